@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parsed spec of a NIMCache, which NIMBuilds and NIMServices read too."""
+"""The parsed spec of a NIMCache, which NIMBuilds and NIMServices also read."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SOURCES: t.Sequence[SourceKind] = ("ngc", "dataStore", "hf")
 
 @dataclass(frozen=True)
 class Source:
-    """The part of `spec.source` that is given; strings that are not given are empty.
+    """The given part of `spec.source`; missing strings are empty.
 
     ``puller``: the image that downloads. From NGC, ``model_endpoint`` is the model that it serves,
-    or ``profiles`` are the ids of those to download, or ``wanted_model`` says how to select them.
+    ``profiles`` are the ids of the profiles to download, and ``wanted_model`` selects profiles.
     The fields from ``endpoint`` on are those of Hugging Face or a compatible service.
     """
 
@@ -49,12 +49,12 @@ class Source:
 
     @property
     def is_optimized(self) -> bool:
-        """Whether the image is for one model, with several profiles."""
+        """Whether the image serves one model with several profiles."""
         return not self.is_hf and not self.model_endpoint
 
     @property
     def is_universal(self) -> bool:
-        """Whether the model is for an image that serves any, not one of an image's profiles."""
+        """Whether the model runs in an image for any model, instead of being an image's profile."""
         return self.is_hf or bool(self.model_endpoint)
 
 
@@ -83,7 +83,7 @@ class CacheSpec:
 
 
 def parse_cache(cache: Fields) -> CacheSpec:
-    """The spec of a NIMCache."""
+    """Parse the spec of a NIMCache."""
     fields = cache["spec"]
     storage, amounts = fields.get("storage") or {}, fields.get("resources") or {}
     pvc = storage.get("pvc")
@@ -105,7 +105,7 @@ def parse_cache(cache: Fields) -> CacheSpec:
 
 
 def named_cache(user: Fields) -> str:
-    """The NIMCache that a NIMService, below `storage`, or a NIMBuild names; empty if none."""
+    """The NIMCache that a NIMService (in `storage`) or a NIMBuild names; empty if none."""
     fields = user.get("spec") or {}
     given = fields.get("nimCache") or (fields.get("storage") or {}).get("nimCache") or {}
     return given.get("name") or ""

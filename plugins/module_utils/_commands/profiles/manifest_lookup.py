@@ -19,7 +19,7 @@ from ..._engine.api_resources import KINDS, api_path
 from ..._engine.observed import Observed
 from ..._engine.reads import ReadNodes, ReadObject
 from ..._nim.cache.app import NIMCacheApp
-from ..._nim.cache.names import CONTAINER
+from ..._nim.cache.constants import CONTAINER
 from ..._nim.cache.probe import Probe, probe_image, stored_manifest
 from ..._nim.cache.probe_pod import build_probe_pod
 from ..._nim.cache.source import source_of

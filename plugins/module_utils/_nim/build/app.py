@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The context of a NIMBuild: its names, and what all its children have in common."""
+"""The context of a NIMBuild: the names and labels of its children."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 from ..._builders.app import App
 from ..._engine.conditions import find_condition
 from ..._engine.metadata import Labels, operator_labels
-from .names import MANIFEST_READ, POD_COMPLETED
+from .constants import MANIFEST_READ, POD_COMPLETED
 from .spec import Spec, parse_spec
 
 
@@ -34,12 +34,12 @@ class NIMBuildApp(App):
 
     @property
     def is_built(self) -> bool:
-        """Whether the status says that the engine is built; its profile may still be unknown."""
+        """Whether the status records a built engine, whose profile may still be unknown."""
         return self._is_true(POD_COMPLETED)
 
     @property
     def is_finished(self) -> bool:
-        """Whether the status says that everything is done."""
+        """Whether the status records the end of the build."""
         return self._is_true(MANIFEST_READ)
 
     @property
@@ -53,5 +53,5 @@ class NIMBuildApp(App):
         return {}
 
     def _is_true(self, kind: str) -> bool:
-        said = find_condition(self.status.get("conditions"), kind) or {}
-        return said.get("status") == "True"
+        condition = find_condition(self.status.get("conditions"), kind) or {}
+        return condition.get("status") == "True"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The pod that builds the engine: the NIM builds at startup, and is ready when it is done."""
+"""The pod that builds the engine: the NIM builds it at startup and then becomes ready."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..._builders.pod import http_probe, without_empty
 from ..._engine.metadata import Labels, merge_missing, operator_labels
 from ..cache_spec import parse_cache
 from .app import NIMBuildApp
-from .names import BUILD_CONTAINER
+from .constants import BUILD_CONTAINER
 from .pods import STORE, build_pod
 
 _PORT = 8000
@@ -36,7 +36,7 @@ _TOOL_ANNOTATIONS = (
 def build_engine_pod(
     app: NIMBuildApp, cache: Manifest, profile: t.Mapping[str, t.Any], orchestrator: str
 ) -> Manifest:
-    """The pod; NimError if profile and spec do not determine its number of GPUs."""
+    """Build the pod; NimError unless the profile or the spec sets its number of GPUs."""
     container: Json = {
         "name": BUILD_CONTAINER,
         "env": _environment(app, cache, profile),
@@ -59,7 +59,7 @@ def build_engine_pod(
 
 
 def _environment(app: NIMBuildApp, cache: Manifest, profile: t.Mapping[str, t.Any]) -> list[EnvVar]:
-    """The variables of the build; the user's win."""
+    """The variables of the build; user variables take precedence."""
     base = env(
         NIM_CACHE_PATH=STORE,
         NIM_SERVER_PORT=str(_PORT),
@@ -77,7 +77,7 @@ def _environment(app: NIMBuildApp, cache: Manifest, profile: t.Mapping[str, t.An
 
 
 def _resources(app: NIMBuildApp, profile: t.Mapping[str, t.Any]) -> Json:
-    """The user's resources with the profile's GPUs: exactly one of the two must give the number."""
+    """User resources plus the profile's GPUs: exactly one of the two must set the number."""
     amounts, size = app.spec.amounts, parallelism_of(profile)
     if not size and not has_gpus(amounts):
         raise NimError(
@@ -98,7 +98,7 @@ def _resources(app: NIMBuildApp, profile: t.Mapping[str, t.Any]) -> Json:
 
 
 def _given(app: NIMBuildApp, what: str, given: t.Mapping[str, str]) -> Labels:
-    """Labels or annotations: those that the spec gives, then those of the NIMBuild itself."""
+    """Labels or annotations of the spec, completed by those of the NIMBuild itself."""
     own = {
         key: value
         for key, value in (app.resource["metadata"].get(what) or {}).items()

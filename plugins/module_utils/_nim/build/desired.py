@@ -14,7 +14,7 @@ from .steps import next_step
 
 @within_limits
 def desired(app: NIMBuildApp) -> Desired:
-    """The pod of this step and the cache's ConfigMap; `assess` reports problems."""
+    """The pod of the current step and the cache's ConfigMap; `assess` reports problems."""
     check_name(app.resource, MAX_LABEL)
     step = next_step(app)
     children = []

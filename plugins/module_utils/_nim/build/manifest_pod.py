@@ -12,7 +12,7 @@ from ..._engine.metadata import operator_labels
 from ..profiles.manifest_pod import print_command
 from ..profiles.model_manifest import MAX_KEPT, NOT_FOUND, ModelManifest, dump_manifest
 from .app import NIMBuildApp
-from .names import MANIFEST_CONTAINER, MANIFEST_KEY
+from .constants import MANIFEST_CONTAINER, MANIFEST_KEY
 from .pods import STORE, build_pod
 
 LOCAL_MANIFEST = f"{STORE}/local_cache/local_manifest.yaml"
@@ -27,7 +27,7 @@ fi
 
 
 def build_manifest_pod(app: NIMBuildApp, cache: Manifest, orchestrator: str) -> Manifest:
-    """The pod; it runs in the image that built the engine."""
+    """Build the pod, with the image that built the engine."""
     is_openshift = orchestrator == "OpenShift"
     metadata = {
         "labels": operator_labels(app.name),
@@ -42,10 +42,7 @@ def build_manifest_pod(app: NIMBuildApp, cache: Manifest, orchestrator: str) -> 
 
 
 def add_manifest(app: NIMBuildApp, live: Manifest, built: ModelManifest) -> Manifest:
-    """The cache's ConfigMap with the built engine's manifest added; the rest stays the cache's.
-
-    NimError if both do not fit.
-    """
+    """The cache's ConfigMap plus the built engine's manifest; NimError if it gets too large."""
     meta, data = live["metadata"], {**(live.get("data") or {}), MANIFEST_KEY: dump_manifest(built)}
     if (size := sum(len(text.encode()) for text in data.values())) > MAX_KEPT:
         raise NimError(

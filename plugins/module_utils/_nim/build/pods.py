@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What both pods of a NIMBuild share: the cache's volume and its user, the spec's scheduling."""
+"""Common parts of both pods of a NIMBuild: the cache's volume and user, and scheduling."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def build_pod(
     metadata: t.Mapping[str, t.Any],
     container: t.Mapping[str, t.Any],
 ) -> Manifest:
-    """A pod that runs ``container`` on the cache, once; ``metadata``: labels and annotations."""
+    """Build a pod that runs ``container`` once on the cache's volume.
+
+    ``metadata``: labels and annotations.
+    """
     spec, cached = app.spec, parse_cache(cache)
     claim = {"claimName": cached.claim.name}
     return manifest(

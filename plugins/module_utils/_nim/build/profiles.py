@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Input profiles of engines, and profiles of built engines."""
+"""Profiles to build engines from, and profiles of built engines."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ..profiles.model_manifest import INPUT_TAG, ModelManifest, Profile
 from .app import NIMBuildApp
 
 MAX_BUILT = 32
-"""Maximum of built profiles in a NIMCache: many builds must not fill its status."""
+"""Maximum number of built profiles in a NIMCache: many builds must not fill its status."""
 _MAX_ENTRY = 16 << 10
 _MAX_LISTED = 768 << 10
-"""Bytes of JSON of one such profile, and of all listed ones. etcd takes 1.5 MiB per object."""
+"""JSON bytes of one built profile, and of all listed ones. etcd accepts 1.5 MiB per object."""
 _BUILDABLE_TAG, _MODEL_TAG = "trtllm_buildable", "model_name"
 _PROFILE_VARIABLE = "NIM_MODEL_PROFILE"
 
 
 def list_buildable(app: NIMBuildApp, cache: Manifest) -> list[Manifest]:
-    """The candidates among the cache's profiles: only the named one, if one is named."""
+    """The buildable profiles of the cache; only the one that the spec names, if any."""
     named = app.spec.profile
     return [
         profile
@@ -51,15 +51,15 @@ def profile_of(pod: Manifest, cache: Manifest) -> Manifest | None:
 
 
 def find_built(app: NIMBuildApp, manifest: ModelManifest) -> Profile | None:
-    """The profile of the engine, from the manifest of the build."""
+    """The engine's profile in the manifest of the build."""
     wanted = app.spec.model_name
     return next((item for item in manifest.profiles if item.tags.get(_MODEL_TAG) == wanted), None)
 
 
 def list_in_cache(app: NIMBuildApp, cache: Manifest, built: Profile | None) -> StatusPatch | None:
-    """The patch that adds the built profile to the cache; None if it is listed or there is none.
+    """The patch that adds the built profile to the cache, or None if nothing is to be added.
 
-    NimError if there is no room for it.
+    NimError if the cache has no room for it.
     """
     listed: list[t.Any] = profiles_of(cache)
     if built is None or any(profile.get("name") == built.id for profile in listed):
@@ -80,15 +80,15 @@ def check_capacity(cache: Manifest, entry: Manifest | None = None) -> None:
     built = [item for item in listed if INPUT_TAG in (item.get("config") or {})]
     name = cache["metadata"]["name"]
     size, whole = (len(json.dumps(item)) for item in (entry or {}, [*listed, entry]))
-    fault = ""
+    error = ""
     if len(built) >= MAX_BUILT:
-        fault = f"lists {len(built)} built profiles, and the maximum is {MAX_BUILT}"
+        error = f"lists {len(built)} built profiles, and the maximum is {MAX_BUILT}"
     elif size > _MAX_ENTRY:
-        fault = f"allows {_MAX_ENTRY} bytes for a built profile in its status, this one has {size}"
+        error = f"allows {_MAX_ENTRY} bytes for a built profile in its status, this one has {size}"
     elif whole > _MAX_LISTED:
-        fault = f"allows {_MAX_LISTED} bytes for profiles in its status, it would have {whole}"
-    if fault:
+        error = f"allows {_MAX_LISTED} bytes for profiles in its status, it would have {whole}"
+    if error:
         raise NimError(
-            f"NIMCache {name} {fault}: create another NIMCache for further builds",
+            f"NIMCache {name} {error}: create another NIMCache for further builds",
             reason="NIMCacheFull",
         )

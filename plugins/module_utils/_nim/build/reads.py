@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a reconcile of a NIMBuild reads."""
+"""The reads of a NIMBuild reconcile."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..cache_spec import parse_cache
 from ..profiles.manifest_pod import read_log_of
 from ..profiles.model_manifest import manifest_map_name
 from .app import NIMBuildApp
-from .names import MANIFEST_CONTAINER, READY
+from .constants import MANIFEST_CONTAINER, READY
 
 
 def reads(app: NIMBuildApp) -> list[Read]:
-    """The pods; until the build is done also the cache, then what the next step needs."""
+    """The pods and, until the build is done, the cache and the inputs of the next step."""
     namespace = app.namespace
     names = (app.build_pod_name, app.manifest_pod_name)
     wanted: list[Read] = [ReadObject("Pod", namespace, name) for name in names]
@@ -31,7 +31,7 @@ def reads(app: NIMBuildApp) -> list[Read]:
 
 
 def _dependent_reads(app: NIMBuildApp, cache: Manifest) -> list[Read]:
-    """The PVC that pods use, and what a new pod needs."""
+    """The PVC of the pods, and the inputs of a new pod."""
     namespace = app.namespace
     building, reading = (
         app.live("Pod", name) for name in (app.build_pod_name, app.manifest_pod_name)

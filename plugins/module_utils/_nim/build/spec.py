@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parsed spec of a NIMBuild: each field is parsed here, and nowhere else."""
+"""The parsed spec of a NIMBuild; no other module parses its fields."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ..cache_spec import named_cache
 class Spec:
     """The spec of a NIMBuild.
 
-    ``cache_name``: the NIMCache that the engine is built on. ``profile``: the one to build for,
-    empty if the cache must have exactly one. ``model_name``: the name of the built engine.
+    ``cache_name``: the NIMCache that the engine is built on. ``profile``: the profile to build
+    for; if empty, the cache must have exactly one. ``model_name``: the name of the built engine.
     """
 
     cache_name: str
@@ -36,7 +36,7 @@ class Spec:
 
 
 def parse_spec(build: Fields) -> Spec:
-    """The spec of a NIMBuild."""
+    """Parse the spec of a NIMBuild."""
     fields = build["spec"]
     return Spec(
         cache_name=named_cache(build),

@@ -12,7 +12,7 @@ from ..._engine.conditions import find_condition
 from ..._engine.desired import Assessment, Event, Outcome, Requeue
 from ..._engine.status_builder import Progress, StatusBuilder
 from .app import NIMBuildApp
-from .names import (
+from .constants import (
     CACHE_FAILED,
     CACHE_NOT_FOUND,
     FAILED,
@@ -32,13 +32,13 @@ from .names import (
 from .steps import NO_ENGINE, Stage, Step, next_step
 
 _INPUT, _OUTPUT = "inputProfile", "outputProfile"
-_OF_CACHE = (CACHE_NOT_FOUND, CACHE_FAILED, WAITING_FOR_CACHE)
-_OF_PROFILES = (NO_PROFILE, SEVERAL_PROFILES, ONE_PROFILE)
-"""Mutually exclusive conditions: setting one removes the others."""
+_CACHE_CONDITIONS = (CACHE_NOT_FOUND, CACHE_FAILED, WAITING_FOR_CACHE)
+_PROFILE_CONDITIONS = (NO_PROFILE, SEVERAL_PROFILES, ONE_PROFILE)
+"""Groups of mutually exclusive conditions: setting one removes the rest."""
 
 
 def assess(app: NIMBuildApp, outcome: Outcome) -> Assessment:
-    """The new status and what else follows from a pass."""
+    """The status, events and requeue after a pass."""
     builder = StatusBuilder({_INPUT: {}, _OUTPUT: {}, **app.status})
     step = next_step(app)
     if outcome.is_final:
@@ -48,7 +48,7 @@ def assess(app: NIMBuildApp, outcome: Outcome) -> Assessment:
         _retry(builder, app, outcome)
         return _finish(builder, app)
     if not step.stage.startswith("cache "):
-        builder.remove_condition(*_OF_CACHE)
+        builder.remove_condition(*_CACHE_CONDITIONS)
     if step.problem:
         _stall(builder, app, step.problem)
     else:
@@ -58,7 +58,7 @@ def assess(app: NIMBuildApp, outcome: Outcome) -> Assessment:
 
 
 def refuse(app: NIMBuildApp, error: NimError) -> Assessment:
-    """The status of a build that is too large; what is Ready stays so."""
+    """The status of a build that is too large; a Ready build stays Ready."""
     builder = StatusBuilder({_INPUT: {}, _OUTPUT: {}, **app.status})
     builder.fail(RECONCILE_FAILED, f"NIMBuild {app.name}", str(error))
     if builder.state != READY:
@@ -68,7 +68,7 @@ def refuse(app: NIMBuildApp, error: NimError) -> Assessment:
 
 
 def _retry(builder: StatusBuilder, app: NIMBuildApp, outcome: Outcome) -> None:
-    """A transient error; what is Ready stays so."""
+    """Report a transient error; a Ready build stays Ready."""
     message = outcome.failure or "; ".join(item.message for item in outcome.refusals)
     builder.fail(RECONCILE_FAILED, f"NIMBuild {app.name}", message)
     if builder.state != READY:
@@ -77,7 +77,7 @@ def _retry(builder: StatusBuilder, app: NIMBuildApp, outcome: Outcome) -> None:
 
 
 def _stall(builder: StatusBuilder, app: NIMBuildApp, problem: NimError) -> None:
-    """A problem that needs somebody to fix it."""
+    """Report a problem that needs user action."""
     builder.fail(RECONCILE_FAILED, f"NIMBuild {app.name}", str(problem))
     builder.set_field("state", FAILED if problem.reason == NO_ENGINE else PENDING)
     _stop(builder, problem.reason, str(problem))
@@ -98,7 +98,9 @@ def _choose(
 
 def _without_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:
     reason = "NIMCacheNotFound"
-    _choose(builder, _OF_CACHE, CACHE_NOT_FOUND, reason, "Not able to get NIMCache for NIMBuild")
+    _choose(
+        builder, _CACHE_CONDITIONS, CACHE_NOT_FOUND, reason, "Not able to get NIMCache for NIMBuild"
+    )
     builder.set_field("state", FAILED)
     _stop(builder, reason, f"NIMCache {app.spec.cache_name} not found")
 
@@ -106,7 +108,7 @@ def _without_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> Non
 def _with_failed_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:
     reason = "NIMCacheFailed"
     message = "NIMCache is failed. NIMBuild can not progress"
-    _choose(builder, _OF_CACHE, CACHE_FAILED, reason, message)
+    _choose(builder, _CACHE_CONDITIONS, CACHE_FAILED, reason, message)
     builder.set_field("state", FAILED)
     _stop(builder, reason, f"NIMCache {app.spec.cache_name} failed: see its conditions")
 
@@ -114,13 +116,13 @@ def _with_failed_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) ->
 def _await_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:
     reason = "NIMCacheNotReady"
     message = "Waiting for NIMCache to be ready before building engines"
-    _choose(builder, _OF_CACHE, WAITING_FOR_CACHE, reason, message)
+    _choose(builder, _CACHE_CONDITIONS, WAITING_FOR_CACHE, reason, message)
     builder.set_field("state", PENDING)
     builder.reconciling = (reason, f"NIMCache {app.spec.cache_name} not ready")
 
 
 def _without_volume(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> None:
-    """The engine, or an unfinished one, was lost with the volume."""
+    """The volume is gone, and the engine with it, finished or not."""
     builder.remove_condition(POD_CREATED, POD_PENDING, POD_COMPLETED)
     _wait(builder, app, step)
 
@@ -143,7 +145,7 @@ def _with_several_profiles(builder: StatusBuilder, _app: NIMBuildApp, _step: Ste
 
 
 def _fail_for_profiles(builder: StatusBuilder, kind: str, reason: str, message: str) -> None:
-    _choose(builder, _OF_PROFILES, kind, reason, message)
+    _choose(builder, _PROFILE_CONDITIONS, kind, reason, message)
     builder.set_field("state", FAILED)
     _stop(builder, reason, message)
 
@@ -153,7 +155,7 @@ def _names_profile(app: NIMBuildApp) -> bool:
 
 
 def _start(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> None:
-    """The pod was created in this pass, perhaps not for the first time."""
+    """Report a pod created in this pass, possibly as a replacement."""
     made, done = (find_condition(builder.conditions, kind) for kind in (POD_CREATED, POD_COMPLETED))
     if made and not done:
         text = f"Pod {app.build_pod_name} disappeared before the engine was built: building again"
@@ -161,39 +163,39 @@ def _start(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> None:
     message = "Single buildable profile cached in NIM Cache"
     if _names_profile(app):
         message = "Single buildable profile found"
-    _choose(builder, _OF_PROFILES, ONE_PROFILE, "BuildableProfileFound", message)
+    _choose(builder, _PROFILE_CONDITIONS, ONE_PROFILE, "BuildableProfileFound", message)
     builder.remove_condition(POD_PENDING, POD_COMPLETED)
     builder.status[_INPUT] = {}
-    _note_pod(builder, step)
+    _record_pod(builder, step)
     builder.set_field("state", IN_PROGRESS)
     builder.reconciling = _POD_CREATED
 
 
-def _note_pod(builder: StatusBuilder, step: Step) -> None:
-    """What applies to every existing pod, whoever created it and whatever was written then."""
+def _record_pod(builder: StatusBuilder, step: Step) -> None:
+    """Set the condition and input profile that any existing pod implies."""
     builder.set_condition(POD_CREATED, True, *_POD_CREATED)
     if step.profile and not builder.status[_INPUT]:
         builder.status[_INPUT] = dict(step.profile)
 
 
 def _build(builder: StatusBuilder, _app: NIMBuildApp, step: Step) -> None:
-    _note_pod(builder, step)
+    _record_pod(builder, step)
     builder.set_condition(POD_PENDING, True, "PodRunning", "The Pod to build engine is in progress")
     builder.set_field("state", IN_PROGRESS)
     builder.reconciling = step.waiting
 
 
 def _complete(builder: StatusBuilder, _app: NIMBuildApp, step: Step) -> None:
-    """Store the result before the pod is deleted, which the next pass does."""
-    _note_pod(builder, step)
-    said = ("PodReady", "The Pod to build engine has successfully completed")
-    builder.set_condition(POD_COMPLETED, True, *said)
+    """Record the result before the next pass deletes the pod."""
+    _record_pod(builder, step)
+    progress = ("PodReady", "The Pod to build engine has successfully completed")
+    builder.set_condition(POD_COMPLETED, True, *progress)
     builder.set_field("state", IN_PROGRESS)
-    builder.reconciling = said
+    builder.reconciling = progress
 
 
 def _give_up(builder: StatusBuilder, _app: NIMBuildApp, step: Step) -> None:
-    _note_pod(builder, step)
+    _record_pod(builder, step)
     builder.set_condition(POD_COMPLETED, False, "PodFailed", "The pod to build engine has failed")
     builder.set_field("state", FAILED)
     _stop(builder, *t.cast(Progress, step.waiting))
@@ -205,7 +207,7 @@ def _read(builder: StatusBuilder, _app: NIMBuildApp, step: Step) -> None:
 
 
 def _end(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> None:
-    """Done once the cache lists the profile; the next pass deletes the pod."""
+    """Finish once the cache lists the profile; the next pass deletes the pod."""
     builder.status[_OUTPUT] = step.built.to_status() if step.built else {}
     if step.listing:
         builder.patches.append(step.listing)
@@ -243,7 +245,7 @@ _STAGES: dict[Stage, t.Callable[[StatusBuilder, NIMBuildApp, Step], None]] = {
 
 
 def _finish(builder: StatusBuilder, app: NIMBuildApp) -> Assessment:
-    """Add an event for a new state, unless another one already explains it."""
+    """Add an event for a new state, unless another event already explains it."""
     if builder.state != app.status.get("state") and not builder.events:
         name = app.name
         if builder.stalled:

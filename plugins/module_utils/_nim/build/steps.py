@@ -3,8 +3,8 @@
 
 """The progress of a build: the cache, then the build pod, then the manifest of the built engine.
 
-Each pass evaluates it from the live state. The status records what is over: that the engine is
-built, before its pod is deleted, and that the cache lists it, before the other pod is deleted.
+Each pass derives it from the live state. The status records completed steps: that the engine is
+built, before the build pod is deleted, and that the cache lists it, before the manifest pod is.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ..profiles.manifest_pod import LOG, follow_pod
 from ..profiles.model_manifest import Profile, manifest_map_name, parse_manifest
 from .app import NIMBuildApp
 from .build_pod import build_engine_pod
+from .constants import FAILED, READY
 from .manifest_pod import LOCAL_MANIFEST, add_manifest, build_manifest_pod
-from .names import FAILED, READY
 from .profiles import check_capacity, find_built, list_buildable, list_in_cache, profile_of
 
 Stage = t.Literal[
@@ -54,12 +54,11 @@ NO_ENGINE = "NoLocalManifest"
 
 @dataclass(frozen=True)
 class Step:
-    """The progress of a build, and what it needs.
+    """The current step of a build, and its objects.
 
-    ``waiting``: a (reason, message) of what it waits for, or of the failure. ``pod``: the pod to
-    create. ``kept``: the names of the pods to keep or create. ``profile``: the input profile, as
-    the cache lists it. ``built``: the built profile. ``listing``: the patch that makes the cache
-    list it.
+    ``waiting``: (reason, message) of the wait or the failure. ``pod``: the pod to create.
+    ``kept``: the names of the pods to keep or create. ``profile``: the input profile in the cache's
+    list. ``built``: the built profile. ``listing``: the patch that adds it to the cache's list.
     """
 
     stage: Stage
@@ -74,7 +73,7 @@ class Step:
 
 
 def next_step(app: NIMBuildApp) -> Step:
-    """The next step; raises nothing, as a problem is a step."""
+    """The next step; it raises nothing, because a problem is also a step."""
     if app.is_finished:
         return Step("finished")
     cache = app.live("NIMCache", app.spec.cache_name)
@@ -92,7 +91,7 @@ def next_step(app: NIMBuildApp) -> Step:
     try:
         return _use(app, cache)
     except NimError as error:
-        # Keep a pod that is unreadable or foreign, for inspection.
+        # Keep an unreadable or foreign pod for inspection.
         return Step("problem", kept=pods, problem=error)
 
 
@@ -103,7 +102,7 @@ def _use(app: NIMBuildApp, cache: Manifest) -> Step:
 
 
 def is_pvc_lost(app: NIMBuildApp, cache: Manifest) -> bool:
-    """Whether the volume of our pods is gone or terminating; the pods would block its deletion."""
+    """Whether the PVC of our pods is gone, or terminating: the pods would block its deletion."""
     if is_stub(cache):
         return False
     name = parse_cache(cache).claim.name
@@ -133,7 +132,7 @@ def _start(
     app: NIMBuildApp,
     cache: Manifest,
 ) -> Step:
-    """NimError if a build is pointless: the operator forbids it, or the cache is full."""
+    """Create the build pod; NimError if the operator forbids it, or the cache is full."""
     refuse(
         [
             *key_violations(app.observed, POD_LABELS, "spec.labels", app.spec.labels),
@@ -150,14 +149,14 @@ def _start(
 
 
 def _root_violations(cache: Manifest, observed: Observed) -> list[str]:
-    """Pods run as the user of the cache."""
+    """Violations of the root limit: pods run as the user of the cache."""
     if parse_cache(cache).user != 0:
         return []
     return root_violations(observed, f"spec.userID of NIMCache {cache['metadata']['name']}", 0)
 
 
 def _without_forbidden_labels(app: NIMBuildApp) -> NIMBuildApp:
-    """Tools may set any labels on the NIMBuild itself: the pod only gets the allowed ones."""
+    """The NIMBuild without forbidden labels, which tools may set and the pod must not get."""
     labels = {
         key: value
         for key, value in (app.resource["metadata"].get("labels") or {}).items()

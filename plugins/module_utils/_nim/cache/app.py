@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The context of a NIMCache: its names, and what all its children have in common."""
+"""The context of a NIMCache: the names and labels of its children."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class NIMCacheApp(App):
 
     @property
     def standard_labels(self) -> Labels:
-        """The labels of pods, which the user cannot change."""
+        """Labels of pods, which users cannot change."""
         return operator_labels(self.name)
 
     @property
     def labels(self) -> Labels:
-        """The labels of the objects that are kept for the user: the PVC and the manifest."""
+        """Labels of the PVC and the manifest's ConfigMap."""
         return self.standard_labels | {
             "app.kubernetes.io/instance": self.name,
             "app.kubernetes.io/part-of": self.part_of,

@@ -8,10 +8,10 @@ from __future__ import annotations
 from ..._base.types import Manifest
 from ..profiles.model_manifest import ModelManifest, dump_manifest
 from .app import NIMCacheApp
-from .names import MANIFEST_KEY
+from .constants import MANIFEST_KEY
 
 
 def build_config_map(app: NIMCacheApp, model_manifest: ModelManifest) -> Manifest:
-    """The stripped manifest as `model_manifest.yaml`; builds of engines add further keys."""
+    """The ConfigMap with the stripped `model_manifest.yaml`; NIMBuilds add further keys."""
     data = {MANIFEST_KEY: dump_manifest(model_manifest)}
     return app.child("ConfigMap", name=app.config_map_name, data=data)

@@ -11,22 +11,19 @@ from ..._builders.within_limits import within_limits
 from ..._engine.desired import Child, Desired
 from .app import NIMCacheApp
 from .config_map import build_config_map
+from .constants import ROLE
 from .job import refuse_large_job
-from .names import ROLE
-from .permissions import refuse_forbidden
 from .probe_pod import build_probe_pod
 from .rbac import build_rbac
 from .steps import Steps, next_steps
+from .tenant_limits import refuse_forbidden
 
 
 @within_limits
 def desired(app: NIMCacheApp) -> Desired:
-    """The children as far as the steps go; `assess` reports a problem, this does not raise it.
+    """The children up to the first step that waits or fails; `assess` reports problems.
 
-    NimError if the operator forbids what the spec wants, or if it is too large; then nothing is
-    changed.
-
-    A NIMCache that is being deleted wants nothing: its children are deleted with it.
+    NimError, with no changes, if the operator forbids the spec or the spec is too large.
     """
     check_name(app.resource)
     refuse_forbidden(app)
@@ -53,5 +50,5 @@ def _unwanted(app: NIMCacheApp, steps: Steps) -> list[tuple[str, str]]:
 
 
 def _keeps_pod(steps: Steps) -> bool:
-    """Keep the probe pod while it works, and if its log is unreadable, for inspection."""
-    return steps.probe.pod or (steps.problem is not None and steps.problem.is_of_probe)
+    """Whether to keep the probe pod: while it works, or if its log is unreadable."""
+    return steps.probe.pod or (steps.problem is not None and steps.problem.is_probe_problem)

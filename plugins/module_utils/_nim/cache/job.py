@@ -21,7 +21,7 @@ from ..._builders.pod import container_security, pod_security, seccomp, without_
 from ..._builders.side_container import build_side_container
 from ..cache_spec import Source
 from .app import NIMCacheApp
-from .names import CONTAINER
+from .constants import CONTAINER
 from .pods import placement, resources_of
 from .source import ALL_PROFILES, is_native, is_self_pulling, source_of
 
@@ -33,7 +33,7 @@ _PROFILES, _ALL = "--profiles", "--all"
 
 
 class _Download(t.NamedTuple):
-    """How to tell one type of image what to download."""
+    """Command, arguments and environment of a download, by type of image."""
 
     command: list[str]
     args: list[str]
@@ -45,7 +45,7 @@ class _Download(t.NamedTuple):
 def build_job(
     app: NIMCacheApp, cache_type: str, profiles: t.Sequence[str], orchestrator: str
 ) -> Manifest:
-    """The Job; ``profiles`` are the ids to download, or `all`, for images with profiles.
+    """Build the Job; ``profiles``: for images with profiles, the ids to download, or `all`.
 
     NimError for the deprecated `spec.certConfig`.
     """
@@ -80,7 +80,7 @@ def build_job(
 
 
 def refuse_large_job(app: NIMCacheApp) -> None:
-    """NimError if the Job would be too large: each init container gets what the puller has."""
+    """NimError if the Job would be too large: each init container copies the puller's settings."""
     shared = {
         "spec.env": app.spec.env,
         "spec.proxy": app.spec.proxy.env,
@@ -143,7 +143,7 @@ def _hf_env(source: Source) -> list[EnvVar]:
 
 
 def _environment(app: NIMCacheApp, cache_type: str, download: _Download) -> list[EnvVar]:
-    """The variables without the proxy's; the user's win."""
+    """The variables without the proxy's; user variables take precedence."""
     merged = merge_env(download.env, app.spec.env)
     if is_native(app, cache_type):
         merged = merge_env(merged, yield_to(app.spec.env, _native_env(app)))
@@ -187,7 +187,7 @@ def _puller(
 
 
 def _init_containers(app: NIMCacheApp, own_env: list[EnvVar], mounts: list[Json]) -> list[Json]:
-    """The init containers, ours first. A container's own variables win over the puller's."""
+    """The init containers, ours first. A container's own variables take precedence."""
     containers = [
         build_side_container(
             item,

@@ -1,14 +1,14 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts that the probe pod and the pods of the Job share."""
+"""Common parts of the probe pod and the Job's pods."""
 
 from __future__ import annotations
 
 from ..._base.types import Json
 from ..._builders.pod import without_empty
 from .app import NIMCacheApp
-from .names import SERVICE_ACCOUNT
+from .constants import SERVICE_ACCOUNT
 from .source import source_of
 
 _GPU_NODES = {"feature.node.kubernetes.io/pci-10de.present": "true"}

@@ -13,7 +13,7 @@ from ..._engine.reads import LATER
 from ..profiles.manifest_pod import LOG, follow_pod
 from ..profiles.model_manifest import NOT_FOUND, ModelManifest, dump_manifest, parse_manifest
 from .app import NIMCacheApp
-from .names import MANIFEST_KEY, MODEL_FREE, NATIVE, READY
+from .constants import MANIFEST_KEY, MODEL_FREE, NATIVE, READY
 from .source import source_of
 
 PROTOCOL = "protocol"
@@ -21,10 +21,10 @@ PROTOCOL = "protocol"
 
 @dataclass(frozen=True)
 class Probe:
-    """What is known about the image.
+    """The result of the search so far.
 
-    ``fresh``: the manifest was just found in the log. ``pod``: the probe pod is wanted.
-    ``waiting``: what the search waits for, empty when it is over.
+    ``fresh``: the manifest, if it was just found in the log. ``pod``: the probe pod is wanted.
+    ``waiting``: the event that the search waits for, empty when it is over.
     """
 
     cache_type: str = ""
@@ -34,7 +34,7 @@ class Probe:
 
 
 def probe_image(app: NIMCacheApp) -> Probe:
-    """Continue the search. NimError if the result is unreadable or the pod is not ours."""
+    """Continue the search; NimError if the result is unreadable or the pod is not ours."""
     cache_type = stored_type(app)
     if app.observed.get(PROTOCOL) == NATIVE:
         return Probe(NATIVE)
@@ -43,23 +43,23 @@ def probe_image(app: NIMCacheApp) -> Probe:
     if app.observed.get(PROTOCOL) == LATER:
         is_there = app.live("Pod", app.pod_name) is not None
         return Probe(pod=is_there, waiting="the registry, which is slow to answer")
-    what = f"ConfigMap {app.config_map_name}"
+    target = f"ConfigMap {app.config_map_name}"
     config_map = app.live("ConfigMap", app.config_map_name)
-    if refuse_foreign(config_map, app.resource, what) == "leaving":
-        return Probe(waiting=f"{what} to be deleted")
+    if refuse_foreign(config_map, app.resource, target) == "leaving":
+        return Probe(waiting=f"{target} to be deleted")
     return _probe_by_pod(app)
 
 
 def stored_type(app: NIMCacheApp) -> str:
-    """The type that an earlier pass decided. It stays: the image of a NIMCache cannot change."""
+    """The type that an earlier pass found; it is final because the image cannot change."""
     return str(app.status.get("type") or "")
 
 
 def needs_probe(app: NIMCacheApp) -> bool:
-    """Whether the manifest is still to be found.
+    """Whether the search is still to do.
 
-    For images with several profiles it is kept for good; otherwise it only decides the Job's
-    command.
+    For images with several profiles the manifest is stored; for other images it only determines
+    the Job's command.
     """
     if stored_type(app):
         return False
@@ -71,9 +71,9 @@ def needs_probe(app: NIMCacheApp) -> bool:
 
 
 def needs_protocol(app: NIMCacheApp) -> bool:
-    """Whether to ask the registry: before a probe pod is created, and if it found nothing.
+    """Whether to query the registry: before the probe pod is created, and if it found nothing.
 
-    Not while the pod works: a slow registry would slow each pass.
+    While the pod runs, a slow registry would only delay each pass.
     """
     started = app.state == READY or app.live("Job", app.job_name) is not None
     if not source_of(app).is_optimized or started or not needs_probe(app):
@@ -84,7 +84,7 @@ def needs_protocol(app: NIMCacheApp) -> bool:
 
 
 def stored_manifest(app: NIMCacheApp, probe: Probe) -> ModelManifest:
-    """The manifest found now or earlier. NimError if the image has none."""
+    """The manifest found in this pass or earlier; NimError if there is none."""
     if probe.fresh:
         return probe.fresh
     name = app.config_map_name
@@ -115,5 +115,5 @@ def _probe_by_pod(app: NIMCacheApp) -> Probe:
         is_plain = source_of(app).is_hf and not found.log.has_puller
         return Probe("" if is_plain else MODEL_FREE)
     fresh = parse_manifest(found.log.text)
-    dump_manifest(fresh)  # a manifest that is too large is a problem of the probe
+    dump_manifest(fresh)  # raises NimError here, as a probe problem, if it is too large
     return Probe(fresh=fresh)

@@ -10,7 +10,7 @@ from ..._builders.pod import container_security, pod_security, seccomp
 from ..profiles.manifest_pod import print_command
 from ..profiles.model_manifest import NO_PULLER, NOT_FOUND
 from .app import NIMCacheApp
-from .names import CONTAINER
+from .constants import CONTAINER
 from .pods import placement, resources_of
 from .source import source_of
 
@@ -27,7 +27,7 @@ fi
 
 
 def build_probe_pod(app: NIMCacheApp, orchestrator: str) -> Manifest:
-    """The pod."""
+    """Build the probe pod."""
     user, group = app.spec.user, app.spec.group
     container = {
         "name": CONTAINER,

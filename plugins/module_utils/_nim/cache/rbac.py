@@ -12,7 +12,7 @@ from ..._engine.api_resources import manifest
 from ..._engine.desired import Child
 from ..._engine.metadata import MANAGED_BY, MANAGED_BY_LABEL
 from .app import NIMCacheApp
-from .names import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from .constants import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 
 _RBAC_GROUP = "rbac.authorization.k8s.io"
 _SCC_GROUP, _SCC = "security.openshift.io", "securitycontextconstraints"
@@ -25,7 +25,7 @@ def build_rbac(
 ) -> list[Child]:
     """The three objects, in the order of their references.
 
-    ``is_root``: whether caches may use the permission to run pods as root.
+    ``is_root``: whether pods of caches may run as root.
     """
     namespace = app.namespace
     subject = {"kind": "ServiceAccount", "name": SERVICE_ACCOUNT, "namespace": namespace}
@@ -51,9 +51,9 @@ def build_rbac(
 
 
 def _build_role(app: NIMCacheApp, live: Manifest | None, *, is_root: bool) -> Manifest:
-    """The rules that this cache needs and those already granted: caches must not alternate.
+    """The Role with the SCCs that this cache needs and those already granted to other caches.
 
-    The rules are one atomic list, so another cache's addition since the read must not be lost.
+    Rules are an atomic list, so caches that wrote only their own would overwrite each other.
     """
     needed = {_NON_ROOT} | ({_ANY_USER} if app.spec.proxy.is_given else set())
     grantable = {_NON_ROOT, _ANY_USER} if is_root else {_NON_ROOT}

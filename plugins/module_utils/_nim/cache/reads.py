@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a reconcile of a NIMCache reads."""
+"""The reads of a NIMCache reconcile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..._builders.traffic import selector_reads
 from ..._engine.reads import Read, ReadNodes, ReadObject, ReadObjects, ReadProtocol
 from ..profiles.manifest_pod import read_log_of
 from .app import NIMCacheApp
-from .names import CONTAINER, READY, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from .constants import CONTAINER, READY, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from .probe import PROTOCOL, needs_probe, needs_protocol
 from .source import source_of
 from .steps import has_pvc
@@ -19,7 +19,7 @@ USERS = ("NIMBuild", "NIMService")
 
 
 def reads(app: NIMCacheApp) -> list[Read]:
-    """First the children; then, unless the cache is settled, what the next steps need."""
+    """The children, then, unless the cache is settled, the inputs of the next steps."""
     namespace = app.namespace
     wanted: list[Read] = [
         ReadObject(kind, namespace, name)

@@ -1,14 +1,14 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the model of a NIMCache comes from and how its image gets it."""
+"""The source of a NIMCache's model, and how its image downloads it."""
 
 from __future__ import annotations
 
 from ..._base.errors import NimError
 from ..cache_spec import Source
 from .app import NIMCacheApp
-from .names import MODEL_FREE, NATIVE
+from .constants import MODEL_FREE, NATIVE
 
 ALL_PROFILES = "all"
 
@@ -24,10 +24,10 @@ def source_of(app: NIMCacheApp) -> Source:
 
 
 def is_native(app: NIMCacheApp, cache_type: str) -> bool:
-    """Whether the image downloads its single model by itself; it has no manifest."""
+    """Whether the image downloads its single model without a manifest."""
     return cache_type == NATIVE and source_of(app).is_optimized
 
 
 def is_self_pulling(app: NIMCacheApp, cache_type: str) -> bool:
-    """Whether a model-free NIM downloads a Hugging Face model itself; it cannot fetch datasets."""
+    """Whether a model-free NIM downloads a Hugging Face model; it cannot download datasets."""
     return cache_type == MODEL_FREE and source_of(app).is_hf and bool(source_of(app).model_name)

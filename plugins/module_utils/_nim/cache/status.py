@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The status of a NIMCache: its states and conditions, and which resources a change wakes."""
+"""The status of a NIMCache, and the resources that a new state triggers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from ..cache_spec import named_cache
 from ..profiles.model_manifest import INPUT_TAG, list_profiles
 from ..profiles.profile_selection import summarize
 from .app import NIMCacheApp
-from .job import BACKOFF_LIMIT
-from .names import (
+from .constants import (
     FAILED,
     IN_PROGRESS,
     NOT_READY,
@@ -31,6 +30,7 @@ from .names import (
     RECONCILE_FAILED,
     STARTED,
 )
+from .job import BACKOFF_LIMIT
 from .probe import PROTOCOL
 from .reads import USERS
 from .steps import PVC_LOST, Problem, Steps, has_succeeded, job_condition, next_steps
@@ -42,9 +42,9 @@ JOB_COMPLETED = "NIM_CACHE_JOB_COMPLETED"
 
 
 def assess(app: NIMCacheApp, outcome: Outcome) -> Assessment:
-    """The new status and what else follows from a pass.
+    """The status, events, triggers and requeue after a pass.
 
-    A cache that is Ready stays so, whatever else fails, while its PVC exists.
+    While its PVC exists, a Ready cache stays Ready, even if the pass fails.
     """
     builder = StatusBuilder(dict(app.status))
     if outcome.failure:
@@ -55,7 +55,7 @@ def assess(app: NIMCacheApp, outcome: Outcome) -> Assessment:
         return _finish(builder, app)
     steps = next_steps(app)
     builder.requeue = Requeue(slow=app.observed.get(PROTOCOL) == LATER)
-    _note_steps(builder, steps, outcome)
+    _record_steps(builder, steps, outcome)
     if outcome.refusals:
         _retry(builder, app, "; ".join(item.message for item in outcome.refusals))
     elif steps.problem:
@@ -83,8 +83,8 @@ def assumed_status(app: NIMCacheApp) -> Manifest | None:
     return {**app.status, "state": READY, "pvc": app.spec.claim.name}
 
 
-def _note_steps(builder: StatusBuilder, steps: Steps, outcome: Outcome) -> None:
-    """What applies whether or not the pass succeeded."""
+def _record_steps(builder: StatusBuilder, steps: Steps, outcome: Outcome) -> None:
+    """Set the fields that do not depend on the result of the pass."""
     builder.set_field("type", steps.probe.cache_type)
     nothing_selected = steps.selection is not None and not steps.selection.selected
     builder.set_field(
@@ -100,7 +100,7 @@ def _note_steps(builder: StatusBuilder, steps: Steps, outcome: Outcome) -> None:
 
 
 def _lose_pvc(builder: StatusBuilder, steps: Steps) -> None:
-    """The cached model was lost with the PVC."""
+    """Report that the cached model is lost with the PVC."""
     reason, message = steps.waiting or (PVC_LOST, "")
     if builder.state != NOT_READY:
         builder.events.append(Event("Warning", reason, message))
@@ -112,13 +112,13 @@ def _lose_pvc(builder: StatusBuilder, steps: Steps) -> None:
 
 
 def _retry(builder: StatusBuilder, app: NIMCacheApp, message: str) -> None:
-    """A transient error."""
+    """Report a transient error."""
     _fail(builder, app, message)
     builder.retry(message)
 
 
 def _stall(builder: StatusBuilder, app: NIMCacheApp, problem: Problem) -> None:
-    """A problem that only a change of the cluster or of the NIMCache can fix."""
+    """Report a problem that only a change of the cluster or the NIMCache can fix."""
     if problem.reason == "PVCNotFound":
         builder.set_field("state", NOT_READY)
     _fail(builder, app, problem.message)
@@ -133,7 +133,7 @@ def _fail(builder: StatusBuilder, app: NIMCacheApp, message: str) -> None:
 
 
 def _follow_job(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, outcome: Outcome) -> None:
-    """The state from the Job; the first rule that matches decides."""
+    """Set the state that the Job's progress implies."""
     job = app.live("Job", app.job_name)
     if job is None:
         builder.reconciling = ("CreatingJob", f"Job {app.job_name} will be created")
@@ -174,7 +174,7 @@ def _complete(builder: StatusBuilder, app: NIMCacheApp, steps: Steps) -> None:
 
 
 def _preserve_built(builder: StatusBuilder, cached: t.Sequence[Manifest] = ()) -> None:
-    """The cached profiles, and those that builds added to the PVC, which stay there."""
+    """List the cached profiles and those that NIMBuilds added to the PVC, where they stay."""
     names = {profile["name"] for profile in cached}
     built = [
         profile
@@ -226,7 +226,7 @@ def _finish(builder: StatusBuilder, app: NIMCacheApp) -> Assessment:
 
 
 def _trigger_users(builder: StatusBuilder, app: NIMCacheApp) -> list[Trigger]:
-    """Annotations for the users of this cache in the namespace."""
+    """The triggers for users of this cache in the namespace."""
     value = trigger_value(app.name, builder.state)
     return [
         Trigger(kind, user["metadata"]["name"], CACHE_STATE, value)

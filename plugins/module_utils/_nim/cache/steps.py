@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a NIMCache needs next: the PVC, then the manifest, the choice of profiles, and the Job.
+"""The steps of a NIMCache: the PVC, then the manifest, the choice of profiles, and the Job.
 
-Each pass evaluates the steps from the live state; each results in: done, something to wait for, or
-a problem. In any case, the objects of earlier steps stay wanted.
+Each pass derives the steps from the live state. A step is done, waits, or has a problem; the
+objects of earlier steps stay wanted in all cases.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..._engine.ownership import belongs_to_namesake, ownership_of
 from ..profiles.model_manifest import Profile
 from ..profiles.profile_selection import Selection, discover_gpus, select_profiles, summarize
 from .app import NIMCacheApp
+from .constants import NATIVE, READY, RECONCILE_FAILED, SELECTED_PROFILES
 from .job import build_job, profiles_of
-from .names import NATIVE, READY, RECONCILE_FAILED, SELECTED_PROFILES
 from .probe import Probe, probe_image, stored_manifest, stored_type
 from .source import ALL_PROFILES, is_native, source_of
 
@@ -33,14 +33,14 @@ PVC_LOST = "PVCLost"
 class Problem:
     """Why a cache cannot proceed.
 
-    ``is_requeued``: a change that no watch reports may fix it. ``is_of_probe``: it comes from the
-    output of the probe pod.
+    ``is_requeued``: a change that no watch reports may fix it. ``is_probe_problem``: the output of
+    the probe pod causes it.
     """
 
     message: str
     reason: str
     is_requeued: bool = False
-    is_of_probe: bool = False
+    is_probe_problem: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Steps:
     """The progress of a cache.
 
     ``pvc`` and ``job`` are objects to create; ``is_pvc_lost``: the PVC of the finished or
-    running download is gone; ``is_job_stale``: the Job must be deleted as it filled that lost PVC.
+    running download is gone; ``is_job_stale``: the Job filled that PVC and must be deleted.
     ``waiting`` is a (reason, message). ``cached`` are the profiles that the live Job downloads.
     """
 
@@ -64,19 +64,19 @@ class Steps:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether this pass cannot take any later step."""
+        """Whether later steps must wait for another pass."""
         return self.waiting is not None or self.problem is not None
 
 
 def next_steps(app: NIMCacheApp) -> Steps:
-    """All possible steps; raises nothing, as a problem is the result of a step."""
+    """The result of all steps up to the first that waits or fails; raises nothing."""
     steps = Steps(probe=Probe(stored_type(app)))
     for step in (_pvc_step, _probe_step, _job_step):
         try:
             steps = step(app, steps)
         except NimError as error:
-            is_of_probe = step is _probe_step
-            problem = Problem(str(error), error.reason, is_of_probe, is_of_probe)
+            is_probe = step is _probe_step
+            problem = Problem(str(error), error.reason, is_probe, is_probe)
             steps = replace(steps, problem=problem)
         if steps.is_blocked:
             break
@@ -84,7 +84,7 @@ def next_steps(app: NIMCacheApp) -> Steps:
 
 
 def has_pvc(app: NIMCacheApp) -> bool:
-    """Whether the PVC exists, or is created in this pass."""
+    """Whether the PVC exists or is created in this pass."""
     try:
         return not _pvc_step(app, Steps()).is_blocked
     except NimError:
@@ -114,10 +114,9 @@ def _pvc_step(app: NIMCacheApp, steps: Steps) -> Steps:
 
 
 def _replace_pvc(app: NIMCacheApp, steps: Steps, job: Manifest | None) -> Steps:
-    """An empty PVC must not pass for a full one, even after a crash between two passes.
+    """Recreate a lost PVC once the status is no longer Ready and the Job that filled it is gone.
 
-    So a lost PVC is recreated only when the status no longer says that the cache is Ready, and the
-    Job that filled it is gone.
+    Otherwise, after a crash between two passes, the empty PVC could be mistaken for a full one.
     """
     claim = app.spec.claim
     is_stale = job is not None and ownership_of(job, app.resource) != "foreign"
@@ -136,7 +135,7 @@ def _replace_pvc(app: NIMCacheApp, steps: Steps, job: Manifest | None) -> Steps:
 
 
 def _has_failed(app: NIMCacheApp) -> bool:
-    """Whether the last pass failed: the PVC may have been refused, so start nothing for it."""
+    """Whether the last pass failed: the PVC may have been refused, so no Job may start."""
     failed = find_condition(app.status.get("conditions"), RECONCILE_FAILED)
     return failed is not None and failed.get("status") == "True"
 
@@ -176,7 +175,7 @@ def _start_job(app: NIMCacheApp, steps: Steps) -> Steps:
 
 
 def _choose_profiles(app: NIMCacheApp, steps: Steps) -> tuple[list[str], Steps]:
-    """The ids to download: those given, else those selected."""
+    """The profile ids to download: the given ones, or else the selected ones."""
     source = source_of(app)
     given = list(source.profiles) or _annotated_profiles(app)
     if given:
@@ -212,9 +211,9 @@ def _annotated_profiles(app: NIMCacheApp) -> list[str]:
 
 
 def _list_cached(app: NIMCacheApp, steps: Steps, job: Manifest) -> list[Profile]:
-    """The manifest's data about the profiles that the Job has downloaded; none while it runs.
+    """The profiles that the Job downloaded, from the manifest; none while it runs.
 
-    The Job's list counts: the nodes on which a selection depends may have changed since.
+    The Job's list is authoritative: the nodes that a selection depends on may have changed since.
     """
     ids = set(profiles_of(job))
     if not ids or not source_of(app).is_optimized or steps.probe.cache_type == NATIVE:
@@ -232,7 +231,7 @@ def has_succeeded(job: Manifest) -> bool:
 
 
 def job_condition(job: Manifest, kind: str) -> dict[str, t.Any]:
-    """The Job's condition of a type if it is true, else an empty mapping."""
+    """The Job's condition of a type if it is true, otherwise an empty mapping."""
     for item in (job.get("status") or {}).get("conditions") or []:
         if item.get("type") == kind and item.get("status") == "True":
             return dict(item)

@@ -1,16 +1,14 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The part that server-side apply accepts of a workload whose containers use claims."""
+"""Workloads whose repeated claims server-side apply does not accept."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ..._base.types import Manifest
+from ..._base.types import Json, Manifest
 from ..._engine.desired import Child
-
-Items = list[dict[str, t.Any]]
 
 
 def workload_child(deployment: Manifest, live: Manifest | None) -> Child:
@@ -31,11 +29,11 @@ def workload_child(deployment: Manifest, live: Manifest | None) -> Child:
     return Child(deployment, applied=deployment | {"spec": spec})
 
 
-def _containers(deployment: Manifest) -> Items:
-    return t.cast(Items, deployment["spec"]["template"]["spec"]["containers"])
+def _containers(deployment: Manifest) -> list[Json]:
+    return t.cast(list[Json], deployment["spec"]["template"]["spec"]["containers"])
 
 
-def _with_containers(spec: Manifest, containers: Items) -> Manifest:
+def _with_containers(spec: Manifest, containers: list[Json]) -> Manifest:
     template = spec["template"]
     pod = template["spec"] | {"containers": containers}
     return spec | {"template": template | {"spec": pod}}
@@ -52,5 +50,5 @@ def _without_claims(container: Manifest) -> Manifest:
     return bare | ({"resources": resources} if resources else {})
 
 
-def _claims_of(containers: Items) -> dict[str, t.Any]:
+def _claims_of(containers: list[Json]) -> dict[str, t.Any]:
     return {item["name"]: (item.get("resources") or {}).get("claims") for item in containers}

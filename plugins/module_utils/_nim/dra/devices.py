@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Converts the devices that a user describes to the requests of a ResourceClaim."""
+"""Conversion of devices in a spec to requests of a ResourceClaim."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ def device_claim(devices: t.Sequence[Fields], where: str = "devices") -> dict[st
     """The DeviceClaim, which is `spec.devices` of a ResourceClaim, with a request for each device.
 
     ``devices`` is `spec.draResources[].claimCreationSpec.devices`, or a list of that form without
-    the API's defaults. ``where`` is its path in errors. NimError if a device is ambiguous; what
-    only Kubernetes can validate, such as whether an expression compiles, it refuses when it gets
-    the claim.
+    the API's defaults. ``where`` is its path in errors. NimError if a device is ambiguous. Other
+    errors, such as an invalid expression, are found by Kubernetes when it gets the claim.
     """
     if not devices:
         raise NimError(f"{where}: must be non-empty, describe at least one device")

@@ -9,10 +9,8 @@ import typing as t
 from collections import Counter
 from dataclasses import dataclass
 
-from ..._base.types import Fields
+from ..._base.types import Fields, Json
 from ..._engine.metadata import hash_name
-
-Items = list[dict[str, t.Any]]
 
 CLAIM, TEMPLATE = "ResourceClaim", "ResourceClaimTemplate"
 DEFAULT_PREFIX = "claimtemplate"
@@ -27,8 +25,8 @@ class PodClaim:
     """A claim of a pod.
 
     ``name`` is its name in the pod, ``kind`` and ``target`` identify its source object.
-    ``requests`` are the requests that containers use; empty: all. ``field`` of the custom resource
-    asks for it.
+    ``requests`` are the requests that containers use; empty means all. ``field`` is the field of
+    the custom resource that adds it.
     """
 
     name: str
@@ -39,7 +37,7 @@ class PodClaim:
 
 
 def template_name(owner: str, index: int, prefix: str | None = None) -> str:
-    """The name of the template that is created for the entry ``index`` of `spec.draResources`."""
+    """The name of the template for the entry ``index`` of `spec.draResources`."""
     return f"{prefix or DEFAULT_PREFIX}-{hash_name(owner)}-{index}"
 
 
@@ -57,9 +55,9 @@ def name_pod_claims(
     claims = []
     for kind, target, requests in sources:
         prefix = f"claim-{hash_name(owner)}-{kind}-{hash_name(target)}"
-        made_of = CLAIM if kind == _CLAIM_TYPE else TEMPLATE
+        source_kind = CLAIM if kind == _CLAIM_TYPE else TEMPLATE
         field = DOMAIN if kind == _DOMAIN_TYPE else RESOURCES
-        claims.append(PodClaim(f"{prefix}-{repeats[prefix]}", made_of, target, requests, field))
+        claims.append(PodClaim(f"{prefix}-{repeats[prefix]}", source_kind, target, requests, field))
         repeats[prefix] += 1
     return claims
 
@@ -75,14 +73,14 @@ def _source(owner: str, index: int, resource: Fields) -> tuple[int, str, tuple[s
     return _TEMPLATE_TYPE, name, requests
 
 
-def build_pod_claims(claims: t.Iterable[PodClaim]) -> Items:
+def build_pod_claims(claims: t.Iterable[PodClaim]) -> list[Json]:
     """`resourceClaims` of the pod."""
     field = {CLAIM: "resourceClaimName", TEMPLATE: "resourceClaimTemplateName"}
     return [{"name": claim.name, field[claim.kind]: claim.target} for claim in claims]
 
 
-def with_claims(containers: t.Iterable[Fields], claims: t.Iterable[PodClaim]) -> Items:
-    """The containers, each using all claims, or the selected requests of them."""
+def with_claims(containers: t.Iterable[Fields], claims: t.Iterable[PodClaim]) -> list[Json]:
+    """Copies of the containers that use all claims, or the selected requests of each."""
     used = [use for claim in claims for use in _uses(claim)]
     if not used:
         return [dict(item) for item in containers]
@@ -92,7 +90,7 @@ def with_claims(containers: t.Iterable[Fields], claims: t.Iterable[PodClaim]) ->
     ]
 
 
-def _uses(claim: PodClaim) -> Items:
+def _uses(claim: PodClaim) -> list[Json]:
     if not claim.requests:
         return [{"name": claim.name}]
     return [{"name": claim.name, "request": request} for request in claim.requests]

@@ -11,7 +11,7 @@ import typing as t
 from ..._base.errors import NimError
 from ..._base.quantity import canonical_quantity
 from ..._base.types import Fields
-from .faults import check_version
+from .validation import check_version
 
 DEFAULT_DRIVER = "gpu.nvidia.com"
 MAX_SELECTORS = 32
@@ -31,7 +31,7 @@ _LIMITS = {"attributeSelectors": 20, "capacitySelectors": 12}
 
 
 def select(device: Fields, where: str) -> list[str]:
-    """The expressions that a device must all satisfy; the one on its driver comes first.
+    """The expressions that a device must satisfy; the condition on its driver comes first.
 
     ``device`` is an entry of `spec.draResources[].claimCreationSpec.devices`, and ``where`` its
     path in errors. NimError if a selector is ambiguous.

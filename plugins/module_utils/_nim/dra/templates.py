@@ -20,7 +20,7 @@ REFUSED = "ResourceClaimTemplateFailed"
 def template_specs(
     owner: str, resources: t.Sequence[Fields], labels: Labels, annotations: Labels
 ) -> dict[str, dict[str, t.Any]]:
-    """Name and `spec` of each template; claims created from it get the labels and annotations.
+    """The `spec` of each template by name; claims created from it get the labels and annotations.
 
     NimError if devices are ambiguous.
     """
@@ -39,14 +39,14 @@ def template_specs(
     return specs
 
 
-def resolve_spec(cr: Fields, live: Fields | None, spec: dict[str, t.Any]) -> dict[str, t.Any]:
-    """The `spec` to apply to a template: that of the live one, which is immutable.
+def resolve_spec(resource: Fields, live: Fields | None, spec: dict[str, t.Any]) -> dict[str, t.Any]:
+    """The `spec` to apply to a template: that of the live template, which is immutable.
 
-    `spec.draResources` is immutable too, so a template created for ``cr`` is right as it is,
-    whoever wrote it; only the labels of new claims are outdated. A template to adopt may be
-    anybody's: NimError if its devices differ.
+    `spec.draResources` is also immutable, so a template that ``resource`` controls has the right
+    devices; at most the labels of new claims are outdated. A template without a controller is
+    adopted; NimError if its devices differ.
     """
-    if live is None or is_controlled_by(live, cr):
+    if live is None or is_controlled_by(live, resource):
         return spec if live is None else live["spec"]
     if controller_of(live) is None and not has_wanted(live["spec"].get("spec"), spec["spec"]):
         name = live["metadata"]["name"]

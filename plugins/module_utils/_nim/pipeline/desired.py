@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The NIMServices that a NIMPipeline wants, and those that it no longer wants."""
+"""The children of a NIMPipeline: one NIMService per enabled entry."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .nim_service import build_nim_service
 
 
 def desired(app: NIMPipelineApp) -> Desired:
-    """A NIMService for each entry to serve; none if the pipeline is being deleted.
+    """A NIMService for each entry that can be served, and the leftovers to delete.
 
-    One that has become too large is left alone: what it is like cannot be seen.
+    A NIMService that is too large to read is left unchanged.
     """
     children = [
         Child(build_nim_service(app, entry))
@@ -26,7 +26,7 @@ def desired(app: NIMPipelineApp) -> Desired:
 
 
 def leftovers(app: NIMPipelineApp) -> list[str]:
-    """Names of the NIMServices that the pipeline controls and no entry requests any more."""
+    """Names of the NIMServices that the pipeline controls and no entry requests."""
     wanted = served_entries(app)
     return [
         live["metadata"]["name"]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The entries of `spec.services`: the NIMServices that they request, and which are invalid."""
+"""The entries of `spec.services`, and their problems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SERVICE = "NIMService"
 
 @dataclass(frozen=True)
 class Problem:
-    """Why an entry cannot be served as it is; ``reason`` is the condition's."""
+    """An obstacle to serving an entry; ``reason`` becomes the condition's reason."""
 
     entry: Entry
     reason: str
@@ -25,24 +25,24 @@ class Problem:
 
 
 def enabled_entries(app: NIMPipelineApp) -> dict[str, Entry]:
-    """The enabled entries by name; of several with the same name, the last one counts."""
+    """The enabled entries by name; the last of several entries with the same name counts."""
     last = {entry.name: entry for entry in app.spec.entries}
     return {name: entry for name, entry in last.items() if name and entry.is_enabled}
 
 
 def served_entries(app: NIMPipelineApp) -> dict[str, Entry]:
-    """The enabled entries that can have a NIMService."""
+    """The enabled entries with a valid name."""
     return {name: entry for name, entry in enabled_entries(app).items() if entry.has_valid_name}
 
 
 def find_service_excess(app: NIMPipelineApp, name: str) -> NimError | None:
-    """Why a NIMService of the pipeline is too large, None if it is not."""
+    """The error if a NIMService of the pipeline is too large, otherwise None."""
     live = app.live(SERVICE, name)
     return stub_error(live) if live and app.controls(live) else None
 
 
 def find_problems(app: NIMPipelineApp) -> list[Problem]:
-    """Problems with names, and NIMServices that are too large."""
+    """Problems with names, and NIMServices that are too large to read."""
     last = {entry.name: entry for entry in app.spec.entries}
     found = (_problem_of(entry, last[entry.name]) for entry in app.spec.entries)
     large = (

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a reconcile of a NIMPipeline reads."""
+"""The reads of a NIMPipeline reconcile."""
 
 from __future__ import annotations
 

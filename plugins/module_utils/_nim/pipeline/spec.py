@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parsed spec of a NIMPipeline: each field is parsed here, and nowhere else."""
+"""The parsed spec of a NIMPipeline; no other module parses its fields."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Entry:
 
     @property
     def has_valid_name(self) -> bool:
-        """Whether the name is valid for an object; it becomes part of a request's path."""
+        """Whether the name is a valid object name: it becomes part of a request's path."""
         return len(self.name) <= _MAX_NAME and bool(_NAME.fullmatch(self.name))
 
 
@@ -49,7 +49,7 @@ class Spec:
 
 
 def parse_spec(pipeline: Fields) -> Spec:
-    """The spec of a NIMPipeline."""
+    """Parse the spec of a NIMPipeline."""
     services = (pipeline.get("spec") or {}).get("services") or []
     return Spec([_parse_entry(index, given) for index, given in enumerate(services)])
 
@@ -74,9 +74,9 @@ def _with_dependencies(spec: Json, dependencies: t.Sequence[Fields]) -> Json:
 
 
 def _as_stored(spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The spec with quantities as strings and without an empty profile, which means none.
+    """The spec with quantities as strings and without an empty profile.
 
-    The reference operator stores it so; then adopting its services need not rewrite them.
+    The reference operator stores this form, so adopting its services does not change them.
     """
     stored = dict(spec)
     for field in ("limits", "requests"):

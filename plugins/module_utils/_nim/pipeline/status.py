@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The status of a NIMPipeline: the states of its services, and problems with its entries."""
+"""The status of a NIMPipeline: states of its services and problems with its entries."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ States = dict[str, str]
 
 
 def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
-    """The whole status after a pass; a problem with one entry does not affect the others."""
+    """The status and events after a pass; a problem with one entry does not affect the rest."""
     builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
     if outcome.is_final:
         builder.set_field("state", FAILED)
         builder.stalled = (outcome.failure_reason, outcome.failure)
-        builder.events += _news(app, builder)
+        builder.events += _warnings(app, builder)
         return builder.finish()
     if outcome.failure:
         _retry(builder, app, outcome.failure)
@@ -39,7 +39,7 @@ def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
     states = {
         name: _state_in(now, name) if entry.has_valid_name and name not in refused else FAILED
         for name, entry in enabled_entries(app).items()
-        # As a key it would make the API server refuse the whole status; the condition reports it.
+        # The API server would refuse a status with this key; the condition reports the name.
         if not is_reserved_key(name)
     }
     builder.set_field("state", _overall_state(states, problems))
@@ -56,16 +56,16 @@ def refuse(app: NIMPipelineApp, error: NimError) -> Assessment:
     builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
     builder.set_field("state", FAILED)
     builder.stalled = (error.reason, str(error))
-    told = find_condition(app.status.get("conditions"), STALLED) or {}
-    if told.get("message") != str(error):
+    stalled = find_condition(app.status.get("conditions"), STALLED) or {}
+    if stalled.get("message") != str(error):
         builder.events.append(Event("Warning", error.reason, str(error)))
     return builder.finish()
 
 
 def _retry(builder: StatusBuilder, app: NIMPipelineApp, failure: str) -> None:
-    """Keep what was known: this pass learned nothing about the services."""
-    said = find_condition(builder.conditions, RECONCILING) or {}
-    if said.get("message") != failure:
+    """Report the failure and keep the rest of the status: this pass did not read the services."""
+    reconciling = find_condition(builder.conditions, RECONCILING) or {}
+    if reconciling.get("message") != failure:
         text = f"NIMPipeline {app.name} reconcile failed, msg: {failure}"
         builder.events.append(Event("Warning", "ReconcileFailed", text))
     builder.status.setdefault("state", NOT_READY)
@@ -75,14 +75,14 @@ def _retry(builder: StatusBuilder, app: NIMPipelineApp, failure: str) -> None:
 def _split(
     app: NIMPipelineApp, refusals: t.Sequence[Refusal]
 ) -> tuple[dict[str, Refusal], list[Refusal]]:
-    """Services that could not be written, by name, and those that could not be deleted."""
+    """Divide refusals into refused writes, by service, and refused deletions."""
     wanted = enabled_entries(app)
     refused = {refusal.name: refusal for refusal in refusals if refusal.name in wanted}
     return refused, [refusal for refusal in refusals if refusal.name not in wanted]
 
 
 def _explain(app: NIMPipelineApp, refusal: Refusal) -> Problem:
-    """The API server's message, or the owner of the service."""
+    """The problem behind a refusal: the API server's message, or another owner."""
     entry = enabled_entries(app)[refusal.name]
     live = app.live(SERVICE, refusal.name)
     if live is None or app.controls(live):
@@ -95,7 +95,7 @@ def _explain(app: NIMPipelineApp, refusal: Refusal) -> Problem:
 
 
 def _state_in(app: NIMPipelineApp, name: str) -> str:
-    """The state of a service, empty while it is new."""
+    """The state of a service, empty until it reports one."""
     live = app.live(SERVICE, name)
     if live is None or not app.controls(live):
         return NOT_READY
@@ -114,14 +114,14 @@ def _set_progress(
     problems: t.Sequence[Problem],
     undeleted: t.Sequence[Refusal],
 ) -> None:
-    """No kstatus conditions once everything is as it should be."""
+    """Set the kstatus conditions; none if all services are Ready."""
     failed = [name for name, state in states.items() if state == FAILED]
     waited_for = [name for name, state in states.items() if state not in (READY, FAILED)]
     if problems:
         messages = "; ".join(problem.message for problem in problems)
         builder.stalled = (problems[0].reason, messages)
     elif failed:
-        message = f"look at the conditions of NIMService {', '.join(failed)}"
+        message = f"see the conditions of NIMService {', '.join(failed)}"
         builder.stalled = ("NIMServiceFailed", message)
     elif waited_for:
         builder.reconciling = (NOT_READY, f"waiting for NIMService {', '.join(waited_for)}")
@@ -137,11 +137,11 @@ def _events(app: NIMPipelineApp, builder: StatusBuilder, states: States) -> list
         shown = " ".join(f"{name}:{state}" for name, state in sorted(states.items()))
         text = f"NIMPipeline {app.name} status {builder.state}, service states map[{shown}]"
         events.append(Event("Normal", builder.state, text))
-    return events + _news(app, builder)
+    return events + _warnings(app, builder)
 
 
-def _news(app: NIMPipelineApp, builder: StatusBuilder) -> list[Event]:
-    """Events for what keeps the pipeline from being Ready, if the status does not say so yet."""
+def _warnings(app: NIMPipelineApp, builder: StatusBuilder) -> list[Event]:
+    """Events for obstacles to readiness that the status does not contain yet."""
     events = []
     for kind, progress in ((RECONCILING, builder.reconciling), (STALLED, builder.stalled)):
         reason, message = progress or ("", "")
@@ -152,10 +152,10 @@ def _news(app: NIMPipelineApp, builder: StatusBuilder) -> list[Event]:
 
 
 def _is_behind(app: NIMPipelineApp) -> bool:
-    """Whether something will change that no watch reports.
+    """Whether a change is due that no watch reports.
 
-    Another owner's service is being deleted; or the service that last reported its state was read
-    with its old state, since reads come from a cache.
+    Either another owner's service is being deleted, or a service that reported its state was read
+    from the cache with the previous state.
     """
     name, _equals, state = (
         (app.resource["metadata"].get("annotations") or {}).get(SERVICE_STATE, "").partition("=")

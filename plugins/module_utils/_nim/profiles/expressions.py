@@ -3,8 +3,8 @@
 
 """Untrusted regular expressions from model manifests, matched in linear time.
 
-The image's author wrote them, so they could keep a backtracking engine busy forever. The reference
-operator also matches with RE2, so authors write for exactly this syntax.
+The image's author writes them, so a backtracking engine could run forever on them. The reference
+operator also uses RE2, so its syntax is the one that authors expect.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ PACKAGE = "google-re2"
 
 _MAX_LENGTH = 256
 _MAX_EXPRESSIONS = 256
-"""Maximum of distinct expressions in a manifest: the worst take milliseconds to compile."""
+"""Maximum number of distinct expressions in a manifest; one may take milliseconds to compile."""
 
 _MAX_MEMORY = 256 << 10
 
 
 class Expressions:
-    """The expressions of one manifest; loads RE2 on first use."""
+    """Compiled expressions of one manifest; RE2 is loaded on first use."""
 
     def __init__(self) -> None:
         self._compiled: dict[str, tuple[t.Any, str]] = {}
 
     def search(self, pattern: str, texts: t.Iterable[str]) -> tuple[bool, str]:
-        """Whether any text matches, and why not if the expression is unusable."""
+        """Whether any text matches, and the reason if the expression is unusable."""
         if pattern not in self._compiled:
             if len(self._compiled) >= _MAX_EXPRESSIONS:
                 return False, f"the manifest has more than {_MAX_EXPRESSIONS} of product_name_regex"

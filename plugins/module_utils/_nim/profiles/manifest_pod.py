@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import typing as t
 from dataclasses import dataclass, field
 
+from ..._base.types import Fields, Manifest
 from ..._builders.pod import has_ended, phase_of
 from ..._builders.pod_problems import why_not_ready
 from ..._engine.ownership import ownership_of, refuse_foreign
@@ -16,7 +16,6 @@ from .model_manifest import BEGIN_MARK, END_MARK, LogReading, read_log
 
 LOG = "log"
 
-Resource = t.Mapping[str, t.Any]
 
 _SHOW = f"""\
 show() {{ echo '{BEGIN_MARK}'; cat "$1"; echo; echo '{END_MARK}'; }}
@@ -29,9 +28,9 @@ while :; do sleep 3600 & wait $!; done
 
 @dataclass(frozen=True)
 class PodReading:
-    """The progress of such a pod.
+    """The progress of a manifest pod.
 
-    ``is_wanted``: the pod must exist. ``waiting``: what it waits for, empty once ``log`` is
+    ``is_wanted``: the pod must exist. ``waiting``: the awaited event, empty once ``log`` is
     complete.
     """
 
@@ -41,27 +40,24 @@ class PodReading:
 
 
 def print_command(find: str) -> list[str]:
-    """The command of the container.
+    """The command of the container, which runs until it receives a termination signal.
 
-    ``find``: lines of shell code that call ``show FILE`` for a manifest or print `NOT_FOUND`. The
-    pod runs until it is deleted, and exits at once on a termination signal.
+    ``find``: shell code that calls ``show FILE`` for a manifest or prints `NOT_FOUND`.
     """
     return ["sh", "-c", _SHOW + find + _STAY]
 
 
-def read_log_of(cr: Resource, pod: t.Mapping[str, t.Any] | None, container: str) -> list[Read]:
-    """The read of the pod's log, once it is available."""
-    if pod is None or ownership_of(dict(pod), cr) != "ours" or phase_of(pod) != "Running":
+def read_log_of(resource: Fields, pod: Fields | None, container: str) -> list[Read]:
+    """The read of the pod's log once the pod runs."""
+    if pod is None or ownership_of(dict(pod), resource) != "ours" or phase_of(pod) != "Running":
         return []
-    name, namespace = pod["metadata"]["name"], cr["metadata"]["namespace"]
+    name, namespace = pod["metadata"]["name"], resource["metadata"]["namespace"]
     return [ReadLog(LOG, namespace, name, container)]
 
 
-def follow_pod(
-    cr: Resource, pod: dict[str, t.Any] | None, name: str, log: str | None
-) -> PodReading:
-    """Follow the pod ``name``; NimError if it is not ours, or if its log is unreadable."""
-    if refuse_foreign(pod, cr, f"Pod {name}") == "leaving":
+def follow_pod(resource: Fields, pod: Manifest | None, name: str, log: str | None) -> PodReading:
+    """The progress of the pod ``name``; NimError if it is not ours or its log is unreadable."""
+    if refuse_foreign(pod, resource, f"Pod {name}") == "leaving":
         return PodReading(False, f"Pod {name} to be deleted")
     if has_ended(pod):
         return PodReading(False, f"Pod {name} to be recreated: it ended")

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Model manifests: what a NIM's image says about the profiles it can run.
+"""Model manifests: the profiles that the image of a NIM can run.
 
-An image, and so its manifest, is untrusted: everything in it is bounded. A manifest that is too
-large is refused as a whole, as a part of it would be another manifest.
+An image and its manifest are untrusted, so every part is bounded. A manifest that is too large is
+refused as a whole, because a truncated one would be a different manifest.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from ..._base.yaml_text import dump_yaml, read_bounded
 from ..._engine.reads import LOG_LIMIT
 
 NOT_FOUND = "model_manifest.yaml not found"
-"""Printed by a pod if there is no manifest."""
+"""A pod prints this if there is no manifest."""
 
 NO_PULLER = "download-to-cache not found"
-"""Also printed by a probe pod if its image cannot download a model by itself."""
+"""A probe pod also prints this if its image cannot download models."""
 
 BEGIN_MARK, END_MARK = "--- nimops: manifest begins ---", "--- nimops: manifest ends ---"
 """Lines around the manifest in our pods' logs; other operators' pods do not print them."""
 
 INPUT_TAG = "input_profile"
-"""Tag of a built (not downloaded) profile in the status of a NIMCache: its input profile."""
+"""Tag of a built profile in the status of a NIMCache: the profile that it was built from."""
 
 MAX_KEPT = 1_000_000
-"""Maximum bytes to store of a manifest: a ConfigMap holds 1 MiB with all its keys."""
+"""Maximum bytes of a stored manifest: a ConfigMap holds 1 MiB in all its keys."""
 
 MAX_LISTED = 512 << 10
-"""Maximum bytes of profiles in a status: etcd takes 1.5 MiB for the whole object."""
+"""Maximum bytes of profiles in a status: etcd accepts 1.5 MiB for the whole object."""
 
 _MIB = 1 << 20
 _MAX_BYTES = 2 * _MIB
@@ -46,11 +46,11 @@ _MAX_NAME = 253
 _MAX_VALUE = 1024
 
 _MARKER = "__ansible"
-"""Prefix of the keys by which Ansible marks values; no model tag starts with it."""
+"""Prefix of keys that Ansible reserves to mark values; no model tag starts with it."""
 
 _NULLS = (None, "", "~", "null")
 _CRITERIA = "profile_selection_criteria"
-"""Kept as written, including numbers; nothing here reads them."""
+"""This field is stored unchanged, with its numbers; no code reads it."""
 
 _V1_FIELDS = ("model", "release", "tags", "container_url")
 _V2_FIELDS = ("id", "tags")
@@ -68,16 +68,16 @@ class Profile:
 
     def to_status(self) -> Json:
         """The profile as an entry of `status.profiles`."""
-        said = {"name": self.id, "model": self.model, "release": self.release}
+        entry = {"name": self.id, "model": self.model, "release": self.release}
         config = {"config": dict(self.tags)} if self.tags else {}
-        return {key: value for key, value in said.items() if value} | config
+        return {key: value for key, value in entry.items() if value} | config
 
 
 @dataclass(frozen=True)
 class ModelManifest:
-    """A manifest of version 1 or 2, as far as a ConfigMap stores it.
+    """The stored part of a manifest of version 1 or 2.
 
-    Profiles are in the order of the file; those of version 1, which has no order, by id.
+    Profiles are in the order of the file or, in version 1, which has no order, sorted by id.
     """
 
     version: int
@@ -92,9 +92,9 @@ class ModelManifest:
 
 @dataclass(frozen=True)
 class LogReading:
-    """The information in the log of a pod that prints a manifest.
+    """The content of the log of a manifest pod.
 
-    ``complete``: nothing more will come. ``text``: the manifest, empty if there is none.
+    ``complete``: the pod prints nothing more. ``text``: the manifest, empty if there is none.
     ``has_puller``: the image contains `download-to-cache`.
     """
 
@@ -109,7 +109,7 @@ def manifest_map_name(cache: str) -> str:
 
 
 def read_log(log: str) -> LogReading:
-    """Find the manifest in a pod's log; NimError if its beginning or its end is missing."""
+    """Find the manifest in a pod's log; NimError if the log is truncated."""
     if len(log) >= LOG_LIMIT or len(log.encode()) >= LOG_LIMIT:
         raise _error(f"the pod's log is longer than the maximum of {LOG_LIMIT >> 20} MiB")
     if NOT_FOUND in log:
@@ -129,8 +129,8 @@ def read_log(log: str) -> LogReading:
 def parse_manifest(text: str) -> ModelManifest:
     """Parse a manifest, stripped or not, of either version; NimError if it is invalid.
 
-    All scalars are strings, as ids and tags are compared as strings: a quoted "1" and a bare 1.10
-    both stay as written. YAML tags are ignored.
+    Ids and tags are compared as strings, so all scalars are read as strings: a quoted "1" and a
+    bare 1.10 stay as written. YAML tags are ignored.
     """
     size = len(text) if len(text) > _MAX_BYTES else len(text.encode(errors="replace"))
     _bound("it", size, _MAX_BYTES, "bytes")
@@ -148,16 +148,13 @@ def parse_manifest(text: str) -> ModelManifest:
 
 
 def dump_manifest(manifest: ModelManifest) -> str:
-    """The YAML text that the ConfigMap stores: without the files of the workspaces.
-
-    NimError if it is too large for a ConfigMap.
-    """
+    """The YAML text for the ConfigMap, without workspaces; NimError if it is too large."""
     _bound("the part that a ConfigMap stores", len(manifest.text.encode()), MAX_KEPT, "bytes")
     return manifest.text
 
 
 def list_profiles(profiles: t.Iterable[Profile]) -> list[Json]:
-    """Entries of `status.profiles`: the first ones that fit into `MAX_LISTED` bytes."""
+    """Entries for `status.profiles`: the first profiles that fit into `MAX_LISTED` bytes."""
     listed, left = [], MAX_LISTED
     for profile in profiles:
         entry = profile.to_status()
@@ -203,7 +200,7 @@ def _parse_v2(document: Json) -> ModelManifest:
 
 
 def _keep(entry: Json, fields: t.Iterable[str], what: str) -> Json:
-    """These fields of a profile, and its tags."""
+    """The given fields of a profile, and its tags."""
     kept = {key: _text(entry, key, f"{what}:") for key in fields if key in entry and key != "tags"}
     return kept | {"tags": _tags(entry, what)}
 

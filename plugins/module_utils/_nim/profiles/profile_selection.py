@@ -1,12 +1,12 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which profiles of a manifest a NIMCache wants, and why it drops the others.
+"""Selection of the profiles that a NIMCache downloads.
 
-Each rule is a function that returns why it drops a profile, or an empty string. Rules are named
-after their field of `spec.source.ngc.model`. Two known inaccuracies stay, so that the selection
-does not change: in version 1 a profile without a `gpu` tag fits every GPU, and GPUs count only if
-`engine` asks for TensorRT or `gpus` is given.
+Each rule is a function that returns the reason to drop a profile, or an empty string. Rules are
+named after their field of `spec.source.ngc.model`. Two known inaccuracies of version 1 stay, so
+that the selection does not change: a profile without a `gpu` tag fits every GPU, and GPUs count
+only if `engine` requests TensorRT or `gpus` is given.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .model_manifest import Profile
 MAX_DROPPED = 100
 MAX_SUMMARY_BYTES = 1000
 _MAX_ID, _MAX_MESSAGE = 253, 1024
-"""The limits of the status schema."""
+"""Limits in the schema of the status."""
 
 GPU_PRODUCT_LABEL = "nvidia.com/gpu.product"
 
@@ -34,7 +34,7 @@ Tags = t.Mapping[str, str]
 
 @dataclass(frozen=True)
 class Dropped:
-    """An unwanted profile, the rule that drops it, and why."""
+    """An unwanted profile, with the rule that drops it and the reason."""
 
     profile: str
     rule: str
@@ -71,9 +71,10 @@ class Selection:
 
 @dataclass(frozen=True)
 class _Case:
-    """The tags of one profile and the wanted properties; ``gpus`` are the products found on nodes.
+    """The tags of one profile, and the wanted properties.
 
-    ``expressions`` match `product_name_regex`, for all profiles of a manifest.
+    ``gpus`` are the products found on nodes. ``expressions`` match `product_name_regex`; all
+    profiles of a manifest share them.
     """
 
     wanted: Wanted
@@ -104,7 +105,7 @@ def select_profiles(
     discovered_gpus: t.Sequence[str],
     version: int,
 ) -> Selection:
-    """Sort profiles into wanted and dropped.
+    """Divide profiles into selected and dropped ones.
 
     ``wanted`` is `spec.source.ngc.model`; ``version`` is the manifest's (1 or 2). Discovered GPUs
     count only if `wanted.gpus` is empty.
@@ -124,7 +125,7 @@ def select_profiles(
 
 
 def filters_by_gpu(wanted: Wanted, version: int) -> bool:
-    """Whether GPUs count: in version 1 for TensorRT engines only, and only if requested."""
+    """Whether GPUs count: in version 1 only if the spec requests TensorRT or `gpus`."""
     return version != 1 or bool(wanted.get("gpus")) or _is_in("tensorrt", wanted.get("engine"))
 
 
@@ -134,12 +135,12 @@ def engine_of(tags: Tags) -> str:
 
 
 def gpu_of(tags: Tags) -> str:
-    """The GPU of a profile, or the expression that matches it; `none` if it names none."""
+    """The GPU of a profile, or the expression for its name; `none` if the profile has neither."""
     return _has(tags.get("gpu") or tags.get("key") or tags.get("product_name_regex"))
 
 
 def summarize(selection: Selection) -> str:
-    """One line of at most `MAX_SUMMARY_BYTES`: the selection, and what was dropped and why."""
+    """One line of at most `MAX_SUMMARY_BYTES`: selected profiles, and dropped ones with reasons."""
     chosen = len(selection.selected)
     if chosen:
         names = ", ".join(short_id(name) for name in selection.selected[:8])
@@ -157,7 +158,7 @@ def summarize(selection: Selection) -> str:
 
 
 def short_id(profile: str) -> str:
-    """The beginning of a profile's id, enough to find it."""
+    """The beginning of a profile's id."""
     return profile if len(profile) <= _SHORT + 4 else f"{profile[:_SHORT]}…"
 
 
@@ -184,7 +185,7 @@ def _is_in(part: str, *texts: str | None) -> bool:
 
 
 def _matches_none(case: _Case) -> str:
-    """Why no GPU matches `product_name_regex`, empty if one does."""
+    """The reason why no GPU matches `product_name_regex`; empty if one does."""
     no_gpu = f"gpus found {', '.join(case.gpus)}, profile has {gpu_of(case.tags)}"
     pattern = case.tags.get("product_name_regex")
     if not pattern:
@@ -198,7 +199,7 @@ def _device(tags: Tags) -> str:
 
 
 def _equal_tag(field_name: str, tag: str, *, fold: bool) -> Rule:
-    """A given value must equal a tag."""
+    """A rule: a given value must equal a tag."""
 
     def rule(case: _Case) -> str:
         want, have = case.want(field_name), case.tags.get(tag, "")
@@ -209,7 +210,7 @@ def _equal_tag(field_name: str, tag: str, *, fold: bool) -> Rule:
 
 
 def _flag_tag(field_name: str, tag: str, *, fold: bool) -> Rule:
-    """A flag that is set must equal a tag; a profile without the tag does not match."""
+    """A rule: a given flag must equal a tag; a profile without the tag does not match."""
 
     def rule(case: _Case) -> str:
         flag = case.wanted.get(field_name)
@@ -223,7 +224,7 @@ def _flag_tag(field_name: str, tag: str, *, fold: bool) -> Rule:
 
 
 def _v1_lora(case: _Case) -> str:
-    """Adapters are unwanted unless requested."""
+    """Drop profiles with adapters unless they are requested."""
     if case.wanted.get("lora") is None:
         unasked = case.tags.get("feat_lora") == "true"
         return "lora not wanted, profile has feat_lora true" if unasked else ""
@@ -252,7 +253,7 @@ def _v1_gpus(case: _Case) -> str:
 
 
 def _v1_wanted_gpus(case: _Case) -> str:
-    """Skips entries without a product; once a product matches, ids of later entries must match."""
+    """Skip entries without a product; after a matching product, ids of later entries must match."""
     found = False
     products = []
     for entry in case.wanted_gpus:
@@ -285,7 +286,7 @@ def _v2_engine(case: _Case) -> str:
 
 
 def _v2_gpus(case: _Case) -> str:
-    """A profile that can be built for any GPU does not need a GPU tag."""
+    """Accept profiles that can be built for any GPU; others need a matching GPU tag."""
     if case.tags.get("trtllm_buildable", "").lower() == "true":
         return ""
     if case.wanted_gpus:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The context of a NIMService: its parsed spec, and what all its children have in common."""
+"""The context of a NIMService: its parsed spec and derived facts."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class NIMServiceApp(App):
 
     @property
     def is_served(self) -> bool:
-        """Whether a pass has served exactly this spec without a failure."""
-        is_seen = self.status.get("observedGeneration") == self.resource["metadata"].get(
+        """Whether an earlier pass reconciled this generation without a failure."""
+        is_observed = self.status.get("observedGeneration") == self.resource["metadata"].get(
             "generation"
         )
-        return bool(is_seen and self.status.get("state") != "Failed")
+        return bool(is_observed and self.status.get("state") != "Failed")
 
     @property
     def security_constraint(self) -> str:
-        """The OpenShift SCC that the pods need and are granted."""
+        """The OpenShift SCC that the pods need; their Role grants it."""
         if self.spec.proxy.config_map:
             return "anyuid"
         return "hostmount-anyuid" if self.spec.storage.host_path else "nonroot"

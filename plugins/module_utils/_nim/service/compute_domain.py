@@ -3,8 +3,8 @@
 
 """The ComputeDomain of `spec.multiNode.computeDomain`: NVLink between the nodes of a replica.
 
-We create one or use an existing one. Either way NVIDIA's DRA driver creates the claim template that
-it names, and each pod claims a channel by that template.
+The operator creates a ComputeDomain or uses an existing one. NVIDIA's DRA driver then creates the
+claim template that the ComputeDomain names, and each pod claims a channel with that template.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ READY, NOT_READY = "Ready", "NotReady"
 
 
 def creates_domain(app: NIMServiceApp) -> bool:
-    """Whether we create the ComputeDomain."""
+    """Whether the operator creates the ComputeDomain."""
     return app.spec.multi_node.creates_domain
 
 
@@ -42,9 +42,9 @@ def build_domain(app: NIMServiceApp) -> Manifest:
 
 
 def domain_template(app: NIMServiceApp) -> str:
-    """The template by which pods claim a channel; empty if they join no ComputeDomain.
+    """The claim template for a channel; empty if the pods join no ComputeDomain.
 
-    NimError if the one that the user names does not exist.
+    NimError if the ComputeDomain that the user names does not exist.
     """
     if not domain_name(app):
         return ""
@@ -52,7 +52,7 @@ def domain_template(app: NIMServiceApp) -> str:
 
 
 def domain_status(app: NIMServiceApp) -> dict[str, t.Any]:
-    """`status.computeDomainStatus`, empty without one; only its name until the driver reports."""
+    """`status.computeDomainStatus`; only the name until the driver reports nodes."""
     name = domain_name(app)
     if not name:
         return {}

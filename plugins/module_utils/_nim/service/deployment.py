@@ -20,7 +20,7 @@ from .workload import container_of, deployment_of, live_template, selector_label
 
 
 def build_deployment(app: NIMServiceApp, store: Store) -> Manifest:
-    """The Deployment. NimError if the profile's GPU count is invalid."""
+    """Build the Deployment; NimError if the profile's GPU count is invalid."""
     live, selector = app.live(*deployment_of(app)), selector_labels(deployment_of(app))
     pods = app.observed.get(pods_read(app, deployment_of(app)).key) or []
     variant = PodVariant(container_of(app), live_template(app), model_probes(app.spec))
@@ -34,6 +34,6 @@ def build_deployment(app: NIMServiceApp, store: Store) -> Manifest:
 
 
 def strategy_reads(app: NIMServiceApp) -> list[Read]:
-    """The pods, while an update is in progress and some are missing."""
+    """The read of the pods while the Deployment lacks some."""
     deployment = deployment_of(app)
     return [pods_read(app, deployment)] if lacks_pods(app.live(*deployment)) else []

@@ -23,7 +23,7 @@ from ..._engine.metadata import operator_labels
 from ..dra.applied import workload_child
 from .app import NIMServiceApp
 from .deployment import build_deployment
-from .dra import build_templates, find_fault
+from .dra import build_templates, find_error
 from .endpoint_picker.picker import picker_children, picker_leftovers
 from .expose.routing import ROUTING, Feature
 from .expose.service import build_service, service_names
@@ -32,9 +32,9 @@ from .kserve.platform import is_held, replaced
 from .model_layout import is_layout_awaited
 from .model_store import Unusable, select_store
 from .multi_node.groups import group_children, group_leftovers, has_leftovers
-from .permissions import refuse_forbidden
 from .scaling import build_autoscaler
 from .scraping import build_scraping
+from .tenant_limits import refuse_forbidden
 from .workload import deployment_of, has_workload, live_workload, workload_of
 
 FEATURES: tuple[Feature, ...] = (
@@ -42,18 +42,18 @@ FEATURES: tuple[Feature, ...] = (
     ("HorizontalPodAutoscaler", lambda spec: spec.is_autoscaled, build_autoscaler),
     ("ServiceMonitor", lambda spec: spec.is_monitored, build_scraping),
 )
-"""The optional kinds, in order."""
+"""The optional kinds, in the order of creation."""
 
 
 @within_limits
 def desired(app: NIMServiceApp) -> Desired:
-    """The wanted and unwanted children; NimError if the spec cannot be served, or is forbidden.
+    """The wanted and unwanted children; NimError if the spec is invalid or forbidden.
 
-    If the store is unusable or the workload cannot be built, the workload is not among the
-    children, so a running one continues unchanged. If the cluster does not support the spec, or
-    the workload is too large, nothing is changed.
+    If the store is unusable or the workload cannot be built, the workload is omitted, so a running
+    workload stays unchanged. If the cluster does not support the spec, or the workload is too
+    large, nothing changes.
     """
-    if find_fault(app):
+    if find_error(app):
         return Desired()
     check_name(app.resource, is_label=True)
     refuse_forbidden(app)
@@ -81,21 +81,21 @@ def desired(app: NIMServiceApp) -> Desired:
 
 
 def _expose(app: NIMServiceApp, wanted: Desired) -> None:
-    """Add what exposes the pods; on KServe, that is KServe's task."""
-    made = [build_service(app, name) for name in service_names(app)]
+    """Add the objects that expose the pods; on KServe, KServe creates them."""
+    built = [build_service(app, name) for name in service_names(app)]
     for kind, is_wanted, build in FEATURES:
         if is_wanted(app.spec):
-            made.append(build(app))
+            built.append(build(app))
         else:
             wanted.unwanted.append((kind, app.name))
-    wanted.children.extend(Child(item) for item in made if not is_held(app, item))
+    wanted.children.extend(Child(item) for item in built if not is_held(app, item))
     wanted.children.extend(picker_children(app))
 
 
 def _workload(app: NIMServiceApp) -> list[Child]:
-    """The PVC, unless one of its name exists, and the workload, if the store is usable.
+    """The PVC, unless it exists, and, if the store is usable, the workload.
 
-    Device templates come before the pods. NimError if the workload cannot be built from the spec.
+    Claim templates come before the workload. NimError if the workload cannot be built.
     """
     store, children = select_store(app), []
     if app.spec.storage.creates_claim:
@@ -117,7 +117,7 @@ def _workload(app: NIMServiceApp) -> list[Child]:
 
 
 def _replaced(app: NIMServiceApp) -> list[tuple[str, str]]:
-    """The workload of the other kind or platform, once the wanted one exists."""
+    """The previous workload, of another kind or platform, once the wanted workload exists."""
     if not has_workload(app, workload_of(app)):
         return []
     left = replaced(app)

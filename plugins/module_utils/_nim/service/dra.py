@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The pods' claims, from `spec.draResources` and a ComputeDomain, and their state."""
+"""The device claims of the pods, from `spec.draResources` and a ComputeDomain."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._builders.nim_metadata import keep_hash
 from ..._engine.reads import Read, ReadObject, ReadObjects
-from ..dra.faults import check_resources, check_single_requests
 from ..dra.pod_claims import CLAIM, TEMPLATE, PodClaim, name_pod_claims
 from ..dra.statuses import claim_statuses
 from ..dra.templates import resolve_spec, template_specs
+from ..dra.validation import check_resources, check_single_requests
 from .app import NIMServiceApp
 from .compute_domain import domain_name, domain_template
 
 
 def has_claims(app: NIMServiceApp) -> bool:
-    """Whether the pods claim anything."""
+    """Whether the pods have claims."""
     return bool(app.spec.dra_resources or domain_name(app))
 
 
 def dra_reads(app: NIMServiceApp) -> list[Read]:
-    """All claims, as pods may create them under any name, and the templates of any creator."""
+    """The reads of all claims, whose names are generated, and of the known templates."""
     if not has_claims(app):
         return []
     namespace, claims = app.namespace, _known_claims(app)
@@ -36,8 +36,8 @@ def dra_reads(app: NIMServiceApp) -> list[Read]:
     ]
 
 
-def find_fault(app: NIMServiceApp) -> NimError | None:
-    """Why nothing can be created: the cluster or the spec does not support these devices."""
+def find_error(app: NIMServiceApp) -> NimError | None:
+    """The error if the cluster or the workload does not support the claims, otherwise None."""
     is_served = not app.was_listed(CLAIM) or app.listed(CLAIM) is not None
     try:
         check_resources(app.spec.dra_resources, is_served=is_served)
@@ -53,7 +53,7 @@ def find_fault(app: NIMServiceApp) -> NimError | None:
 
 
 def pod_claims(app: NIMServiceApp) -> list[PodClaim]:
-    """The claims of each pod, in order; that of a ComputeDomain comes last.
+    """The claims of each pod, in order; the claim of a ComputeDomain comes last.
 
     NimError if the ComputeDomain that the user names does not exist.
     """
@@ -63,7 +63,7 @@ def pod_claims(app: NIMServiceApp) -> list[PodClaim]:
 def build_templates(app: NIMServiceApp) -> list[Manifest]:
     """A ResourceClaimTemplate for each `claimCreationSpec`.
 
-    NimError if devices are ambiguous, or an existing template is for different ones.
+    NimError if devices are ambiguous, or an existing template has different devices.
     """
     labels, annotations = app.labels, app.annotations
     specs = template_specs(app.name, app.spec.dra_resources, labels, annotations)
@@ -84,7 +84,7 @@ def build_templates(app: NIMServiceApp) -> list[Manifest]:
 
 
 def missing_source(app: NIMServiceApp) -> str:
-    """The missing claim or template that pods wait for, and the field that names it; else empty."""
+    """The missing claim or template that pods wait for, with its field; otherwise empty."""
     if (live := app.listed(CLAIM)) is None:
         return ""
     existing = {item["metadata"]["name"] for item in live}
@@ -100,12 +100,12 @@ def missing_source(app: NIMServiceApp) -> str:
 
 
 def dra_statuses(app: NIMServiceApp) -> list[dict[str, t.Any]]:
-    """`status.draResourceStatuses` of a service whose pods may have claims."""
+    """The value of `status.draResourceStatuses`."""
     return claim_statuses(_known_claims(app), app.listed(CLAIM) or [])
 
 
 def _known_claims(app: NIMServiceApp) -> list[PodClaim]:
-    """The claims of each pod, except that of a ComputeDomain that is missing or was not read."""
+    """The claims of each pod, without that of a ComputeDomain that was not found."""
     try:
         return pod_claims(app)
     except NimError:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the model can be reached, from inside the cluster and from outside."""
+"""The endpoints of the model, inside and outside the cluster."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from ..._base.types import Fields
 from ..._builders.expose import route_host
 from .app import NIMServiceApp
 from .expose.service import service_name
-from .kserve.status import cluster_url, external_url, is_of_namespace
+from .kserve.status import cluster_url, external_url, is_in_namespace
 from .workload import live_workload
 
 
 def cluster_endpoint(app: NIMServiceApp) -> str:
     """`<address>:<port>` of the Service, or the URL that KServe reports.
 
-    Empty while it has no address or not yet the port in the spec. Also empty if the object of that
-    name is not this resource's, as we must not contact somebody else's server.
+    Empty until the Service has an address and the port of the spec. Also empty if this resource
+    does not control the Service: the operator must not contact a foreign server.
     """
     if app.spec.is_kserve:
         url = cluster_url(_own(app, live_workload(app)))
-        return url if is_of_namespace(url, app.namespace) else ""
+        return url if is_in_namespace(url, app.namespace) else ""
     service = _own(app, app.live("Service", service_name(app)))
     spec = (service or {}).get("spec") or {}
     address, port = spec.get("clusterIP") or "", app.spec.expose.ports["api"]
@@ -31,9 +31,9 @@ def cluster_endpoint(app: NIMServiceApp) -> str:
 
 
 def external_endpoint(app: NIMServiceApp) -> str:
-    """The host of the Ingress, the load balancer or the gateway's routes; empty without any.
+    """The host of the Ingress, load balancer or routes, or the URL that KServe reports.
 
-    On KServe, the URL that it reports.
+    Empty if the model is not exposed.
     """
     if app.spec.is_kserve:
         return external_url(live_workload(app))
@@ -49,11 +49,11 @@ def external_endpoint(app: NIMServiceApp) -> str:
 
 
 def missing_endpoint(app: NIMServiceApp) -> str:
-    """Why the model server cannot be contacted yet, empty if it can."""
+    """The reason why the model server cannot be contacted yet; empty if it can."""
     endpoint = cluster_endpoint(app)
     if not app.spec.is_kserve:
-        said = f'Service "{service_name(app)}" has no cluster IP yet, needed to query the model'
-        return "" if endpoint else said
+        reason = f'Service "{service_name(app)}" has no cluster IP yet, needed to query the model'
+        return "" if endpoint else reason
     missing = {"external": external_endpoint(app), "cluster": endpoint}
     which = next((which for which, url in missing.items() if not url), "")
     return f"{which} endpoint not available, nimservice {app.name}" if which else ""
@@ -71,7 +71,7 @@ def _serves(service: Fields, port: int) -> bool:
 
 
 def _host(address: str) -> str:
-    """The host part of an address: IPv6 needs brackets before a port."""
+    """The host part of an address; IPv6 addresses need brackets before a port."""
     return f"[{address}]" if ":" in address else address
 
 
@@ -88,7 +88,7 @@ def _rule_host(ingress: Fields, service: str) -> str:
 
 
 def _balancer_address(live: Fields) -> str:
-    """The host name or address that the cluster's load balancer has assigned."""
+    """The host name or address of the load balancer, empty until it is assigned."""
     balancer = (live.get("status") or {}).get("loadBalancer") or {}
     given: Fields = next(iter(balancer.get("ingress") or []), {})
     return str(given.get("hostname") or given.get("ip") or "")

@@ -16,7 +16,7 @@ from .reads import reads
 from .status import assess, refuse
 
 _CHILD = "read write delete"
-_GRANTED = "the Role of an endpoint picker grants it, so the operator needs it too"
+_GRANTED = "the Role of an endpoint picker grants it, so the operator also needs it"
 
 KIND = Kind(
     name="NIMService",

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which layout of model files the image expects: legacy, or native (single-model)."""
+"""The layout of model files that the image expects: legacy, or native (single-model)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODEL_VOLUME = "model-store"
 
 
 def is_native(app: NIMServiceApp, store: Store) -> bool:
-    """Whether to use the native layout; a cache knows, else the image, decided once per image."""
+    """Whether to use the native layout, from the cache or, once per image, from the registry."""
     if store.cache is not None:
         return bool((store.cache.get("status") or {}).get("type") == "native")
     decided = _live_layout(app)
@@ -25,12 +25,12 @@ def is_native(app: NIMServiceApp, store: Store) -> bool:
 
 
 def is_layout_awaited(app: NIMServiceApp) -> bool:
-    """Whether the registry's answer is pending: do not decide a layout without it."""
+    """Whether the layout is unknown until the registry answers."""
     return not app.spec.storage.cache_name and app.observed.get(_key(app)) == LATER
 
 
 def layout_reads(app: NIMServiceApp) -> list[Read]:
-    """Queries the registry only if nothing else shows the layout; read the workload first."""
+    """The query to the registry, unless the cache or the live workload shows the layout."""
     if app.spec.storage.cache_name or _live_layout(app) is not None:
         return []
     image = app.spec.image
@@ -43,10 +43,10 @@ def _key(app: NIMServiceApp) -> str:
 
 
 def _live_layout(app: NIMServiceApp) -> bool | None:
-    """The layout of the live workload of this image.
+    """The layout of the live workload, or None if it is unknown.
 
-    None if unknown: there is no workload, it has another image, or it is legacy and never became
-    ready, which happens if the registry gave no answer at first.
+    It is unknown if there is no workload, if it has another image, or if it is legacy and never
+    became ready, which happens if the registry did not answer at first.
     """
     live = live_workload(app)
     container = find_container(live_template(app), container_of(app))

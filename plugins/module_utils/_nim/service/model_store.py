@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The location of the model files: the store that the spec selects, or why it is unusable."""
+"""The store of the model files that the spec selects."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from .app import NIMServiceApp
 class Store:
     """A store to mount.
 
-    ``source``: the volume source. ``cache``: its NIMCache, if any. ``profile``: the profile of that
-    cache that the user chose, or an empty string.
+    ``source``: the volume source. ``cache``: its NIMCache, if any. ``profile``: the chosen profile
+    of the cache, or an empty string.
     """
 
     source: Json
@@ -34,17 +34,17 @@ class Store:
 
     @cached_property
     def cache_source(self) -> Source | None:
-        """The part of the cache's `spec.source` that is given, None without a cache."""
+        """The given part of the cache's `spec.source`, None without a cache."""
         return parse_cache(self.cache).source if self.cache else None
 
     @property
     def is_hf(self) -> bool:
-        """Whether the cache was filled through the Hugging Face protocol."""
+        """Whether the cache contains a model from Hugging Face or a compatible service."""
         return bool(self.cache_source and self.cache_source.is_hf)
 
     @property
     def is_universal(self) -> bool:
-        """Whether the cache holds a model for the multi-LLM NIM, not profiles of an image."""
+        """Whether the cache contains a model for the multi-LLM NIM, not an image's profiles."""
         return bool(self.cache_source and self.cache_source.is_universal)
 
     @property
@@ -56,7 +56,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Unusable:
-    """A store that is unusable now. ``failed``: waiting alone will not help."""
+    """A store that is unusable now. ``failed``: it stays unusable without user action."""
 
     reason: str
     message: str
@@ -82,7 +82,7 @@ def select_store(app: NIMServiceApp) -> Store | Unusable:
 
 
 def pvc_at_deletion(app: NIMServiceApp) -> str:
-    """What happens to the PVC when the service is deleted; empty if it was not to create one."""
+    """A message about the PVC's fate after the service's deletion; empty if we do not create it."""
     if not app.spec.storage.creates_claim:
         return ""
     return claim_at_deletion(app, app.spec.storage.claim.name, "the models")
@@ -106,7 +106,7 @@ def _cache_store(app: NIMServiceApp) -> Store | Unusable:
     claim_name = spec.claim.name if spec.claim.is_named else cache["status"].get("pvc")
     if not claim_name:
         raise NimError(
-            f"missing PVC for the nimcache instance {name} (its status.pvc is empty: look at the"
+            f"missing PVC for the nimcache instance {name} (its status.pvc is empty: check the"
             " NIMCache, or recreate it)"
         )
     profile = app.spec.storage.profile
@@ -131,12 +131,12 @@ def _why_unusable(name: str, cache: t.Mapping[str, t.Any]) -> Unusable | None:
 
 
 def _failure_of(name: str, status: t.Mapping[str, t.Any]) -> str:
-    """The cache's own message about its failure."""
+    """The message with which the cache reports its failure."""
     for kind, failing in (
         ("NIM_CACHE_JOB_COMPLETED", "False"),
         ("NIM_CACHE_RECONCILE_FAILED", "True"),
     ):
-        said = find_condition(status.get("conditions"), kind)
-        if said and said.get("status") == failing and said.get("message"):
-            return str(said["message"])
+        condition = find_condition(status.get("conditions"), kind) or {}
+        if condition.get("status") == failing and condition.get("message"):
+            return str(condition["message"])
     return f"NIMCache {name} failed"

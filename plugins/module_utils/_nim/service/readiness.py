@@ -11,44 +11,44 @@ from ..._builders.rollout import Readiness, readiness_of_deployment
 from ..._engine.conditions import find_condition
 from .app import NIMServiceApp
 from .expose.service import selects
-from .kserve.platform import awaited
+from .kserve.platform import remaining_object
 from .kserve.status import predictor_readiness
 from .workload import live_workload, other_workload, pods_of
 
 
 def readiness_of(app: NIMServiceApp, before: NIMServiceApp | None = None) -> Readiness:
-    """The readiness of the workload; the Service must select its pods.
+    """The readiness of the workload, whose pods the Service must select.
 
-    ``before``: the same before this pass wrote anything. A service that was Ready stays so through
-    a change that leaves its pods alone, such as a takeover; any other change makes the workload's
-    status outdated.
+    ``before``: the context before this pass wrote anything. A Ready service stays Ready after a
+    change that does not affect its pods, such as a takeover; after any other change, the workload's
+    status is outdated.
     """
     live = live_workload(app)
     before = before or app
     is_steady = before.status.get("state") == "Ready" and pods_of(before) == pods_of(app)
     is_changed = not is_steady and _generation_of(before) != _generation_of(app)
-    if left := _left(app):
-        return Readiness(False, f"Waiting for {left} to be replaced", moving=True)
+    if former := _former_workload(app):
+        return Readiness(False, f"Waiting for {former} to be replaced", moving=True)
     if app.spec.is_kserve:
-        is_ready, said = predictor_readiness(app.name, live, is_changed=is_changed)
+        is_ready, message = predictor_readiness(app.name, live, is_changed=is_changed)
         awaits_pods = not is_ready and live is not None and not is_changed
-        return Readiness(is_ready, said, moving=not is_ready, awaits_pods=awaits_pods)
+        return Readiness(is_ready, message, moving=not is_ready, awaits_pods=awaits_pods)
     if app.spec.is_multi_node:
         return readiness_of_groups(live, is_changed=is_changed)
     return readiness_of_deployment(live, is_steady=is_steady)
 
 
 def _generation_of(app: NIMServiceApp) -> t.Any:
-    """Identifies the workload's spec: a pass that changes it must be followed by another."""
+    """The workload's generation, which a change of its spec increases."""
     return (live_workload(app) or {}).get("metadata", {}).get("generation")
 
 
-def _left(app: NIMServiceApp) -> str:
-    """The former workload that still exists, or still serves."""
+def _former_workload(app: NIMServiceApp) -> str:
+    """The former workload if it still exists or serves, otherwise empty."""
     if not app.spec.is_kserve and selects(app, other_workload(app)):
         kind, name = other_workload(app)
         return f'{kind.lower()} "{name}"'
-    return awaited(app)
+    return remaining_object(app)
 
 
 def readiness_of_groups(
@@ -56,7 +56,7 @@ def readiness_of_groups(
 ) -> Readiness:
     """The readiness of a LeaderWorkerSet.
 
-    ``is_changed``: the status is older than the spec, as it has no observedGeneration.
+    ``is_changed``: the status is older than the spec; it has no observedGeneration to show that.
     """
     if groups is None:
         return Readiness(False, "", moving=True)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a reconcile of a NIMService reads."""
+"""The reads of a NIMService reconcile."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service")
 
 
 def reads(app: NIMServiceApp) -> list[Read]:
-    """The children, including those of disabled features, the cache, and whether nodes are TKGS's.
+    """The children, including those of disabled features, the cache, and TKGS nodes.
 
-    Then the reads that depend on these: the image's protocol and the model server's answer.
+    Dependent reads follow: the image's protocol and the model server's answer.
     """
     name, namespace = app.name, app.namespace
-    children = [(kind, name) for kind in (*_ALWAYS, *_of_platform(app))]
+    children = [(kind, name) for kind in (*_ALWAYS, *_platform_kinds(app))]
     if service_name(app) != name:
         children.append(("Service", service_name(app)))
     found: list[Read] = [*tanzu_reads()]
@@ -58,8 +58,8 @@ def reads(app: NIMServiceApp) -> list[Read]:
     return found
 
 
-def _of_platform(app: NIMServiceApp) -> list[str]:
-    """The workload and the features that are or may have been enabled."""
+def _platform_kinds(app: NIMServiceApp) -> list[str]:
+    """The kinds of the workload and of features that are or may have been enabled."""
     features = [
         kind
         for kind, is_wanted, _build in FEATURES
@@ -71,7 +71,7 @@ def _of_platform(app: NIMServiceApp) -> list[str]:
 
 
 def _model_reads(app: NIMServiceApp) -> list[Read]:
-    """Contact the model server once everything else is ready."""
+    """The requests to the model server, once everything else is ready."""
     try:
         is_usable = isinstance(select_store(app), Store)
     except NimError:

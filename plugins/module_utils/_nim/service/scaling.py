@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The replica count of a NIMService, and who sets it."""
+"""The replica count and the autoscaler of a NIMService."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def build_autoscaler(app: NIMServiceApp) -> Manifest:
 
 
 def count_replicas(app: NIMServiceApp, live: Manifest | None) -> int | None:
-    """The `spec.replicas` of the workload to apply; None to leave the field to others."""
+    """The workload's `spec.replicas`; None if another field manager owns it."""
     return autoscaler.choose_replicas(live, app.spec.replicas, app.spec.autoscaler)

@@ -13,6 +13,6 @@ _PATHS = {"api": "/v1/metrics", "metrics": "/metrics"}
 
 
 def build_scraping(app: NIMServiceApp) -> Manifest:
-    """Scrapes the model's metrics, and Triton's if it has a port for them."""
+    """Build the ServiceMonitor for the model's metrics, and Triton's if it has a port."""
     paths = {port: _PATHS[port] for port in app.spec.expose.ports if port in _PATHS}
     return build_service_monitor(app, paths, app.spec.service_monitor or {})

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The name of the served model, from the model server's answer."""
+"""The name of the served model, as the model server reports it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MAX_NAME = 253
 
 @dataclass(frozen=True)
 class Answer:
-    """``error`` is the problem with the answer; without one, ``name`` counts, even if empty.
+    """The model server's answer: an ``error``, or the ``name`` of the model, possibly empty.
 
-    ``late``: it was slow, or did not arrive in time.
+    ``late``: the answer was slow, or did not arrive in time.
     """
 
     name: str = ""
@@ -30,10 +30,10 @@ class Answer:
 
 
 def needs_model(app: NIMServiceApp, endpoint: str) -> bool:
-    """Whether to contact the model server.
+    """Whether to query the model server.
 
-    Not while the service is Ready with the same generation and address and a known model: a
-    workload that changes is not Ready in between.
+    This is unnecessary while the service is Ready with the same generation and address and a known
+    model: a change of the workload interrupts readiness.
     """
     status = app.status
     model = status.get("model") or {}
@@ -46,9 +46,9 @@ def needs_model(app: NIMServiceApp, endpoint: str) -> bool:
 
 
 def model_reads(endpoint: str, namespace: str, observed: Observed, service: str = "") -> list[Read]:
-    """The requests to make; the second only after a 404 for the first.
+    """The requests to the model server; the second only after a 404 for the first.
 
-    ``endpoint`` is an address, or a URL; ``service``: the Service that it is of, if it is of one.
+    ``endpoint`` is an address or a URL; ``service`` is the Service behind it, if any.
     """
     urls = [_models_url(endpoint)]
     if _status(observed.get(urls[0])) == 404:
@@ -91,8 +91,8 @@ def _interpret(
     url: str, answer: t.Mapping[str, t.Any], find: t.Callable[[t.Mapping[str, t.Any]], t.Any]
 ) -> Answer:
     if _status(answer) != 200:
-        said = answer.get("error") or f"HTTP status {_status(answer)}"
-        return Answer(error=f"GET {url}: {said}", late=bool(answer.get("late")))
+        problem = answer.get("error") or f"HTTP status {_status(answer)}"
+        return Answer(error=f"GET {url}: {problem}", late=bool(answer.get("late")))
     try:
         body = json.loads(answer.get("body") or "")
     except (ValueError, RecursionError):
@@ -105,7 +105,7 @@ def _interpret(
 
 
 def _listed_name(body: t.Mapping[str, t.Any]) -> t.Any:
-    """The only model of a list; of a model and its LoRA adapters, the one without another root."""
+    """The only model in a list, or the model that is its own root among LoRA adapters."""
     models = _dicts(body.get("data")) if body.get("object") == "list" else []
     if len(models) == 1:
         return models[0].get("id")
@@ -126,5 +126,5 @@ def _dicts(value: t.Any) -> list[dict[str, t.Any]]:
 
 
 def _clean(name: t.Any) -> str:
-    """A name that is safe to show: the server is untrusted."""
+    """The name in a form that is safe to show; the server is untrusted."""
     return printable(name, MAX_NAME) if isinstance(name, str) else ""

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parsed spec of a NIMService: each field is parsed here, and nowhere else."""
+"""The parsed spec of a NIMService; no other module parses its fields."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from ..._builders.proxy import Proxy, parse_proxy
 from ..._builders.pvc import Claim, parse_claim
 from ..._builders.side_container import SideContainer, parse_side_containers
 
-Items = t.Sequence[Fields]
-
 DEFAULT_RAY_PORT = 6379
 DEFAULT_MPI_SECONDS = 300
 
@@ -32,12 +30,12 @@ _SCHEDULING = (
     "affinity",
 )
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-_OF_KNATIVE = ("replicas", "userID", "groupID")
+_IGNORED_BY_KNATIVE = ("replicas", "userID", "groupID")
 
 
 @dataclass(frozen=True)
 class PickerSpec:
-    """`eppConfig`: the endpoint picker; without one, all fields are empty."""
+    """`eppConfig`, the endpoint picker; all fields are empty if it is missing."""
 
     is_wanted: bool
     image: Image
@@ -48,21 +46,21 @@ class PickerSpec:
     liveness_probe: Fields
     readiness_probe: Fields
     startup_probe: Fields
-    ports: Items
-    """The user's; empty for the default ones."""
+    ports: t.Sequence[Fields]
+    """The user's ports, or empty for the default ports."""
     config: Fields | None
-    """The configuration itself; an empty one counts."""
+    """The configuration, which may be an empty mapping."""
     config_map: str
-    """The user's ConfigMap with the configuration, and its ``config_key`` there."""
+    """The user's ConfigMap, which has the configuration under ``config_key``."""
     config_key: str
 
 
 @dataclass(frozen=True)
 class Storage:
-    """`spec.storage`; strings that are not given are empty.
+    """`spec.storage`; missing strings are empty.
 
-    ``cache_name``: the NIMCache that the model comes from, and ``profile`` the one of it to serve.
-    ``creates_claim``: whether we create the PVC; a named NIMCache takes precedence.
+    ``cache_name``: the NIMCache with the model; ``profile``: its profile to serve.
+    ``creates_claim``: whether the operator creates the PVC; a named NIMCache takes precedence.
     ``memory_limit``: the size of the shared memory.
     """
 
@@ -79,12 +77,12 @@ class Storage:
 
 @dataclass(frozen=True)
 class MultiNode:
-    """`spec.multiNode`: the nodes that one replica spans, and what connects them.
+    """`spec.multiNode`: the nodes that one replica spans, and their connection.
 
-    ``is_given``: even for only one node. ``pipeline_size``: the number of nodes. ``tensor_size``:
-    the number of GPUs that a replica uses on each. ``ray_port``: of Ray on the leader; 0 if MPI
-    connects the nodes, which is the default. ``mpi_seconds``: how long the leader waits for its
-    workers. A ComputeDomain has no effect on one node: then it is neither created nor named.
+    ``is_given``: whether the field is set, even for one node. ``pipeline_size``: the number of
+    nodes. ``tensor_size``: the number of GPUs of a replica on each node. ``ray_port``: the port of
+    Ray on the leader, or 0 if MPI connects the nodes, which is the default. ``mpi_seconds``: the
+    time that the leader waits for its workers. The ComputeDomain fields are empty for one node.
     """
 
     is_given: bool
@@ -98,7 +96,7 @@ class MultiNode:
 
 @dataclass(frozen=True)
 class Spec:
-    """The spec; missing fields are empty, or have the documented default.
+    """The spec of a NIMService; missing fields are empty or have the documented default.
 
     ``auth_secret``: the Secret with the credentials of NGC or Hugging Face. ``amounts``: requests
     and limits of the model container. ``probes``: field of that container → the user's settings.
@@ -112,7 +110,7 @@ class Spec:
     command: t.Sequence[str]
     args: t.Sequence[str]
     amounts: Amounts
-    dra_resources: Items
+    dra_resources: t.Sequence[Fields]
     probes: t.Mapping[str, Fields]
     scheduling: Fields
     user: int
@@ -131,7 +129,7 @@ class Spec:
     is_kserve: bool
     expose: Expose
     picker: PickerSpec
-    """KServe has its own endpoint picker."""
+    """Not wanted on KServe, which has its own endpoint picker."""
 
     @property
     def is_autoscaled(self) -> bool:
@@ -150,7 +148,7 @@ class Spec:
 
 
 def parse_spec(service: Fields) -> Spec:
-    """The spec of a NIMService."""
+    """Parse the spec of a NIMService."""
     fields = service["spec"]
     scale, metrics = fields.get("scale") or {}, fields.get("metrics") or {}
     is_kserve = fields.get("inferencePlatform") == "kserve"
@@ -167,7 +165,7 @@ def parse_spec(service: Fields) -> Spec:
         scheduling={name: fields.get(name) for name in _SCHEDULING},
         user=user_id(fields),
         group=group_id(fields),
-        for_knative=[name for name in _OF_KNATIVE if name in fields],
+        for_knative=[name for name in _IGNORED_BY_KNATIVE if name in fields],
         init_containers=parse_side_containers(fields.get("initContainers")),
         sidecars=parse_side_containers(fields.get("sidecarContainers")),
         proxy=parse_proxy(fields.get("proxy")),

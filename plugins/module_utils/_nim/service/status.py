@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The status of a NIMService, and the events for its changes."""
+"""The status of a NIMService and its events."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..dra.pod_claims import CLAIM
 from ..dra.statuses import has_vanishing_claims
 from . import compute_domain
 from .app import NIMServiceApp
-from .dra import dra_statuses, find_fault, has_claims, missing_source
+from .dra import dra_statuses, find_error, has_claims, missing_source
 from .endpoint_picker.picker import picker_readiness
 from .endpoints import cluster_endpoint, external_endpoint, missing_endpoint
 from .expose.service import name_clash
@@ -48,7 +48,7 @@ WAITING_FOR_REGISTRY = "RegistryAwaited"
 _DOMAIN, _CLAIMS, _AT_DELETION = "computeDomainStatus", "draResourceStatuses", "onDeletion"
 
 _CACHE_CLAIM_CREATED = "NIM_CACHE_PVC_CREATED"
-"""A condition that the reference operator leaves behind by accident; it means nothing."""
+"""A meaningless condition that the reference operator leaves by mistake."""
 
 _PROVIDERS = {
     "InferenceService": KSERVE,
@@ -56,11 +56,11 @@ _PROVIDERS = {
     "InferencePool": f"the Gateway API inference extension, for {PICKER_FIELD}",
     "LeaderWorkerSet": "LeaderWorkerSet (sigs.k8s.io/lws), for spec.multiNode",
 }
-"""kind → what to install if the API server does not know it"""
+"""kind → the software to install if the API server does not serve it"""
 
 
 def assess(app: NIMServiceApp, outcome: Outcome) -> Assessment:
-    """The whole status after a pass, whatever its result."""
+    """The status, events, triggers and requeue after a pass."""
     now = app.at(outcome.view(app.observed))
     verdict = _judge(app, now, outcome)
     builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
@@ -83,9 +83,9 @@ def refuse(app: NIMServiceApp, error: NimError) -> Assessment:
 
 
 def _judge(app: NIMServiceApp, now: NIMServiceApp, outcome: Outcome) -> Verdict:
-    """The verdict after the pass; ``app`` is what was observed before it."""
-    if fault := find_fault(now):
-        return failed(fault.reason, str(fault))
+    """The verdict; ``app`` is the context before the pass, ``now`` the context after it."""
+    if error := find_error(now):
+        return failed(error.reason, str(error))
     if verdict := judge_outcome(outcome, _PROVIDERS):
         return verdict
     store = select_store(now)
@@ -98,7 +98,7 @@ def _judge(app: NIMServiceApp, now: NIMServiceApp, outcome: Outcome) -> Verdict:
 
 
 def _with_name(app: NIMServiceApp, verdict: Verdict) -> Verdict:
-    """The model is served under its own name if the given one is taken; that is reported."""
+    """Report that the Service has the default name because the given name is taken."""
     clash = name_clash(app)
     if not clash or verdict.waiting or app.spec.is_kserve:
         return verdict
@@ -106,13 +106,13 @@ def _with_name(app: NIMServiceApp, verdict: Verdict) -> Verdict:
 
 
 def _without_store(app: NIMServiceApp, store: Unusable) -> Verdict:
-    """The cache's own reconcile wakes this one when its state changes.
+    """The verdict for an unusable store; the NIMCache triggers the service when its state changes.
 
-    A wake-up may be faster than the runtime's cache, so requeue to read again. It may also miss a
-    service that is just being created, so requeue occasionally.
+    The trigger may be faster than the runtime's cache, so requeue to read the NIMCache again. It
+    may also miss a new service, so requeue from time to time.
     """
-    told = (app.resource["metadata"].get("annotations") or {}).get(CACHE_STATE)
-    is_behind = told == trigger_value(app.spec.storage.cache_name, READY)
+    trigger = (app.resource["metadata"].get("annotations") or {}).get(CACHE_STATE)
+    is_behind = trigger == trigger_value(app.spec.storage.cache_name, READY)
     if store.failed:
         return replace(failed(store.reason, store.message), requeue=Requeue(after=is_behind))
     verdict = Verdict(NOT_READY, store.reason, store.message, event_text="not ready yet")
@@ -126,9 +126,9 @@ def _without_layout(app: NIMServiceApp) -> Verdict:
 
 
 def _rolling(app: NIMServiceApp, rollout: Readiness) -> Verdict:
-    """Report what pods wait for first: the rollout continues by itself once it exists.
+    """The verdict during a rollout; a missing source of claims takes precedence in the message.
 
-    That is no child of the service, so nothing tells when it does.
+    The source is not a child of the service, so no watch reports its creation.
     """
     stalled, message = DEADLINE_REASON if rollout.stuck else "", rollout.message
     waits = rollout.message and (rollout.moving or rollout.stuck)
@@ -137,19 +137,19 @@ def _rolling(app: NIMServiceApp, rollout: Readiness) -> Verdict:
         message = f"Waiting for {missing}, which does not exist"
     elif rollout.awaits_pods:
         message = with_pods(app.status, message, why_unready(app))
-    said = "not ready yet" if app.spec.is_kserve else "not ready"
+    progress = "not ready yet" if app.spec.is_kserve else "not ready"
     return Verdict(
         NOT_READY,
         NOT_READY,
         message,
         stalled=stalled,
         requeue=Requeue(after=rollout.moving, wake_on_child=not missing),
-        event_text=said,
+        event_text=progress,
     )
 
 
 def _with_model(app: NIMServiceApp, rollout: Readiness) -> Verdict:
-    """Ready needs an answer of the model server; without one, a Ready service stays Ready."""
+    """The verdict once pods are ready: Ready needs an answer of the model server."""
     endpoint = cluster_endpoint(app)
     model = app.status.get("model") or {}
     answer = Answer(str(model.get("name", "")), missing_endpoint(app))
@@ -168,7 +168,7 @@ def _with_model(app: NIMServiceApp, rollout: Readiness) -> Verdict:
 
 
 def _with_picker(app: NIMServiceApp, verdict: Verdict) -> Verdict:
-    """The Service works without its picker, so it is Ready; the picker is reported separately."""
+    """Report the picker in addition: the Service is Ready without it."""
     picker = picker_readiness(app)
     if picker.ready:
         return verdict
@@ -182,6 +182,7 @@ def _with_picker(app: NIMServiceApp, verdict: Verdict) -> Verdict:
 
 
 def _without_model(app: NIMServiceApp, rollout: Readiness, answer: Answer) -> Verdict:
+    """The verdict without an answer; a Ready service stays Ready."""
     waiting = f"Waiting for the model: {answer.error}"
     verdict = Verdict(NOT_READY, NOT_READY, waiting, requeue=Requeue(after=True, slow=answer.late))
     if app.status.get("state") != READY:
@@ -190,7 +191,7 @@ def _without_model(app: NIMServiceApp, rollout: Readiness, answer: Answer) -> Ve
 
 
 def _set_fields(builder: StatusBuilder, app: NIMServiceApp) -> None:
-    """The other status fields; a value that could not be read this time is kept."""
+    """Set the other status fields; values that were not read stay unchanged."""
     if is_known(app):
         builder.set_field("availableReplicas", _count_available(app))
     builder.set_field(_AT_DELETION, pvc_at_deletion(app))
@@ -202,7 +203,7 @@ def _set_fields(builder: StatusBuilder, app: NIMServiceApp) -> None:
 
 
 def _count_available(app: NIMServiceApp) -> int:
-    """As in a Deployment's own status, which omits the field at 0."""
+    """The number of available replicas; workloads omit the field at 0."""
     status = (live_workload(app) or {}).get("status") or {}
     count = status.get("readyReplicas" if app.spec.is_multi_node else "availableReplicas")
     return count if isinstance(count, int) else 0
@@ -214,13 +215,13 @@ def _has_settling_claims(app: NIMServiceApp, builder: StatusBuilder) -> bool:
 
 
 def _is_domain_pending(verdict: Verdict, builder: StatusBuilder) -> bool:
-    """Whether the driver has not yet reported on all nodes; no watch reports that."""
+    """Whether the driver must still report nodes of the ComputeDomain; no watch reports that."""
     known = builder.status.get(_DOMAIN)
     return verdict.state == READY and bool(known) and (known or {}).get("status") != READY
 
 
 def _trigger_pipeline(app: NIMServiceApp, verdict: Verdict) -> list[Trigger]:
-    """Wake the NIMPipeline of this service if the state changed; no watch reports it."""
+    """Trigger the NIMPipeline of this service if the state changed; no watch reports it."""
     owner = controller_of(app.resource) or {}
     if owner.get("kind") != "NIMPipeline" or verdict.state == app.status.get("state"):
         return []
@@ -229,7 +230,7 @@ def _trigger_pipeline(app: NIMServiceApp, verdict: Verdict) -> list[Trigger]:
 
 
 def _events(app: NIMServiceApp, verdict: Verdict) -> list[Event]:
-    """Events for changes since the last pass, with a warning about fields without effect."""
+    """Events for changes since the last pass, and a warning about fields without effect."""
     events = events_of(f"NIMService {app.name}", app.status, verdict)
     if events and verdict.state == READY and app.spec.is_kserve:
         events += _ignored_fields_warning(ignored_fields(app))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Why the pods of a workload are not ready. They are read only while it lacks some."""
+"""Reasons why pods are not ready; pods are read only while the workload lacks some."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ _LABELS = {
     GROUPS: "leaderworkerset.sigs.k8s.io/name",
     INFERENCE_SERVICE: "serving.kserve.io/inferenceservice",
 }
-"""kind → the label of its pods, whose value is its name"""
+"""kind → the label of its pods, whose value is the object's name"""
 
 
 def pods_read(app: NIMServiceApp, workload: Workload) -> ReadPods:
-    """The read of all pods of a workload; of groups, also those that do not serve."""
+    """The read of all pods of a workload, including workers of groups."""
     return unready_pods.pods_of(app, _LABELS[workload.kind], workload.name)
 
 
 def pod_reads(app: NIMServiceApp) -> list[Read]:
-    """The pods of the wanted workload while it lacks some, once it has created any."""
+    """The read of the wanted workload's pods, once some exist and while it lacks others."""
     pods, live = pods_read(app, workload_of(app)), live_workload(app)
     if live is None:
         return []
-    if app.spec.is_kserve:  # It counts no replicas.
+    if app.spec.is_kserve:  # an InferenceService has no count of replicas
         live = {"status": {"replicas": bool(live.get("status"))}}
     return unready_pods.unready_reads(pods, live, is_awaited=readiness_of(app).awaits_pods)
 
 
 def why_unready(app: NIMServiceApp) -> str:
-    """Why its pods are not ready, or why it cannot create them; empty if nothing tells."""
+    """The reason why pods are not ready or cannot be created; empty if it is unknown."""
     return unready_pods.why_unready(app, pods_read(app, workload_of(app)), live_workload(app))

@@ -1,16 +1,15 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which object runs the pods: a Deployment, or a LeaderWorkerSet if a replica spans nodes.
+"""The workload, which runs the pods: a Deployment, or a LeaderWorkerSet if a replica spans nodes.
 
-On the platform KServe it is an InferenceService; `kserve/platform.py` describes how the platforms
-replace each other's workload.
+On KServe it is an InferenceService; `kserve/platform.py` handles the change of the platform.
 
 `spec.multiNode` is immutable, but may still change if the CRDs are not ours. Then one workload
 replaces the other: the new one is created, the old one is deleted once the new one exists, and the
-Service switches when the old one is gone. Until then its selector shows which one that is, so a
-service of one node need not look for groups that it never had. Groups that the reference operator
-left behind get no traffic: `groups.py` says when to look for them.
+Service switches when the old one is gone. Until then, the Service's selector shows which workload
+is the old one, so a service of one node need not read groups that it never had. Groups that the
+reference operator left get no traffic; `groups.py` decides when to read them.
 """
 
 from __future__ import annotations
@@ -49,14 +48,14 @@ def inference_service_of(app: NIMServiceApp) -> Workload:
 
 
 def workload_of(app: NIMServiceApp) -> Workload:
-    """The wanted workload."""
+    """The workload that the spec wants."""
     if app.spec.is_kserve:
         return inference_service_of(app)
     return groups_of(app) if app.spec.is_multi_node else deployment_of(app)
 
 
 def other_workload(app: NIMServiceApp) -> Workload:
-    """The other kind of workload of the standalone platform, which is unwanted."""
+    """The unwanted kind of workload on the standalone platform."""
     return deployment_of(app) if app.spec.is_multi_node else groups_of(app)
 
 
@@ -66,12 +65,12 @@ def live_workload(app: NIMServiceApp) -> Manifest | None:
 
 
 def container_of(app: NIMServiceApp, role: str = LEADER) -> str:
-    """The name of the model container; ``role`` distinguishes the pods of a group."""
+    """The name of the model container; in groups it depends on the role of the pod."""
     return f"nim-{role}" if app.spec.is_multi_node else f"{app.name}-ctr"
 
 
 def live_template(app: NIMServiceApp, role: str = LEADER) -> Manifest:
-    """The live template of such pods in the wanted workload; empty if there is none."""
+    """The live pod template of the wanted workload, for a role; empty if there is none."""
     spec = (live_workload(app) or {}).get("spec") or {}
     if app.spec.is_kserve:
         return {"spec": spec.get("predictor") or {}}
@@ -81,7 +80,7 @@ def live_template(app: NIMServiceApp, role: str = LEADER) -> Manifest:
 
 
 def pods_of(app: NIMServiceApp) -> list[t.Any]:
-    """What determines the pods of the live workload: their number and their templates."""
+    """The number and the templates of the live workload's pods."""
     spec = (live_workload(app) or {}).get("spec") or {}
     if app.spec.is_kserve:
         return [spec.get("predictor")]
@@ -90,7 +89,7 @@ def pods_of(app: NIMServiceApp) -> list[t.Any]:
 
 
 def count_pods(app: NIMServiceApp) -> int:
-    """The number of pods of the live workload; without one, as if it had one replica."""
+    """The number of pods of the live workload; one replica if there is none."""
     spec = (live_workload(app) or {}).get("spec") or {}
     if app.spec.is_kserve:
         return int((spec.get("predictor") or {}).get("minReplicas", 1))
@@ -99,17 +98,17 @@ def count_pods(app: NIMServiceApp) -> int:
 
 
 def is_known(app: NIMServiceApp) -> bool:
-    """Whether the wanted workload was read, whatever the answer."""
+    """Whether the wanted workload was read, existing or not."""
     return app.was_read(*workload_of(app))
 
 
 def has_workload(app: NIMServiceApp, workload: Workload) -> bool:
-    """Whether this resource has the workload, and it is not being deleted."""
+    """Whether this resource controls the workload and it is not being deleted."""
     live = app.live(*workload)
     return live is not None and app.controls(live) and not live["metadata"].get("deletionTimestamp")
 
 
 def selector_labels(workload: Workload) -> Labels:
-    """The labels of the pods that serve: all of a Deployment's, only the leaders of groups."""
+    """The labels of the pods that serve: all pods of a Deployment, the leaders of groups."""
     role = {"nim-llm-role": LEADER} if workload.kind == GROUPS else {}
     return {"app": workload.name, **role}

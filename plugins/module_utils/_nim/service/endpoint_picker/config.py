@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The configuration of the endpoint picker: our ConfigMap, or one that the user names."""
+"""The configuration of the endpoint picker: a generated ConfigMap or the user's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KEY = "default-plugins.yaml"
 
 
 def picker_name(app: NIMServiceApp) -> str:
-    """The name of all the picker's objects except its configuration and the InferencePool."""
+    """The name of the picker's objects, except its ConfigMap and the InferencePool."""
     return f"{app.name}-epp"
 
 
@@ -31,26 +31,26 @@ def generated_config(app: NIMServiceApp) -> str:
 
 
 def config_map_ref(app: NIMServiceApp) -> tuple[str, str]:
-    """The name of the configuration's ConfigMap, and its key there."""
+    """The name and key of the ConfigMap with the configuration."""
     given = app.spec.picker
     own = generated_config(app), _KEY
     return (given.config_map, given.config_key) if given.config_map else own
 
 
 def build_config(app: NIMServiceApp) -> Manifest:
-    """The ConfigMap with `config`, unchanged."""
+    """The ConfigMap with the unchanged `config`."""
     labels, annotations = app.labels, config_annotations(app)
     name, data = generated_config(app), {_KEY: _text(app)}
     return app.child("ConfigMap", labels=labels, annotations=annotations, name=name, data=data)
 
 
 def config_annotations(app: NIMServiceApp) -> Labels:
-    """Annotations that identify the configuration, for the pods and the ConfigMap.
+    """Annotations with the configuration's hash, for the pods and the ConfigMap.
 
-    A picker reads its configuration at startup, so a change must restart it. The first
-    configuration is not marked: the pods then equal the reference operator's, and adopting them
-    restarts none; nor is one that replaces a text of somebody else. The ConfigMap is marked too, as
-    it is written first, and a pass may end between the two.
+    A picker reads its configuration only at startup, so a changed hash must restart it. The first
+    configuration that we write has no hash, even if it replaces another one: the pods then equal
+    the reference operator's, and a takeover does not restart them. The ConfigMap also has the hash,
+    because it is written before the Deployment and a pass may end in between.
     """
     if not app.spec.picker.config:
         return {}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Deployment of the endpoint picker, and the Role to read the objects that it picks from."""
+"""The Deployment of the endpoint picker, and its Role."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def build_picker_role(app: NIMServiceApp) -> Manifest:
 
 
 def build_picker(app: NIMServiceApp) -> Manifest:
-    """The Deployment; others set its replica count."""
+    """Build the Deployment, without replicas, so that users can scale it."""
     name = picker_name(app)
     selector = {"app": name}
     pods = pod_template(
@@ -49,7 +49,7 @@ def build_picker(app: NIMServiceApp) -> Manifest:
 
 
 def _build_pod(app: NIMServiceApp) -> dict[str, t.Any]:
-    """The pod runs as the image's user, even root, unless the operator forbids it."""
+    """Build the pod, which runs as the image's user, even root, unless the operator forbids it."""
     images = (app.spec.picker.image, app.spec.image)
     secrets = dict.fromkeys(name for image in images for name in image.pull_secrets)
     return without_empty(

@@ -1,13 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The InferencePool that a gateway routes to, and the Service by which it contacts the picker."""
+"""The InferencePool that a gateway routes to, and the picker's Service."""
 
 from __future__ import annotations
 
-import typing as t
-
-from ...._base.types import Manifest
+from ...._base.types import Json, Manifest
 from ...._builders.nim_metadata import keep_hash
 from ...._builders.pod import without_empty
 from ..app import NIMServiceApp
@@ -24,11 +22,9 @@ _DEFAULT_PORTS = {
 }
 _NOT_SERVED = "grpc-health"
 
-Items = list[dict[str, t.Any]]
 
-
-def container_ports(app: NIMServiceApp) -> Items:
-    """The ports of the picker's container: the user's unchanged, else the defaults."""
+def container_ports(app: NIMServiceApp) -> list[Json]:
+    """The ports of the picker's container: the user's, or the defaults."""
     given = app.spec.picker.ports or [
         {"name": name, "containerPort": number} for name, number in _DEFAULT_PORTS.items()
     ]
@@ -44,7 +40,7 @@ def lacks_port(app: NIMServiceApp) -> bool:
 
 
 def build_picker_service(app: NIMServiceApp) -> Manifest:
-    """The picker's Service: all ports that the user gives; of the defaults, all but health."""
+    """Build the picker's Service, with the user's ports, or the default ports except health."""
     served = [
         {
             "name": port.get("name"),
@@ -64,7 +60,7 @@ def build_picker_service(app: NIMServiceApp) -> Manifest:
 
 
 def build_pool(app: NIMServiceApp) -> Manifest:
-    """The pods of the Service, one of which the picker picks for each request."""
+    """Build the InferencePool: the pods that the picker chooses from."""
     spec = {
         "selector": {"matchLabels": selector_labels(served_by(app))},
         "targetPorts": [{"number": app.spec.expose.ports["api"]}],

@@ -1,15 +1,16 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The endpoint picker: its objects, and its readiness.
+"""The endpoint picker: its objects and its readiness.
 
-It picks the pod to answer a request. A gateway calls it for each request that is routed to the
-InferencePool; the Service works without it.
+For each request to the InferencePool, the gateway asks the picker for a pod. The Service works
+without it.
 """
 
 from __future__ import annotations
 
 from ...._base.errors import NimError
+from ...._builders.app import Names
 from ...._builders.expose import PICKER_FIELD
 from ...._builders.rbac import build_role_binding, build_service_account
 from ...._builders.rollout import Readiness, readiness_of_deployment
@@ -21,11 +22,9 @@ from .config import build_config, generated_config, picker_name
 from .deployment import build_picker, build_picker_role
 from .inference_pool import PICKER_PORT, build_picker_service, build_pool, lacks_port
 
-Names = list[tuple[str, str]]
-
 
 def picker_children(app: NIMServiceApp) -> list[Child]:
-    """All the picker's objects; none without one. NimError if its Service's name is taken."""
+    """The picker's objects, if a picker is wanted; NimError if its Service's name is taken."""
     if not app.spec.picker.is_wanted:
         return []
     name = picker_name(app)
@@ -50,8 +49,8 @@ def picker_children(app: NIMServiceApp) -> list[Child]:
 def picker_reads(app: NIMServiceApp) -> list[Read]:
     """The wanted objects, or possible leftovers; none for a settled service without a picker.
 
-    Leftovers result from a change of the spec. Then the ServiceAccount, which was created first,
-    shows whether there was ever more; after a failure everything is read, as anything may be left.
+    Leftovers result from a change of the spec. The ServiceAccount, which is created first, shows
+    whether there can be any; after a failure, all objects are read.
     """
     namespace, wanted = app.namespace, _wanted(app)
     if _may_have_leftovers(app):
@@ -66,14 +65,14 @@ def picker_reads(app: NIMServiceApp) -> list[Read]:
 
 
 def picker_leftovers(app: NIMServiceApp) -> Names:
-    """Unwanted objects of a picker; the ServiceAccount, by which they are found, comes last."""
+    """Unwanted objects of a picker; the ServiceAccount, which reveals the rest, comes last."""
     users = {("Service", service_name(app)), ("ConfigMap", app.spec.picker.config_map)}
     kept = users.union(_wanted(app))
     return [item for item in reversed(_all(app)) if item not in kept and app.live(*item)]
 
 
 def picker_readiness(app: NIMServiceApp) -> Readiness:
-    """The readiness of the picker; ready if none is wanted."""
+    """The readiness of the picker; True if no picker is wanted."""
     if not app.spec.picker.is_wanted:
         return Readiness(True, "")
     if lacks_port(app):
@@ -91,7 +90,7 @@ def picker_readiness(app: NIMServiceApp) -> Readiness:
 
 
 def _all(app: NIMServiceApp) -> Names:
-    """All objects that a picker may have, in the order of creation."""
+    """All possible objects of a picker, in the order of creation."""
     name = picker_name(app)
     return [
         ("ServiceAccount", name),
@@ -105,7 +104,7 @@ def _all(app: NIMServiceApp) -> Names:
 
 
 def _wanted(app: NIMServiceApp) -> Names:
-    """The objects that this picker should have."""
+    """The wanted objects of the picker."""
     if not app.spec.picker.is_wanted:
         return []
     return [item for item in _all(app) if item[0] != "ConfigMap" or not app.spec.picker.config_map]
@@ -116,7 +115,7 @@ def _has_failed(app: NIMServiceApp) -> bool:
 
 
 def _may_have_leftovers(app: NIMServiceApp) -> bool:
-    """Whether a picker of an earlier spec may be left; a new service had none."""
+    """Whether a picker of an earlier spec may exist; a new service has none."""
     return bool(app.status) and not app.is_served
 
 
@@ -126,7 +125,7 @@ def _is_known_to_wait(app: NIMServiceApp) -> bool:
 
 
 def _missing_config(app: NIMServiceApp) -> str:
-    """The user's ConfigMap if it does not exist; pods wait for it."""
+    """The user's ConfigMap if it does not exist and pods wait for it; otherwise empty."""
     name = app.spec.picker.config_map
     if not name or not app.was_read("ConfigMap", name) or app.live("ConfigMap", name):
         return ""

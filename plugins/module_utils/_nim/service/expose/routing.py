@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""External access to a NIMService: its Ingress and routes, and what rules them out."""
+"""External access to a NIMService: its Ingress and routes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..spec import Spec
 from .service import service_name
 
 Feature = tuple[str, t.Callable[[Spec], bool], t.Callable[[NIMServiceApp], Manifest]]
-"""kind, whether it is wanted, how to build it; the object has the custom resource's name"""
+"""kind, predicate on the spec, builder; the object has the custom resource's name"""
 
 
 def _to_service(kind: str, build: t.Callable[[App, Expose, str], Manifest]) -> Feature:
@@ -34,7 +34,7 @@ ROUTING: tuple[Feature, ...] = (
 
 
 def refused_by_knative(expose: Expose) -> dict[str, bool]:
-    """Field → whether it is set, for the fields that Knative replaces with its own features."""
+    """Fields that Knative replaces with its own features → whether they are set."""
     return {
         "spec.expose.ingress.enabled": bool(expose.legacy_ingress),
         "spec.router.ingress": bool(expose.ingress),

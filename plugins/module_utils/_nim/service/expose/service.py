@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Service, named as the custom resource or by `spec.expose.service.name`."""
+"""The Service, named after the custom resource or by `spec.expose.service.name`."""
 
 from __future__ import annotations
 
@@ -14,35 +14,38 @@ from ..workload import Workload, has_workload, other_workload, selector_labels, 
 
 
 def service_name(app: NIMServiceApp) -> str:
-    """The Service that routes and endpoints refer to.
+    """The name of the Service that routes and endpoints refer to.
 
-    The reference operator ignores `spec.expose.service.name`, so a name that somebody else's
-    Service has must not stop a model that was served without it.
+    The reference operator ignores `spec.expose.service.name`. So a given name that a foreign
+    Service already has must not interrupt a model that was served without it.
     """
     given = app.spec.expose.service_name or app.name
     return app.name if name_clash(app) else given
 
 
 def name_clash(app: NIMServiceApp) -> str:
-    """Why the Service does not have the name that the user gives; empty if it has."""
+    """The reason why the Service cannot have the given name; empty if it can."""
     given = app.spec.expose.service_name or app.name
     live = app.live("Service", given)
     if given == app.name or ownership_of(live, app.resource) != "foreign":
         return ""
     owner = controller_of(live or {"metadata": {}})
-    whose = f"is controlled by {owner['kind']} {owner['name']}" if owner else "is somebody else's"
+    fact = (
+        f"is controlled by {owner['kind']} {owner['name']}"
+        if owner
+        else "was not created for this NIMService"
+    )
     return (
-        f'spec.expose.service.name: Service "{given}" exists and {whose}, so the Service is named'
+        f'spec.expose.service.name: Service "{given}" exists and {fact}, so the Service is named'
         f' "{app.name}": choose another name'
     )
 
 
 def service_names(app: NIMServiceApp) -> list[str]:
-    """All wanted Services.
+    """The names of all wanted Services.
 
-    The reference operator named the Service as the custom resource, whatever
-    `spec.expose.service.name` said. Where it did, clients use that name, so we keep it beside the
-    user's.
+    The reference operator ignores `spec.expose.service.name` and names the Service after the custom
+    resource. Clients may use that name, so an existing Service of that name is kept.
     """
     names = [service_name(app)]
     former = app.live("Service", app.name)
@@ -52,7 +55,7 @@ def service_names(app: NIMServiceApp) -> list[str]:
 
 
 def selects(app: NIMServiceApp, workload: Workload) -> bool:
-    """Whether a live Service of ours selects the pods of this workload."""
+    """Whether one of the resource's live Services selects the pods of a workload."""
     services = (app.live("Service", name) for name in (service_name(app), app.name))
     wanted = selector_labels(workload)
     return any(
@@ -62,13 +65,13 @@ def selects(app: NIMServiceApp, workload: Workload) -> bool:
 
 
 def build_service(app: NIMServiceApp, name: str) -> Manifest:
-    """A Service with all ports, by the container's port names."""
+    """Build a Service with all ports, which refer to the container's ports by name."""
     expose, selector = app.spec.expose, selector_labels(served_by(app))
     return service.build_service(app, expose.ports, selector, expose, name)
 
 
 def served_by(app: NIMServiceApp) -> Workload:
-    """The workload to select: the other one while it serves, or is the only one that can."""
+    """The workload to select: the previous one as long as it serves or no other exists."""
     wanted, other = workload_of(app), other_workload(app)
     if not has_workload(app, other):
         return wanted

@@ -17,7 +17,7 @@ from .predictor import build_inference_service
 def kserve_children(app: NIMServiceApp, store: Store) -> list[Child]:
     """The InferenceService and its ServiceMonitor.
 
-    NimError if its mode is unknown, or incompatible with the spec.
+    NimError if its mode is unknown or incompatible with the spec.
     """
     if app.spec.multi_node.is_given:
         raise NimError(
@@ -32,5 +32,5 @@ def kserve_children(app: NIMServiceApp, store: Store) -> list[Child]:
 
 
 def unscraped(app: NIMServiceApp) -> list[tuple[str, str]]:
-    """The unwanted ServiceMonitor of a service on KServe."""
+    """The ServiceMonitor, if it is unwanted."""
     return [] if app.spec.is_monitored else [("ServiceMonitor", app.name)]

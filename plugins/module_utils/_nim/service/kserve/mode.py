@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How KServe runs an InferenceService: as a Deployment (standard) or by Knative.
+"""The mode of an InferenceService: KServe runs it as a Deployment (standard) or with Knative.
 
-Once the InferenceService reports its mode, that counts, whatever annotation or default say then: a
-running service cannot change its mode. We pass a mode on as given, without replacing old names.
+Once the InferenceService reports its mode, the annotation and the default have no effect: a running
+service cannot change its mode. A given mode is used unchanged, even if its name is obsolete.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..expose.routing import refused_by_knative
 from ..workload import INFERENCE_SERVICE, is_known, live_workload
 
 KSERVE = "KServe, for spec.inferencePlatform: kserve"
-"""What to install if InferenceServices are unknown."""
+"""The software to install if the API server does not serve InferenceServices."""
 
 MODE_ANNOTATION = "serving.kserve.io/deploymentMode"
 
@@ -31,14 +31,18 @@ _KNATIVE = ("Knative", "Serverless")
 _MODES = (*_STANDARD, *_KNATIVE, "ModelMesh")
 
 _CONFIG = "inferenceservice-config"
-_NAME, _HOME = "kserve-controller-manager", "kserve"
+_NAME, _DEFAULT_NAMESPACE = "kserve-controller-manager", "kserve"
 _MAX_CANDIDATES = 8
 _CONTROLLER = f"control-plane={_NAME}"
 CONTROLLERS = ReadLabelled("Deployment", _CONTROLLER)
 CONTROLLER = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
-    "metadata": {"name": _NAME, "namespace": _HOME, "labels": {"control-plane": _NAME}},
+    "metadata": {
+        "name": _NAME,
+        "namespace": _DEFAULT_NAMESPACE,
+        "labels": {"control-plane": _NAME},
+    },
 }
 """KServe's controller in its default namespace, with its default settings: standard mode."""
 
@@ -48,12 +52,12 @@ _SET_NAMESPACE = (
 
 
 def is_standard(mode: str) -> bool:
-    """Whether the pods belong to a Deployment; ModelMesh is rendered like Knative."""
+    """Whether a Deployment runs the pods; ModelMesh is rendered like Knative."""
     return mode in _STANDARD
 
 
 def mode_reads(app: NIMServiceApp) -> list[Read]:
-    """KServe's settings and their location; nothing once the InferenceService reports its mode."""
+    """The reads of KServe's settings; none once the InferenceService reports its mode."""
     if not is_known(app) or _settled_mode(app):
         return []
     if app.observed.kserve_namespace:
@@ -67,7 +71,7 @@ def mode_reads(app: NIMServiceApp) -> list[Read]:
 
 
 def deployment_mode(app: NIMServiceApp) -> str:
-    """The mode as given. NimError if it, or KServe's namespace, is unknown."""
+    """The mode; NimError if it, or KServe's namespace, is unknown."""
     if settled := _settled_mode(app):
         return settled
     settings = _Settings(_find_namespace(app), app.observed)
@@ -83,7 +87,7 @@ def deployment_mode(app: NIMServiceApp) -> str:
 
 
 def check_mode(app: NIMServiceApp, mode: str) -> None:
-    """NimError if the spec asks for features that Knative provides in its own way."""
+    """NimError if the spec uses features that Knative provides in a different way."""
     if mode not in _KNATIVE:
         return
     fields = {
@@ -91,13 +95,13 @@ def check_mode(app: NIMServiceApp, mode: str) -> None:
         **refused_by_knative(app.spec.expose),
         "spec.metrics.enabled": app.spec.is_monitored,
     }
-    said = [
+    errors = [
         f"nimservice.{field} cannot be set when KServe runs in knative mode"
         for field, is_set in fields.items()
         if is_set
     ]
-    if said:
-        raise NimError("; ".join(said))
+    if errors:
+        raise NimError("; ".join(errors))
 
 
 def ignored_fields(app: NIMServiceApp) -> list[str]:
@@ -113,22 +117,22 @@ def _settled_mode(app: NIMServiceApp) -> str:
 
 
 def _candidates(observed: Observed) -> list[str]:
-    """The possible namespaces of KServe's controller; only the default one, if it qualifies.
+    """The possible namespaces of KServe's controller, or only the default one if it qualifies.
 
-    The label alone does not make a controller: a NIMService can set it on its objects. So a
-    tenant's Deployment can neither override nor cast doubt on an installation in the default
-    namespace.
+    The label alone does not identify the controller, because a NIMService can set it on its
+    objects. Therefore a tenant's Deployment can neither override an installation in the default
+    namespace nor make it ambiguous.
     """
     found = (item["metadata"] for item in observed.get(CONTROLLERS.key) or [])
     namespaces = sorted(
         item["namespace"]
         for item in found
-        if item.get("name") == _NAME and not _is_of_service(item)
+        if item.get("name") == _NAME and not _belongs_to_service(item)
     )
-    return [_HOME] if _HOME in namespaces else namespaces
+    return [_DEFAULT_NAMESPACE] if _DEFAULT_NAMESPACE in namespaces else namespaces
 
 
-def _is_of_service(metadata: t.Mapping[str, t.Any]) -> bool:
+def _belongs_to_service(metadata: t.Mapping[str, t.Any]) -> bool:
     owners = metadata.get("ownerReferences") or []
     labels = metadata.get("labels") or {}
     is_owned = any(map(is_served, owners))
@@ -136,7 +140,7 @@ def _is_of_service(metadata: t.Mapping[str, t.Any]) -> bool:
 
 
 def _installations(observed: Observed) -> list[str]:
-    """The candidates; of several, those that have KServe's settings, if any has."""
+    """The candidates; if there are several, those with KServe's settings, if any."""
     candidates = _candidates(observed)
     if len(candidates) < 2:
         return candidates
@@ -171,7 +175,7 @@ def _read_config(namespace: str) -> Read:
 
 
 class _Settings:
-    """KServe's ConfigMap in a namespace; a missing one decides nothing."""
+    """KServe's ConfigMap in a namespace; without it, defaults apply."""
 
     def __init__(self, namespace: str, observed: Observed) -> None:
         read = _read_config(namespace)
@@ -189,7 +193,7 @@ class _Settings:
         return annotation in listed
 
     def default_mode(self) -> str:
-        """The mode of an InferenceService that names none."""
+        """The mode of an InferenceService without the annotation."""
         if "deploy" not in self._data:
             return _STANDARD[0]
         mode = self._load("deploy").get("defaultDeploymentMode") or ""

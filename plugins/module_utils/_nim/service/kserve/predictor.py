@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The InferenceService by which KServe serves the model."""
+"""The InferenceService, with which KServe serves the model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _KNATIVE_STARTUP_FAILURES = 30
 
 
 def build_inference_service(app: NIMServiceApp, store: Store, mode: str) -> Manifest:
-    """The InferenceService in a mode. NimError if GPUs, a claim or a scale target is invalid."""
+    """Build the InferenceService; NimError if GPUs, a claim or the scale target is invalid."""
     live = live_workload(app)
     given = (live or {}).get("metadata") or {}
     return app.child(
@@ -55,7 +55,7 @@ def build_inference_service(app: NIMServiceApp, store: Store, mode: str) -> Mani
 
 
 def _labels(app: NIMServiceApp, live: t.Mapping[str, str]) -> Labels:
-    """KServe copies them to the pods, so they keep the operator version that created them."""
+    """Labels, with the operator version that created them: KServe copies them to the pods."""
     labels = app.labels
     if "Ingress" not in app.spec.expose.kinds:
         labels.setdefault(_VISIBILITY_LABEL, "cluster-local")
@@ -64,7 +64,7 @@ def _labels(app: NIMServiceApp, live: t.Mapping[str, str]) -> Labels:
 
 
 def _annotations(app: NIMServiceApp, mode: str, live: Manifest | None) -> Labels:
-    """KServe copies them to the pods, so the reference's hashes stay: nothing reads them."""
+    """Annotations, with the unused hashes of the reference: KServe copies them to the pods."""
     annotations = app.annotations
     if is_standard(mode) and app.spec.is_autoscaled:
         annotations["serving.kserve.io/autoscalerClass"] = "hpa"
@@ -92,7 +92,7 @@ def _build_predictor(app: NIMServiceApp, store: Store, mode: str) -> Json:
 
 
 def _for_knative(app: NIMServiceApp, pod: Json) -> Json:
-    """Knative sets replicas and users of pods, and identifies ports by number."""
+    """The pod for Knative, which sets replicas and users and identifies ports by number."""
     model, *sidecars = pod["containers"]
     unnamed = [
         {"containerPort": number, "protocol": "TCP"}
@@ -115,10 +115,10 @@ def _build_knative_probes(app: NIMServiceApp) -> Json:
 
 
 def _as_before(app: NIMServiceApp, predictor: Json, live: Json) -> Json:
-    """The predictor as the reference operator builds it, while nothing else changes.
+    """The reference operator's form of the predictor, unless something else changes.
 
-    The reference gives init containers and sidecars the variables of groups. Removing them restarts
-    the pods, so that waits for a change that restarts them anyway.
+    The reference adds the variables of groups to init containers and sidecars. Their removal
+    restarts the pods, so it waits for a change that also does.
     """
     kept = {
         where: [_with_group_env(app, item, live, where) for item in predictor.get(where) or []]
@@ -129,7 +129,7 @@ def _as_before(app: NIMServiceApp, predictor: Json, live: Json) -> Json:
 
 
 def _with_group_env(app: NIMServiceApp, container: Json, live: Json, where: str) -> Json:
-    """The container with all the group variables that the reference gave it, if it did."""
+    """The container, with the group variables if the live container has them."""
     env = find_container(live, container["name"], where).get("env") or []
     names = {item["name"] for item in group_env(app)}
     has_names = names <= {item["name"] for item in env}

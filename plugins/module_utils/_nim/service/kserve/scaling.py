@@ -25,7 +25,7 @@ _TARGETS = {
 def build_scaling(app: NIMServiceApp) -> dict[str, t.Any]:
     """The predictor's replica fields in standard mode, where KServe creates the autoscaler.
 
-    It supports one target, for CPU or memory. NimError if that is not a number.
+    KServe supports one target, for CPU or memory; NimError if it is not a number.
     """
     given = app.spec.autoscaler
     if given is None:
@@ -52,7 +52,7 @@ def _build_metric(metrics: t.Sequence[Fields]) -> dict[str, t.Any]:
 
 
 def _whole_number(target: Fields, index: int) -> int:
-    """KServe accepts whole numbers only: quantities are rounded up."""
+    """The target's value, rounded up because KServe accepts only whole numbers."""
     value = target.get(_TARGETS.get(target.get("type") or "", "")) or 0
     try:
         return math.ceil(parse_quantity(value))

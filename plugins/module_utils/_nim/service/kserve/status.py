@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an InferenceService reports: whether its pods serve, and where."""
+"""The readiness and the URLs of an InferenceService."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Live = t.Optional[t.Mapping[str, t.Any]]  # noqa: UP045 a bar is no type before 
 def predictor_readiness(name: str, live: Live, *, is_changed: bool = False) -> tuple[bool, str]:
     """Whether the predictor is ready, and its message.
 
-    ``is_changed``: this pass changed its spec, so the status is older. The generation in the status
-    does not tell: KServe copies it from the object that runs the pods.
+    ``is_changed``: this pass changed its spec, so the status is outdated. The generation in the
+    status does not show that, because KServe copies it from the object that runs the pods.
     """
     if live is None:
         return False, f'Waiting for InferenceService "{name}" creation'
@@ -29,21 +29,21 @@ def predictor_readiness(name: str, live: Live, *, is_changed: bool = False) -> t
 
 
 def cluster_url(live: Live) -> str:
-    """Its URL inside the cluster, empty until it reports one."""
+    """The URL inside the cluster, empty until the InferenceService reports one."""
     address = ((live or {}).get("status") or {}).get("address") or {}
     return _clean(address.get("url"))
 
 
 def external_url(live: Live) -> str:
-    """Its external URL, empty until it reports one."""
+    """The external URL, empty until the InferenceService reports one."""
     return _clean(((live or {}).get("status") or {}).get("url"))
 
 
-def is_of_namespace(url: str, namespace: str) -> bool:
-    """Whether a URL refers to a Service of the namespace, judging by its text.
+def is_in_namespace(url: str, namespace: str) -> bool:
+    """Whether the host of a URL is a Service of the namespace, or a foreign address.
 
-    Whoever can write a status could otherwise make the operator contact what only it can reach:
-    others' servers, or what listens beside it.
+    Otherwise, users who can write a status could make the operator contact servers that only it can
+    reach, for example in its own pod.
     """
     host = ""
     try:

@@ -1,10 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The objects beside a LeaderWorkerSet: a ComputeDomain, and what MPI needs."""
+"""A LeaderWorkerSet and the objects that its pods need: a ComputeDomain, and files for MPI."""
 
 from __future__ import annotations
 
+from ...._builders.app import Names
 from ...._engine.desired import Child
 from ...._engine.reads import Read, ReadObject, ReadPresence
 from ..app import NIMServiceApp
@@ -15,11 +16,9 @@ from ..workload import groups_of, has_workload, live_workload
 from . import mpi
 from .leader_worker_set import build_groups, count_groups
 
-Names = list[tuple[str, str]]
-
 
 def group_children(app: NIMServiceApp, store: Store) -> list[Child]:
-    """The LeaderWorkerSet, preceded by the objects that its pods need."""
+    """The objects that the pods need, then the LeaderWorkerSet."""
     children = []
     if creates_domain(app):
         children.append(Child(build_domain(app)))
@@ -33,9 +32,9 @@ def group_children(app: NIMServiceApp, store: Store) -> list[Child]:
 
 
 def group_reads(app: NIMServiceApp) -> list[Read]:
-    """The wanted objects, or leftovers; nothing if there never were groups.
+    """The wanted objects, or leftovers; none if there cannot be groups.
 
-    For groups without traffic, this first checks only whether they exist.
+    For possible groups without traffic, the first read only checks whether they exist.
     """
     namespace = app.namespace
     if app.spec.is_multi_node:
@@ -56,13 +55,13 @@ def group_reads(app: NIMServiceApp) -> list[Read]:
 
 
 def has_leftovers(app: NIMServiceApp) -> bool:
-    """Whether a service of one node had groups: they still serve, or still exist."""
+    """Whether groups of a service that now fits on one node still serve or exist."""
     groups = groups_of(app)
     return selects(app, groups) or has_workload(app, groups)
 
 
 def group_leftovers(app: NIMServiceApp) -> Names:
-    """The groups' objects to delete; groups come last, as they reveal the other leftovers.
+    """The groups' objects to delete; the groups, which reveal the other leftovers, come last.
 
     The SSH key stays until the service is deleted: the operator may not delete Secrets.
     """
@@ -70,11 +69,11 @@ def group_leftovers(app: NIMServiceApp) -> Names:
 
 
 def _may_have_groups(app: NIMServiceApp) -> bool:
-    """Whether groups may exist that no Service selects: those that the reference left behind.
+    """Whether groups may exist that no Service selects, left by the reference operator.
 
-    They are looked for after adoption (the reference never writes `observedGeneration`, and a
-    resource restored from a backup has no status), when the spec changes, and while something
-    fails: not in passes with nothing to do.
+    This is possible after a takeover (the reference never writes `observedGeneration`, and a
+    resource restored from a backup has no status), after a change of the spec, and after a failure.
+    Passes with nothing to do skip the read.
     """
     if not app.status:
         return live_workload(app) is not None

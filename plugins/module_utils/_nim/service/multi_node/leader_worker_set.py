@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The LeaderWorkerSet that serves a model too large for one node: each replica is a group of pods.
+"""The LeaderWorkerSet for a model that is too large for one node.
 
-Its leader serves, its workers follow. MPI or Ray connects them.
+Each replica is a group of pods: a leader, which serves, and workers. MPI or Ray connects them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RAY_WORKER_PROBE = {
 
 
 def build_groups(app: NIMServiceApp, store: Store) -> Manifest:
-    """The LeaderWorkerSet. NimError if the profile's GPU count or a claim is invalid."""
+    """Build the LeaderWorkerSet; NimError if the profile's GPU count or a claim is invalid."""
     live = live_workload(app)
     replicas = count_replicas(app, live)
     variants = (_leader(app), _worker(app))
@@ -62,7 +62,7 @@ def build_groups(app: NIMServiceApp, store: Store) -> Manifest:
 
 
 def count_groups(app: NIMServiceApp) -> int:
-    """The desired number of groups, whoever sets it."""
+    """The desired number of groups, from the spec or the live object."""
     given = app.spec.replicas
     live = (live_workload(app) or {}).get("spec") or {}
     return int(live.get("replicas", 1) if given is None else given)
@@ -97,10 +97,10 @@ def _worker(app: NIMServiceApp) -> PodVariant:
 
 
 def _as_before(groups: dict[str, t.Any], live: Manifest | None) -> dict[str, t.Any]:
-    """The groups as the reference operator builds them, while nothing else changes.
+    """The reference operator's form of the groups, unless something else changes.
 
-    It omits the service account and the pull policy. Adding them restarts all groups, which load
-    slowly, so that waits for a change that restarts them anyway.
+    The reference omits the service account and the pull policy. Their addition restarts all groups,
+    which load slowly, so it waits for a change that also does.
     """
     running = ((live or {}).get("spec") or {}).get("leaderWorkerTemplate") or {}
     pods = [(running.get(template) or {}).get("spec") or {} for template in _TEMPLATES]

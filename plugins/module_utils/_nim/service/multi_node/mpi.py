@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How the nodes of a replica find each other by MPI: hostfiles, start script, SSH key."""
+"""Files with which MPI connects the nodes of a replica: hostfiles, start script, SSH key."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import typing as t
 from pathlib import Path
 
 from ...._base.errors import NimError
-from ...._base.types import Manifest
+from ...._base.types import Json, Manifest
 from ...._engine.generated_keys import GENERATED_KEY
 from ..app import NIMServiceApp
 from ..workload import groups_of
-
-Items = list[dict[str, t.Any]]
 
 _SCRIPTS = Path(__file__).parent / "scripts"
 _START_SCRIPT = "start-mpi-cluster.sh"
@@ -23,24 +21,24 @@ _MAX_CONFIG_MAP = 1 << 20
 
 
 def hostfiles_name(app: NIMServiceApp) -> str:
-    """The ConfigMap of `build_hostfiles`."""
+    """The name of the ConfigMap that `build_hostfiles` builds."""
     return f"{app.name}-mpi-config"
 
 
 def script_name(app: NIMServiceApp) -> str:
-    """The ConfigMap of `build_start_script`."""
+    """The name of the ConfigMap that `build_start_script` builds."""
     return f"{app.name}-mpi-start-script"
 
 
 def key_name(app: NIMServiceApp) -> str:
-    """The Secret of `build_ssh_key`."""
+    """The name of the Secret that `build_ssh_key` builds."""
     return f"{app.name}-ssh-pk"
 
 
 def build_hostfiles(app: NIMServiceApp, groups: int) -> Manifest:
-    """A hostfile for each group: its leader, then its workers, with their GPUs.
+    """The ConfigMap with a hostfile for each group: leader and workers with their GPUs.
 
-    NimError if they do not fit into a ConfigMap.
+    NimError if the hostfiles do not fit into a ConfigMap.
     """
     nodes = app.spec.multi_node.pipeline_size
     if groups * nodes * len(_worker_line(app, 0, 0)) > _MAX_CONFIG_MAP:
@@ -54,13 +52,13 @@ def build_hostfiles(app: NIMServiceApp, groups: int) -> Manifest:
 
 
 def build_start_script(app: NIMServiceApp) -> Manifest:
-    """The ConfigMap with the script that the image starts on each node."""
+    """The ConfigMap with the script that the image runs on each node."""
     script = (_SCRIPTS / _START_SCRIPT).read_text(encoding="utf-8")
     return _build_config_map(app, script_name(app), {_START_SCRIPT: script})
 
 
 def build_ssh_key(app: NIMServiceApp) -> Manifest:
-    """The key by which leaders reach their workers; generated once, when it is written."""
+    """The Secret with the key for SSH from leaders to workers, generated once at writing."""
     return app.child(
         "Secret",
         name=key_name(app),
@@ -69,22 +67,22 @@ def build_ssh_key(app: NIMServiceApp) -> Manifest:
     )
 
 
-def leader_volumes(app: NIMServiceApp) -> Items:
+def leader_volumes(app: NIMServiceApp) -> list[Json]:
     """The additional volumes of leaders."""
     return [{"name": "mpi-config", "configMap": {"name": hostfiles_name(app)}}, *_volumes(app)]
 
 
-def leader_mounts() -> Items:
+def leader_mounts() -> list[Json]:
     """The additional mounts of the leaders' container."""
     return [{"name": "mpi-config", "mountPath": "/etc/mpi"}, *_mounts()]
 
 
-def worker_volumes(app: NIMServiceApp) -> Items:
+def worker_volumes(app: NIMServiceApp) -> list[Json]:
     """The additional volumes of workers."""
     return [{"name": "ssh-confs", "emptyDir": {}}, *_volumes(app)]
 
 
-def worker_mounts() -> Items:
+def worker_mounts() -> list[Json]:
     """The additional mounts of the workers' container."""
     return [{"name": "ssh-confs", "mountPath": "/ssh-confs"}, *_mounts()]
 
@@ -108,7 +106,7 @@ def _build_config_map(app: NIMServiceApp, name: str, data: t.Mapping[str, str]) 
     )
 
 
-def _volumes(app: NIMServiceApp) -> Items:
+def _volumes(app: NIMServiceApp) -> list[Json]:
     secret = {"secretName": key_name(app), "defaultMode": _OWNER_READS}
     return [
         {"name": "ssh-dotfiles", "emptyDir": {}},
@@ -117,7 +115,7 @@ def _volumes(app: NIMServiceApp) -> Items:
     ]
 
 
-def _mounts() -> Items:
+def _mounts() -> list[Json]:
     home = "/opt/nim/llm"
     return [
         {"name": "ssh-dotfiles", "mountPath": f"{home}/.ssh"},

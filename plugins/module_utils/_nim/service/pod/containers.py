@@ -1,12 +1,13 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The containers of the pod: the model's, the user's, and the one that adds certificates."""
+"""The containers of the pod: the model, sidecars and init containers."""
 
 from __future__ import annotations
 
 import typing as t
 
+from ...._base.types import Json
 from ...._builders.certificates import ca_init_container
 from ...._builders.copies import refuse_copies
 from ...._builders.image import Image
@@ -22,13 +23,11 @@ from .gpu import build_resources
 from .variant import PodVariant
 from .volumes import build_init_mounts, build_main_mounts
 
-Items = list[dict[str, t.Any]]
 
-
-def build_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> Items:
+def build_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> list[Json]:
     """The model container, then the sidecars; all use the claims of the pod.
 
-    NimError if a claim cannot be had.
+    NimError if a claim is invalid.
     """
     spec, native = app.spec, is_native(app, store)
     mounts = [*build_main_mounts(app, store, native=native), *variant.mounts]
@@ -53,7 +52,7 @@ def build_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> I
     return with_claims(containers, claims)
 
 
-def build_init_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> Items:
+def build_init_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> list[Json]:
     """The init container for certificates, if any, then the user's."""
     mounts = build_init_mounts(app, store, native=is_native(app, store))
     first = [_ca_container(app, mounts, variant)] if app.spec.proxy.config_map else []
@@ -63,14 +62,18 @@ def build_init_containers(app: NIMServiceApp, store: Store, variant: PodVariant)
 
 
 def pull_policy(app: NIMServiceApp, own: Image) -> str:
-    """The pull policy of a container with an image of its own: else the model's, or neither."""
+    """The pull policy of a container with its own image; by default that of the model."""
     return own.pull_policy or app.spec.image.pull_policy
 
 
 def _refuse_copies(
-    app: NIMServiceApp, into: str, copies: int, mounts: Items, claims: t.Sequence[PodClaim] = ()
+    app: NIMServiceApp,
+    into: str,
+    copies: int,
+    mounts: list[Json],
+    claims: t.Sequence[PodClaim] = (),
 ) -> None:
-    """NimError if what all containers share is too large for so many."""
+    """NimError if the copies of shared settings in so many containers would be too large."""
     shared = {
         "spec.env": app.spec.env,
         "spec.authSecret": app.spec.auth_secret,
@@ -82,16 +85,18 @@ def _refuse_copies(
     refuse_copies(shared, into, copies)
 
 
-def _side_container(app: NIMServiceApp, given: SideContainer, mounts: Items) -> dict[str, t.Any]:
+def _side_container(
+    app: NIMServiceApp, given: SideContainer, mounts: list[Json]
+) -> dict[str, t.Any]:
     env = side_env(app, given.env)
     return build_side_container(given, env, mounts, pull_policy(app, given.image))
 
 
-def _ca_container(app: NIMServiceApp, mounts: Items, variant: PodVariant) -> dict[str, t.Any]:
-    """The certificates' container.
+def _ca_container(app: NIMServiceApp, mounts: list[Json], variant: PodVariant) -> dict[str, t.Any]:
+    """The init container that adds certificates.
 
-    The script of a live one of the same image is kept: that of the reference, or of another release
-    of ours, does the same, and changing it would restart the pods for nothing.
+    If its image is unchanged, the live script is kept: scripts of the reference or of other
+    releases are equivalent, and a change would restart the pods without need.
     """
     image = app.spec.image.reference
     container = ca_init_container(image, side_env(app), mounts)

@@ -27,9 +27,9 @@ _HF_SCHEME = "hf://"
 
 
 def base_env(app: NIMServiceApp) -> list[EnvVar]:
-    """The variables of all containers: the proxy's, then the user's, then our remaining ones.
+    """The variables of all containers: the proxy's, then the user's, then our other variables.
 
-    The user's win. In groups of pods, the variables about the group come last.
+    User variables take precedence. In groups of pods, the variables about the group come last.
     """
     merged = merge_env(_standard_env(app), app.spec.env)
     merged = merge_env(merged, yield_to(app.spec.env, app.spec.proxy.env))
@@ -37,14 +37,14 @@ def base_env(app: NIMServiceApp) -> list[EnvVar]:
 
 
 def side_env(app: NIMServiceApp, own: t.Sequence[EnvVar] = ()) -> list[EnvVar]:
-    """The environment of an init container or sidecar; its own variables win and come first."""
+    """The environment of an init container or sidecar; its own variables take precedence."""
     return normalize_env(merge_env(base_env(app), own))
 
 
 def main_env(
     app: NIMServiceApp, store: Store, *, native: bool, role: t.Sequence[EnvVar] = ()
 ) -> list[EnvVar]:
-    """The environment of the model container; ``role`` is what its pod's role in a group adds."""
+    """The environment of the model container; ``role``: variables of the pod's role in a group."""
     given = app.spec.env
     merged = merge_env(role, base_env(app))
     if store.is_universal and not native:
@@ -97,7 +97,7 @@ def _with_tokens(app: NIMServiceApp, items: list[EnvVar], *, hf_optional: bool) 
 
 
 def _is_hf_model(app: NIMServiceApp, store: Store) -> bool:
-    """Whether the model comes through the Hugging Face protocol, so that its token is needed."""
+    """Whether the model comes from Hugging Face, which requires its token."""
     return store.is_hf or any(
         item["name"] == "NIM_MODEL_NAME" and str(item.get("value", "")).startswith(_HF_SCHEME)
         for item in app.spec.env

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The GPUs that a chosen profile needs."""
+"""Resources of the model container, with the GPUs of the chosen profile."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from ..model_store import Store
 
 
 def build_resources(app: NIMServiceApp, store: Store) -> dict[str, t.Any]:
-    """The container's resources: the user's, with the profile's GPUs if they name none.
+    """The user's resources, plus the profile's GPUs if the user names none.
 
-    With `spec.draResources`, only the user chooses the devices.
-
-    Raises NimError if the profile's GPU count is not a positive number.
+    With `spec.draResources`, the profile's GPUs are not added. NimError if the profile's GPU count
+    is not a positive number.
     """
     amounts = app.spec.amounts
     profile = None if app.spec.dra_resources else _profile(store)
@@ -33,7 +32,7 @@ def build_resources(app: NIMServiceApp, store: Store) -> dict[str, t.Any]:
 
 
 def _profile(store: Store) -> dict[str, t.Any] | None:
-    """The chosen profile as the cache lists it; only caches of an image's profiles have any."""
+    """The chosen profile in the cache's list; caches with a universal model have none."""
     if store.cache is None or store.is_universal:
         return None
     listed = (store.cache.get("status") or {}).get("profiles") or []

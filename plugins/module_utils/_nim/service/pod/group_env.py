@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The variables that tell the pods of a group about each other. Their order is a contract."""
+"""Environment variables of pods in a group. Their order is part of the contract."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _GROUPS = "leaderworkerset.sigs.k8s.io"
 
 
 def group_env(app: NIMServiceApp) -> list[EnvVar]:
-    """The variables of every container of a group, whichever way its nodes are connected."""
+    """The variables of all containers of a group, with MPI as well as Ray."""
     return [
         *env(
             NIM_MPI_ALLOW_RUN_AS_ROOT="0",

@@ -11,7 +11,7 @@ from ...._builders.probes import Handler, build_probes, by_port_name
 from ..spec import Spec
 
 STARTUP_FAILURES = 120
-"""Models load for many minutes."""
+"""Models take many minutes to load."""
 
 
 def model_probes(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Templates of the pods that run the model: what all workloads share."""
+"""The pod template, which all workloads share."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ from .volumes import build_volumes
 
 
 def build_template(app: NIMServiceApp, store: Store, variant: PodVariant) -> dict[str, t.Any]:
-    """The template of a part's pods.
-
-    NimError if the profile's GPU count or a claim is invalid.
-    """
+    """Build the template of a variant; NimError if the GPU count or a claim is invalid."""
     labels: Labels = {}
     if variant.is_selected:
         labels = app.pod_labels(selector_labels(workload_of(app)), variant.live)

@@ -1,26 +1,25 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What distinguishes the pods of one part of a workload from those of another."""
+"""Differences between the pods of a workload's parts."""
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, field
 
+from ...._base.types import Json
 from ...._builders.env import EnvVar
-
-Items = list[dict[str, t.Any]]
 
 
 @dataclass(frozen=True)
 class PodVariant:
     """One part of a workload: all pods of a Deployment, or the leaders or workers of groups.
 
-    ``container``: name of the model container, ``probes`` its probe fields. ``live``: the template
-    of such pods as it is, empty if there is none. ``is_selected``: whether a Service finds these
-    pods. The others are added to what every model container has, at the end; ``args`` stand in for
-    those of the user where there are none.
+    ``container``: name of the model container; ``probes``: its probe fields. ``live``: the live
+    template, empty if there is none. ``is_selected``: whether a Service selects the pods. ``args``
+    replace missing arguments of the user. The remaining fields are appended to those that all
+    model containers have.
     """
 
     container: str
@@ -30,5 +29,5 @@ class PodVariant:
     args: t.Sequence[str] = ()
     ports: t.Mapping[str, int] = field(default_factory=dict)
     env: t.Sequence[EnvVar] = ()
-    volumes: Items = field(default_factory=list)
-    mounts: Items = field(default_factory=list)
+    volumes: list[Json] = field(default_factory=list)
+    mounts: list[Json] = field(default_factory=list)

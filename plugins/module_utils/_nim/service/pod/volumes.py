@@ -1,12 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Volumes of the pod, and where its containers mount them."""
+"""Volumes of the pod and mounts of its containers."""
 
 from __future__ import annotations
 
-import typing as t
-
+from ...._base.types import Json
 from ...._builders.certificates import ca_init_mounts, ca_main_mount, ca_volumes
 from ...._builders.pod import without_empty
 from ..app import NIMServiceApp
@@ -14,16 +13,14 @@ from ..model_layout import MODEL_VOLUME, NATIVE_PATH
 from ..model_store import Store
 from .env import MODEL_STORE_PATH
 
-Items = list[dict[str, t.Any]]
-
 _SCRATCH = "scratch"
 
 
-def build_volumes(app: NIMServiceApp, store: Store) -> Items:
+def build_volumes(app: NIMServiceApp, store: Store) -> list[Json]:
     """The pod's volumes, in order."""
     limit = app.spec.storage.memory_limit
     memory = {"medium": "Memory", **without_empty({"sizeLimit": limit})}
-    volumes: Items = [{"name": "dshm", "emptyDir": memory}]
+    volumes: list[Json] = [{"name": "dshm", "emptyDir": memory}]
     if _needs_scratch(app):
         volumes.append({"name": _SCRATCH, "emptyDir": {}})
     volumes.append({"name": MODEL_VOLUME, **store.source})
@@ -31,8 +28,8 @@ def build_volumes(app: NIMServiceApp, store: Store) -> Items:
     return volumes + (ca_volumes(config_map) if config_map else [])
 
 
-def build_main_mounts(app: NIMServiceApp, store: Store, *, native: bool) -> Items:
-    """The mounts of the model container; sidecars have the same."""
+def build_main_mounts(app: NIMServiceApp, store: Store, *, native: bool) -> list[Json]:
+    """The mounts of the model container and sidecars."""
     mounts = [
         *_model_mounts(store, native=native),
         {"name": "dshm", "mountPath": "/dev/shm"},
@@ -41,13 +38,13 @@ def build_main_mounts(app: NIMServiceApp, store: Store, *, native: bool) -> Item
     return mounts + ([ca_main_mount()] if app.spec.proxy.config_map else [])
 
 
-def build_init_mounts(app: NIMServiceApp, store: Store, *, native: bool) -> Items:
-    """The mounts of every init container, the one for certificates included."""
+def build_init_mounts(app: NIMServiceApp, store: Store, *, native: bool) -> list[Json]:
+    """The mounts of all init containers, including ours."""
     mounts = [*_model_mounts(store, native=native), *_scratch_mounts(app)]
     return mounts + (ca_init_mounts() if app.spec.proxy.config_map else [])
 
 
-def _model_mounts(store: Store, *, native: bool) -> Items:
+def _model_mounts(store: Store, *, native: bool) -> list[Json]:
     paths = (NATIVE_PATH, "/opt/cache") if native else (MODEL_STORE_PATH,)
     return [
         without_empty({"name": MODEL_VOLUME, "mountPath": path, "subPath": store.sub_path})
@@ -55,10 +52,10 @@ def _model_mounts(store: Store, *, native: bool) -> Items:
     ]
 
 
-def _scratch_mounts(app: NIMServiceApp) -> Items:
+def _scratch_mounts(app: NIMServiceApp) -> list[Json]:
     return [{"name": _SCRATCH, "mountPath": "/scratch"}] if _needs_scratch(app) else []
 
 
 def _needs_scratch(app: NIMServiceApp) -> bool:
-    """The user's own containers share a scratch volume with the model's."""
+    """Whether a scratch volume is needed: user containers share it with the model container."""
     return bool(app.spec.init_containers or app.spec.sidecars)

@@ -12,7 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.app impor
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.status import assess
 
 NO = 'NIMService.apps.nvidia.com "b" is invalid: spec.storage: Required value'
-LOOK = "look at the conditions of NIMService"
+LOOK = "see the conditions of NIMService"
 
 
 def running(make: t.Any, **states: str) -> t.Any:

@@ -500,7 +500,7 @@ def test_a_service_whose_name_is_taken_is_ready_under_its_own(make: t.Any) -> No
     assert said.status["model"]["clusterEndpoint"] == "10.0.0.1:8000"
     (stalled,) = (item for item in said.status["conditions"] if item["type"] == "Stalled")
     assert (stalled["status"], stalled["reason"]) == ("True", "ServiceFailed")
-    assert 'Service "front" exists and is somebody else\'s' in stalled["message"]
+    assert 'Service "front" exists and was not created for this NIMService' in stalled["message"]
 
 
 def test_a_scaled_down_one_is_not_polled(make: t.Any) -> None:

@@ -107,7 +107,7 @@ def front(owner: str = "", **metadata: t.Any) -> t.Any:
     ("live", "why"),
     [
         pytest.param(front("other"), "is controlled by NIMService other", id="another's"),
-        pytest.param(front(), "is somebody else's", id="nobody's"),
+        pytest.param(front(), "was not created for this NIMService", id="nobody's"),
         pytest.param(front(labels=MARK), "", id="of a restored backup"),
         pytest.param(front("other", deletionTimestamp="now"), "", id="being deleted"),
         pytest.param(None, "", id="absent"),

@@ -13,7 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadHttp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.dra import find_fault
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.dra import find_error
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.status import assess
 
@@ -284,5 +284,5 @@ def test_several_requests_of_a_claim_are_refused(
     make: t.Any, requests: t.Any, is_bad: bool
 ) -> None:
     claim = {"resourceClaimTemplateName": "x", "requests": requests}
-    fault = find_fault(NIMServiceApp(make.cr(KSERVE | {"draResources": [claim]}), make.observe()))
+    fault = find_error(NIMServiceApp(make.cr(KSERVE | {"draResources": [claim]}), make.observe()))
     assert ("because an InferenceService accepts one" in str(fault)) is is_bad

@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.status import (
     cluster_url,
     external_url,
-    is_of_namespace,
+    is_in_namespace,
     predictor_readiness,
 )
 
@@ -86,4 +86,4 @@ def test_urls(found: t.Any, urls: tuple[str, str]) -> None:
     ],
 )
 def test_where_a_model_may_be_asked(url: str, is_asked: bool) -> None:
-    assert is_of_namespace(url, "ns") is is_asked
+    assert is_in_namespace(url, "ns") is is_asked

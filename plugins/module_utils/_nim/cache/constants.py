@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names of the children of a NIMCache, and constants of its status and objects."""
+"""Constants of a NIMCache: names in its children, states and conditions."""
 
 from __future__ import annotations
 

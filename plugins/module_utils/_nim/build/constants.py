@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names of the pods of a NIMBuild, and constants of its status."""
+"""Constants of a NIMBuild: names in its pods, states and conditions."""
 
 from __future__ import annotations
 

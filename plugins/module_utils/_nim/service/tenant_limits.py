@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Refuses a NIMService that the operator forbids, by the rules of `_builders/tenant_limits.py`."""
+"""Refusal of NIMServices that the operator forbids, by `_builders/tenant_limits.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..._builders.tenant_limits import (
 from .app import NIMServiceApp
 
 _KSERVE_GROUPS = ("serving.kserve.io", "autoscaling.knative.dev", "serving.knative.dev")
-"""Annotations that tell KServe and Knative how to run the pods."""
+"""Groups of annotations that configure KServe and Knative."""
 
 
 def refuse_forbidden(app: NIMServiceApp) -> None:

@@ -17,11 +17,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.permissions import (
-    refuse_forbidden,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.status import assess
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.tenant_limits import (
+    refuse_forbidden,
+)
 
 HARDENED = {
     "NIMOPS_HOST_PATHS": "/data",

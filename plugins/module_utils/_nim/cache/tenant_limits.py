@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Refuses a NIMCache that the operator forbids, by the rules of `_builders/tenant_limits.py`."""
+"""Refusal of NIMCaches that the operator forbids, by `_builders/tenant_limits.py`."""
 
 from __future__ import annotations
 

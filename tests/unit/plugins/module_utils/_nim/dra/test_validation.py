@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.faults import (
+from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.validation import (
     check_resources,
     check_single_requests,
     check_version,

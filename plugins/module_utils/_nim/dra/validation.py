@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Refuses `spec.draResources` that cannot be served, before anything is created."""
+"""Validation of `spec.draResources` before any object is created."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _VERSION = re.compile(
 def check_resources(resources: t.Sequence[t.Mapping[str, t.Any]], *, is_served: bool) -> None:
     """NimError if the cluster or the spec cannot support the claims.
 
-    ``is_served``: whether the API server serves resource.k8s.io/v1. The API server refuses the rest
-    too, unless the resource is older than our CRDs.
+    ``is_served``: whether the API server serves resource.k8s.io/v1. All other errors can only occur
+    in a resource that is older than our CRDs.
     """
     if resources and not is_served:
         raise NimError(
@@ -49,11 +49,10 @@ def check_resources(resources: t.Sequence[t.Mapping[str, t.Any]], *, is_served: 
 def check_single_requests(
     resources: t.Sequence[t.Mapping[str, t.Any]], field: str, workload: str
 ) -> None:
-    """NimError if containers of such a workload are to use several requests of one claim.
+    """NimError if containers of ``workload`` would use several requests of one claim.
 
-    The workload is a custom resource, whose API accepts only one entry for each claim in a
-    container's `resources.claims`, whichever way it is written. ``field`` is the field of the spec
-    that asks for it.
+    ``workload`` is a kind of custom resource, in which a container's `resources.claims` can have
+    only one entry for each claim. ``field`` is the field of the spec that selects it.
     """
     for index, resource in enumerate(resources):
         if len(set(resource.get("requests") or ())) > 1:
