@@ -10,7 +10,6 @@ without it.
 from __future__ import annotations
 
 from ...._base.errors import NimError
-from ...._builders.app import Names
 from ...._builders.expose import PICKER_FIELD
 from ...._builders.rbac import build_role_binding, build_service_account
 from ...._builders.rollout import Readiness, readiness_of_deployment
@@ -64,7 +63,7 @@ def picker_reads(app: NIMServiceApp) -> list[Read]:
     return reads
 
 
-def picker_leftovers(app: NIMServiceApp) -> Names:
+def picker_leftovers(app: NIMServiceApp) -> list[tuple[str, str]]:
     """Unwanted objects of a picker; the ServiceAccount, which reveals the rest, comes last."""
     users = {("Service", service_name(app)), ("ConfigMap", app.spec.picker.config_map)}
     kept = users.union(_wanted(app))
@@ -89,7 +88,7 @@ def picker_readiness(app: NIMServiceApp) -> Readiness:
     return readiness_of_deployment(live)
 
 
-def _all(app: NIMServiceApp) -> Names:
+def _all(app: NIMServiceApp) -> list[tuple[str, str]]:
     """All possible objects of a picker, in the order of creation."""
     name = picker_name(app)
     return [
@@ -103,7 +102,7 @@ def _all(app: NIMServiceApp) -> Names:
     ]
 
 
-def _wanted(app: NIMServiceApp) -> Names:
+def _wanted(app: NIMServiceApp) -> list[tuple[str, str]]:
     """The wanted objects of the picker."""
     if not app.spec.picker.is_wanted:
         return []

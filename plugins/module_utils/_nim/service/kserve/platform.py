@@ -16,7 +16,6 @@ from __future__ import annotations
 import typing as t
 
 from ...._base.types import Manifest
-from ...._builders.app import Names
 from ...._builders.nim_metadata import PARENT_HASH_ANNOTATION
 from ...._engine.metadata import controller_of
 from ...._engine.reads import Read, ReadObject
@@ -45,7 +44,7 @@ def platform_reads(app: NIMServiceApp) -> list[Read]:
     return []
 
 
-def replaced(app: NIMServiceApp) -> Names:
+def replaced(app: NIMServiceApp) -> list[tuple[str, str]]:
     """Leftovers of the other platform to delete once the wanted workload exists.
 
     Groups of pods are excluded: `groups.py` deletes them, and the Service waits for that.
@@ -99,7 +98,7 @@ def _may_be_on_kserve(app: NIMServiceApp) -> bool:
     )
 
 
-def _shared_names(app: NIMServiceApp) -> Names:
+def _shared_names(app: NIMServiceApp) -> list[tuple[str, str]]:
     return [(kind, app.name) for kind in _KSERVE_KINDS]
 
 
@@ -113,17 +112,17 @@ def _has_reference_hash(live: Manifest | None) -> bool:
     return PARENT_HASH_ANNOTATION in (metadata.get("annotations") or {})
 
 
-def _standalone_objects(app: NIMServiceApp) -> Names:
+def _standalone_objects(app: NIMServiceApp) -> list[tuple[str, str]]:
     """The objects of the standalone platform, without the Service and groups of pods."""
     return [deployment_of(app), *((kind, app.name) for kind in _STANDALONE_KINDS)]
 
 
-def _own_services(app: NIMServiceApp) -> Names:
+def _own_services(app: NIMServiceApp) -> list[tuple[str, str]]:
     names = dict.fromkeys((service_name(app), app.name))
     return _live(app, [(SERVICE, name) for name in names])
 
 
-def _live(app: NIMServiceApp, items: t.Sequence[tuple[str, str]]) -> Names:
+def _live(app: NIMServiceApp, items: t.Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The items that exist, even if terminating, and that the resource controls."""
     found = ((item, app.live(*item)) for item in items)
     return [item for item, live in found if live is not None and app.controls(live)]

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from ...._builders.app import Names
 from ...._engine.desired import Child
 from ...._engine.reads import Read, ReadObject, ReadPresence
 from ..app import NIMServiceApp
@@ -60,7 +59,7 @@ def has_leftovers(app: NIMServiceApp) -> bool:
     return selects(app, groups) or has_workload(app, groups)
 
 
-def group_leftovers(app: NIMServiceApp) -> Names:
+def group_leftovers(app: NIMServiceApp) -> list[tuple[str, str]]:
     """The groups' objects to delete; the groups, which reveal the other leftovers, come last.
 
     The SSH key stays until the service is deleted: the operator may not delete Secrets.
@@ -80,5 +79,5 @@ def _may_have_groups(app: NIMServiceApp) -> bool:
     return not app.is_served
 
 
-def _config_maps(app: NIMServiceApp) -> Names:
+def _config_maps(app: NIMServiceApp) -> list[tuple[str, str]]:
     return [("ConfigMap", name) for name in (mpi.hostfiles_name(app), mpi.script_name(app))]
