@@ -47,7 +47,7 @@ def ask(cluster: Any, manifest: Manifest) -> Refusal | None:
 
 
 @pytest.mark.parametrize("kind", sorted(CRDS))
-def test_one_above_each_bound_is_refused_by_name(cluster: Any, kind: str) -> None:
+def test_bounds_exceeded(cluster: Any, kind: str) -> None:
     assert list_unbounded(CRDS[kind]) == []
     unnamed, count = [], 0
     for manifest, bounds in exceed(CRDS[kind], least(kind)):
@@ -64,7 +64,7 @@ def plain_places(kind: str) -> Manifest:
 
 
 @pytest.mark.parametrize("kind", sorted(CRDS))
-def test_the_size_of_each_field_can_be_told(cluster: Any, kind: str) -> None:
+def test_field_sizes_known(cluster: Any, kind: str) -> None:
     """A rule that cannot be evaluated would refuse what is in order."""
     manifest = build(CRDS[kind], least(kind), plain_places(kind))
     refusal = ask(cluster, manifest)
@@ -99,7 +99,7 @@ def with_size(kind: str, size: int, letter: str = "x") -> Manifest:
 
 
 @pytest.mark.parametrize("kind", sorted(CRDS))
-def test_a_spec_is_bounded_as_a_whole(cluster: Any, kind: str) -> None:
+def test_spec_total_size(cluster: Any, kind: str) -> None:
     for letter in ("x", "é"):  # of two bytes
         fits = with_size(kind, (SPEC_BYTES - 4096) // len(letter.encode()), letter)
         assert ask(cluster, fits) is None
@@ -122,9 +122,7 @@ MAPS = ("spec.labels", "spec.nodeSelector", "spec.resources.limits")
 
 
 @pytest.mark.parametrize("path", MAPS)
-def test_a_map_far_above_its_bound_takes_no_longer_than_in_a_configmap(
-    cluster: Any, api_server: client.ApiClient, path: str
-) -> None:
+def test_map_cost_like_configmap(cluster: Any, api_server: client.ApiClient, path: str) -> None:
     """The API server itself tracks who has set which key, which is no business of our rules."""
     (bound,) = (item for item in list_bounds(CRDS["NIMService"]) if str(item.place) == path)
     known = build(CRDS["NIMService"], least("NIMService"), {bound.place: bound.make(FAR)})
@@ -171,9 +169,7 @@ PRODUCTS = {
 @pytest.mark.parametrize(
     ("kind", "spec", "field", "most"), list(PRODUCTS.values()), ids=list(PRODUCTS.keys())
 )
-def test_what_each_container_gets_is_bounded(
-    cluster: Any, kind: str, spec: Manifest, field: str, most: int
-) -> None:
+def test_container_size(cluster: Any, kind: str, spec: Manifest, field: str, most: int) -> None:
     def refusal(count: int) -> Refusal | None:
         whole = {**LEAST[kind], **spec, field: containers(count)}
         return ask(cluster, {**least(kind), "spec": whole})
@@ -184,7 +180,7 @@ def test_what_each_container_gets_is_bounded(
     assert [name for name, text in refused.causes if "copies" in text] == [f"spec.{field}"]
 
 
-def test_unknown_fields_of_a_picker_are_not_counted(cluster: Any) -> None:
+def test_picker_unknown_fields(cluster: Any) -> None:
     """Their size is the operator's business; what counts is that they break no rule."""
     config = {
         "plugins": [{"type": "a", "parameters": {"a": [1, None, "x" * 100_000]}}],

@@ -16,12 +16,12 @@ DEFAULT = "spec.migManager.config.default"
 
 
 @pytest.mark.parametrize("value", ["all-disabled", ""])
-def test_a_default_of_mig_is_accepted(cluster: Any, value: str) -> None:
+def test_mig_default_valid(cluster: Any, value: str) -> None:
     assert cluster.create(POLICY, {DEFAULT: value}) is None
 
 
 @pytest.mark.parametrize("value", ["all disabled", "all-enabled", "x" * 64])
-def test_no_other_value_reaches_a_node(cluster: Any, value: str) -> None:
+def test_mig_default_invalid(cluster: Any, value: str) -> None:
     refusal = cluster.create(POLICY, {DEFAULT: value})
     assert refusal, "accepted"
     assert refusal.names(DEFAULT, f'Unsupported value: "{value}"'), refusal

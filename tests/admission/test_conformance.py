@@ -30,18 +30,18 @@ def manifests(*folders: Path) -> list[Any]:
 
 @pytest.mark.skipif(not CONFORMANCE.is_dir(), reason="there are no cases at ../shared/conformance")
 @pytest.mark.parametrize("manifest", manifests(CONFORMANCE / "cases", CONFORMANCE / "nemo/cases"))
-def test_case_is_accepted(cluster: Any, manifest: dict[str, Any]) -> None:
+def test_conformance_case(cluster: Any, manifest: dict[str, Any]) -> None:
     assert cluster.create(manifest) is None
 
 
 @pytest.mark.skipif(not CONFORMANCE.is_dir(), reason="there are no cases at ../shared/conformance")
 @pytest.mark.parametrize("manifest", manifests(CONFORMANCE / "bad"))
-def test_bad_case_is_refused(cluster: Any, manifest: dict[str, Any]) -> None:
+def test_conformance_invalid_case(cluster: Any, manifest: dict[str, Any]) -> None:
     refusal = cluster.create(manifest)
     assert refusal, "accepted"
     assert "spec." in refusal.message
 
 
 @pytest.mark.parametrize("manifest", manifests(ROOT / "config/samples"))
-def test_sample_is_accepted(cluster: Any, manifest: dict[str, Any]) -> None:
+def test_conformance_sample(cluster: Any, manifest: dict[str, Any]) -> None:
     assert cluster.create(manifest) is None

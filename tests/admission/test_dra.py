@@ -136,28 +136,28 @@ def template(devices: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("device", DEVICES.values(), ids=DEVICES.keys())
-def test_every_expression_compiles(api: client.ApiClient, device: dict[str, Any]) -> None:
+def test_cel_expression_valid(api: client.ApiClient, device: dict[str, Any]) -> None:
     assert try_to_create(api, template(device_claim([device]))) == ""
 
 
-def test_an_expression_that_does_not_compile_is_refused(api: client.ApiClient) -> None:
+def test_cel_expression_invalid(api: client.ApiClient) -> None:
     """Without this, the test above would prove nothing."""
     claim = device_claim([selecting(celExpressions=["device.nonsense(1)"])])
     assert "compilation failed" in try_to_create(api, template(claim))
 
 
-def test_as_many_devices_as_there_may_be(api: client.ApiClient) -> None:
+def test_device_count_maximum(api: client.ApiClient) -> None:
     claim = device_claim([{"name": f"d{i}"} for i in range(32)])
     assert try_to_create(api, template(claim)) == ""
 
 
-def test_the_example_of_the_filter(api: client.ApiClient) -> None:
+def test_filter_example(api: client.ApiClient) -> None:
     task = yaml.safe_load(public.EXAMPLES)[0]
     claim = public.FilterModule().filters()["device_claim"](task["vars"]["devices"])
     assert try_to_create(api, template(claim)) == ""
 
 
-def test_quantities_are_written_as_kubernetes_writes_them(cluster: Any) -> None:
+def test_quantity_format(cluster: Any) -> None:
     """Templates of the reference hold them in that form."""
     given = [item for item in QUANTITIES if item != "-1"]
     volumes = [
@@ -202,7 +202,7 @@ SERVICE: dict[str, Any] = {
 }
 
 
-def test_children_of_a_service_are_accepted(api: client.ApiClient) -> None:
+def test_service_children(api: client.ApiClient) -> None:
     children = [child.manifest for child in desired(NIMServiceApp(SERVICE, Observed({}))).children]
     kinds = {
         item["kind"]: try_to_create(api, item) for item in children if "/" in item["apiVersion"]
@@ -210,7 +210,7 @@ def test_children_of_a_service_are_accepted(api: client.ApiClient) -> None:
     assert kinds["ResourceClaimTemplate"] == kinds["Deployment"] == ""
 
 
-def test_server_side_apply_refuses_what_we_do_not_give_it(cluster: Any) -> None:
+def test_server_side_apply_unsupported_fields(cluster: Any) -> None:
     """Two requests of one claim; should it accept them one day, `workload_child` may go."""
     (whole,) = [
         child.manifest
@@ -247,15 +247,13 @@ def groups(cluster: Any) -> dict[str, Any]:
     return made
 
 
-def test_groups_with_claims_are_accepted(groups: dict[str, Any]) -> None:
+def test_group_claims(groups: dict[str, Any]) -> None:
     applied = kubectl("apply", groups, "--server-side")
     assert applied.stderr == ""
     assert has_wanted(json.loads(applied.stdout)["spec"], groups["spec"])
 
 
-def test_groups_take_one_request_of_each_claim(
-    api: client.ApiClient, groups: dict[str, Any]
-) -> None:
+def test_group_claim_requests(api: client.ApiClient, groups: dict[str, Any]) -> None:
     """However they are written; should it change one day, `check_single_requests` may go."""
     assert try_to_create(api, groups) == ""
     twice = copy.deepcopy(groups)

@@ -23,7 +23,7 @@ FEW = 8
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("sort", ["malformed", "odd"])
-def test_a_few_of_each_kind(kind: str, sort: str, tmp_path: t.Any) -> None:
+def test_fuzz_cases(kind: str, sort: str, tmp_path: t.Any) -> None:
     cluster = FuzzCluster()
     cluster.prepare()
     fuzz = Fuzz(cluster, 20, tmp_path)

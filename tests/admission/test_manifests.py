@@ -14,7 +14,7 @@ OVERLAYS = sorted(f"overlays/{path.name}" for path in (CONFIG / "overlays").iter
 
 
 @pytest.mark.parametrize("folder", ["default", *OVERLAYS])
-def test_it_is_accepted(cluster: Any, folder: str) -> None:
+def test_manifest_accepted(cluster: Any, folder: str) -> None:
     items = cluster.build(folder)
     assert {"Deployment", "NetworkPolicy", "PodDisruptionBudget"} <= {i["kind"] for i in items}
     cluster.try_apply(items)

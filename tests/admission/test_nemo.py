@@ -568,7 +568,7 @@ def table(common: dict[str, Any], own: dict[str, dict[str, Any]]) -> list[Any]:
 
 
 @pytest.mark.parametrize(("kind", "case"), table(BAD, OWN_BAD))
-def test_refused(cluster: Any, kind: str, case: tuple[Manifest, str, str]) -> None:
+def test_nemo_invalid(cluster: Any, kind: str, case: tuple[Manifest, str, str]) -> None:
     patch, field, text = case
     refusal = cluster.create(minimal(kind), patch)
     assert refusal, "accepted"
@@ -577,12 +577,12 @@ def test_refused(cluster: Any, kind: str, case: tuple[Manifest, str, str]) -> No
 
 
 @pytest.mark.parametrize(("kind", "patch"), table(GOOD, OWN_GOOD))
-def test_accepted(cluster: Any, kind: str, patch: Manifest) -> None:
+def test_nemo_valid(cluster: Any, kind: str, patch: Manifest) -> None:
     assert cluster.create(minimal(kind), patch) is None
 
 
 @pytest.mark.parametrize("kind", LEAST)
-def test_any_field_may_be_edited(cluster: Any, kind: str) -> None:
+def test_nemo_update(cluster: Any, kind: str) -> None:
     manifest = minimal(kind)
     assert cluster.create(manifest, dry_run=False) is None
     edited = {"spec.image.tag": "25.10", "spec.userID": 1, "spec.labels": {"a": "b"}}
@@ -643,7 +643,7 @@ DEFAULTS: dict[str, tuple[Manifest, Manifest]] = {
 @pytest.mark.parametrize(
     ("kind", "patch", "values"), [(kind, *case) for kind, case in DEFAULTS.items()]
 )
-def test_defaults(cluster: Any, kind: str, patch: Manifest, values: Manifest) -> None:
+def test_nemo_defaults(cluster: Any, kind: str, patch: Manifest, values: Manifest) -> None:
     manifest = {**minimal(kind), "metadata": {"name": "defaults"}}
     assert cluster.create(manifest, patch, dry_run=False) is None
     found = cluster.read(manifest)["spec"]

@@ -71,7 +71,7 @@ UPDATES: dict[str, Manifest] = {
 
 
 @pytest.mark.parametrize(("patch", "field", "text"), BAD.values(), ids=BAD.keys())
-def test_refused(cluster: Any, patch: Manifest, field: str, text: str) -> None:
+def test_nimbuild_invalid(cluster: Any, patch: Manifest, field: str, text: str) -> None:
     refusal = cluster.create(BUILD, patch)
     assert refusal, "accepted"
     assert refusal.names(field, text), refusal
@@ -79,7 +79,7 @@ def test_refused(cluster: Any, patch: Manifest, field: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("patch", GOOD.values(), ids=GOOD.keys())
-def test_accepted(cluster: Any, patch: Manifest) -> None:
+def test_nimbuild_valid(cluster: Any, patch: Manifest) -> None:
     assert cluster.create(BUILD, patch) is None
 
 
@@ -91,17 +91,17 @@ def builds(cluster: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("patch", UPDATES.values(), ids=UPDATES.keys())
-def test_the_spec_is_immutable(builds: Any, patch: Manifest) -> None:
+def test_nimbuild_spec_immutable(builds: Any, patch: Manifest) -> None:
     refusal = builds.replace(BUILD, patch)
     assert refusal, "accepted"
     assert refusal.names("spec", "spec is immutable"), refusal
 
 
-def test_the_same_spec_is_no_change(builds: Any) -> None:
+def test_nimbuild_update_unchanged(builds: Any) -> None:
     assert builds.replace(BUILD) is None
 
 
-def test_metadata_and_status_can_change(builds: Any) -> None:
+def test_nimbuild_update_metadata_and_status(builds: Any) -> None:
     assert builds.patch_metadata(BUILD, {"annotations": {"nimops.nim/cache-state": "a=b"}}) is None
     profile = {"name": "a", "model": "m", "release": "1", "config": {"tp": "1"}}
     status = {"state": "Ready", "inputProfile": {}, "outputProfile": profile}
@@ -110,7 +110,7 @@ def test_metadata_and_status_can_change(builds: Any) -> None:
 
 
 @pytest.mark.parametrize("reason", ["NIMCache not found", "NIMCache failed", "NIMCache not ready"])
-def test_reasons_of_the_reference_that_no_status_can_hold(builds: Any, reason: str) -> None:
+def test_nimbuild_status_reasons_unsupported(builds: Any, reason: str) -> None:
     """O-42: so nothing that we take over has them."""
     condition = {
         "type": "NIM_BUILD_WAIT_FOR_NIM_CACHE_READY",

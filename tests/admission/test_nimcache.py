@@ -448,7 +448,7 @@ GOOD_UPDATES: dict[str, tuple[Manifest, Manifest]] = {
 
 
 @pytest.mark.parametrize(("patch", "field", "text"), BAD.values(), ids=BAD.keys())
-def test_refused(cluster: Any, patch: Manifest, field: str, text: str) -> None:
+def test_nimcache_invalid(cluster: Any, patch: Manifest, field: str, text: str) -> None:
     refusal = cluster.create(CACHE, patch)
     assert refusal, "accepted"
     assert refusal.names(field, text), refusal
@@ -456,7 +456,7 @@ def test_refused(cluster: Any, patch: Manifest, field: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("patch", GOOD.values(), ids=GOOD.keys())
-def test_accepted(cluster: Any, patch: Manifest) -> None:
+def test_nimcache_valid(cluster: Any, patch: Manifest) -> None:
     assert cluster.create(CACHE, patch) is None
 
 
@@ -471,19 +471,19 @@ def caches(cluster: Any) -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("manifest", "field", "value"), BAD_UPDATES.values(), ids=BAD_UPDATES.keys()
 )
-def test_update_refused(caches: Any, manifest: Manifest, field: str, value: Any) -> None:
+def test_nimcache_update_invalid(caches: Any, manifest: Manifest, field: str, value: Any) -> None:
     refusal = caches.replace(manifest, {field: value})
     assert refusal, "accepted"
     assert refusal.names(field, IMMUTABLE), refusal
 
 
-def test_change_of_source_is_refused(caches: Any) -> None:
+def test_nimcache_update_source(caches: Any) -> None:
     refusal = caches.replace(FULL, {"spec.source": {"hf": HF}})
     assert refusal.names("spec.source.ngc", IMMUTABLE)
     assert refusal.names("spec.source.hf", IMMUTABLE)
 
 
-def test_change_of_puller_is_explained_as_by_the_reference(caches: Any) -> None:
+def test_nimcache_update_puller_message(caches: Any) -> None:
     refusal = caches.replace(FULL, {f"{NGC}.modelPuller": "nvcr.io/nim/other:1"})
     assert refusal.names(
         f"{NGC}.modelPuller",
@@ -493,11 +493,11 @@ def test_change_of_puller_is_explained_as_by_the_reference(caches: Any) -> None:
 
 
 @pytest.mark.parametrize(("manifest", "patch"), GOOD_UPDATES.values(), ids=GOOD_UPDATES.keys())
-def test_update_accepted(caches: Any, manifest: Manifest, patch: Manifest) -> None:
+def test_nimcache_update_valid(caches: Any, manifest: Manifest, patch: Manifest) -> None:
     assert caches.replace(manifest, patch) is None
 
 
-def test_immutability_stops_no_deletion(caches: Any) -> None:
+def test_nimcache_deletion_when_immutable(caches: Any) -> None:
     manifest = {**FULL, "metadata": {"name": "going", "finalizers": ["nimops.example/test"]}}
     assert caches.create(manifest, dry_run=False) is None
     caches.delete(manifest)

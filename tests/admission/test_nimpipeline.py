@@ -109,7 +109,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
 
 
 @pytest.mark.parametrize(("patch", "field", "text"), BAD.values(), ids=BAD.keys())
-def test_refused(cluster: Any, patch: Manifest, field: str, text: str) -> None:
+def test_nimpipeline_invalid(cluster: Any, patch: Manifest, field: str, text: str) -> None:
     refusal = cluster.create(PIPELINE, patch)
     assert refusal, "accepted"
     assert refusal.names(field, text), refusal
@@ -143,11 +143,11 @@ GOOD: dict[str, Manifest] = {
 
 
 @pytest.mark.parametrize("patch", GOOD.values(), ids=GOOD.keys())
-def test_accepted(cluster: Any, patch: Manifest) -> None:
+def test_nimpipeline_valid(cluster: Any, patch: Manifest) -> None:
     assert cluster.create(PIPELINE, patch) is None
 
 
-def test_unknown_field_is_named(cluster: Any) -> None:
+def test_nimpipeline_unknown_field(cluster: Any) -> None:
     refusal = cluster.create(PIPELINE, serving(imgae=1))
     assert 'unknown field "spec.services[0].spec.imgae"' in refusal.message
 
@@ -159,7 +159,7 @@ def pipelines(cluster: Any) -> Iterator[Any]:
     cluster.remove_all()
 
 
-def test_services_have_the_defaults_of_a_nimservice(pipelines: Any) -> None:
+def test_nimpipeline_service_defaults(pipelines: Any) -> None:
     (stored,) = pipelines.read(PIPELINE)["spec"]["services"]
     assert stored["spec"]["inferencePlatform"] == "standalone"
     assert stored["spec"] == {**copy.deepcopy(SERVICE), "inferencePlatform": "standalone"}
@@ -174,6 +174,6 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("patch", CHANGES.values(), ids=CHANGES.keys())
-def test_any_change_is_accepted(pipelines: Any, patch: Manifest) -> None:
+def test_nimpipeline_update(pipelines: Any, patch: Manifest) -> None:
     """A service may be renamed or made anew, so only the service itself can tell."""
     assert pipelines.replace(PIPELINE, patch) is None

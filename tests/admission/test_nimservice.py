@@ -1163,7 +1163,7 @@ GOOD: dict[str, Manifest] = {
 
 
 @pytest.mark.parametrize(("patch", "field", "text"), BAD.values(), ids=BAD.keys())
-def test_refused(cluster: Any, patch: Manifest, field: str, text: str) -> None:
+def test_nimservice_invalid(cluster: Any, patch: Manifest, field: str, text: str) -> None:
     refusal = cluster.create(SERVICE, patch)
     assert refusal, "accepted"
     assert refusal.names(field, text), refusal
@@ -1171,16 +1171,16 @@ def test_refused(cluster: Any, patch: Manifest, field: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("patch", GOOD.values(), ids=GOOD.keys())
-def test_accepted(cluster: Any, patch: Manifest) -> None:
+def test_nimservice_valid(cluster: Any, patch: Manifest) -> None:
     assert cluster.create(SERVICE, patch) is None
 
 
-def test_unknown_field_is_named(cluster: Any) -> None:
+def test_nimservice_unknown_field(cluster: Any) -> None:
     refusal = cluster.create(SERVICE, {"spec.expose.service.ports": [8000]})
     assert 'unknown field "spec.expose.service.ports"' in refusal.message
 
 
-def test_parameters_of_a_plugin_are_kept(cluster: Any) -> None:
+def test_nimservice_plugin_parameters(cluster: Any) -> None:
     parameters = {"weights": [1, 2], "deep": {"a": True}}
     config = {**PLUGINS, "plugins": [{"type": "scorer", "parameters": parameters}]}
     manifest = {**SERVICE, "metadata": {"name": "picker"}}
@@ -1340,7 +1340,7 @@ def services(cluster: Any) -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("manifest", "patch", "field", "text"), BAD_UPDATES.values(), ids=BAD_UPDATES.keys()
 )
-def test_update_refused(
+def test_nimservice_update_invalid(
     services: Any, manifest: Manifest, patch: Manifest, field: str, text: str
 ) -> None:
     refusal = services.replace(manifest, patch)
@@ -1349,11 +1349,11 @@ def test_update_refused(
 
 
 @pytest.mark.parametrize(("manifest", "patch"), GOOD_UPDATES.values(), ids=GOOD_UPDATES.keys())
-def test_update_accepted(services: Any, manifest: Manifest, patch: Manifest) -> None:
+def test_nimservice_update_valid(services: Any, manifest: Manifest, patch: Manifest) -> None:
     assert services.replace(manifest, patch) is None
 
 
-def test_immutability_stops_no_deletion(services: Any) -> None:
+def test_nimservice_deletion_when_immutable(services: Any) -> None:
     manifest = {**CREATED, "metadata": {"name": "going", "finalizers": ["nimops.example/test"]}}
     assert services.create(manifest, dry_run=False) is None
     services.delete(manifest)

@@ -54,7 +54,7 @@ def stored(cluster: Any) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("stored")
-def test_a_subject_cannot_be_replaced() -> None:
+def test_one_installation_subject_replaced() -> None:
     said = apply(binding(SECOND), "--dry-run=server")
     assert f"subjects: {NAME} grants rights to the operator in namespace first" in said
     assert "to install a second one, give it a nameSuffix" in said
@@ -62,14 +62,14 @@ def test_a_subject_cannot_be_replaced() -> None:
 
 
 @pytest.mark.usefixtures("stored")
-def test_other_changes_are_accepted() -> None:
+def test_one_installation_other_changes() -> None:
     assert apply(binding(FIRST), "--dry-run=server") == ""
     assert apply(binding(FIRST, SECOND), "--dry-run=server") == ""
     more = LABELS | {"more": "a"}
     assert apply(binding(FIRST, labels=more), "--dry-run=server") == ""
 
 
-def test_bindings_of_others_are_not_concerned(cluster: Any) -> None:
+def test_one_installation_foreign_bindings(cluster: Any) -> None:
     other = binding(FIRST, labels={})
     other["metadata"]["name"] = f"{NAME}-other"
     try:

@@ -155,9 +155,7 @@ def served(admin: Api) -> set[str]:
 
 
 @pytest.mark.parametrize("item", CHILDREN, ids=identify)
-def test_a_child_is_accepted_with_its_owner_and_refused_without(
-    account, served, store, item
-) -> None:
+def test_child_with_and_without_owner(account, served, store, item) -> None:
     if item["kind"] not in served:
         pytest.skip(f"the API server has no {item['kind']}")
     if role := item.get("roleRef"):
@@ -175,7 +173,7 @@ def test_a_child_is_accepted_with_its_owner_and_refused_without(
 
 
 @pytest.mark.parametrize("kind", kind_names())
-def test_each_of_our_kinds_is_an_owner(account, kind) -> None:
+def test_owner_our_kinds(account, kind) -> None:
     item = make("ConfigMap", "a")
     marked = owned(item, kind)
     assert account.apply(path(item), marked) == ""
@@ -189,13 +187,13 @@ def test_each_of_our_kinds_is_an_owner(account, kind) -> None:
     [{"kind": "Deployment"}, {"apiVersion": "apps.nvidia.com/v2"}, {"apiVersion": "apps/v1"}],
     ids=str,
 )
-def test_no_other_kind_is_an_owner(account, change) -> None:
+def test_owner_foreign_kind(account, change) -> None:
     item = owned(make("ConfigMap", "a"), "NIMService")
     item["metadata"]["ownerReferences"][0] |= change
     assert POLICY in account.apply(path(item), item)
 
 
-def test_an_annotation_replaces_the_owner_in_another_namespace(account) -> None:
+def test_owner_annotation_other_namespace(account) -> None:
     far = owned(make("ConfigMap", "a"), "NIMService", "elsewhere")
     assert "ownerReferences" not in far["metadata"]
     assert account.apply(path(far), far) == ""
@@ -203,7 +201,7 @@ def test_an_annotation_replaces_the_owner_in_another_namespace(account) -> None:
     assert POLICY in account.apply(path(far), far)
 
 
-def test_in_its_own_namespace_only_the_gpu_stack_has_objects(account) -> None:
+def test_own_namespace_objects(account) -> None:
     item = make("ConfigMap", "a", HOME)
     assert account.apply(path(item), owned(item, "NVIDIADriver")) == ""
     for marked in (owned(item, "NIMService", HOME), owned(item, "NIMService")):
@@ -212,7 +210,7 @@ def test_in_its_own_namespace_only_the_gpu_stack_has_objects(account) -> None:
         assert "use a namespace other than the operator's" in said
 
 
-def test_an_object_of_the_reference_is_adopted(account, store) -> None:
+def test_adoption_from_reference(account, store) -> None:
     """As `plan.adopt`: first the field managers, then an apply that also sets the owner."""
     item = make("ConfigMap", "handed", data={"a": "b"}, metadata={"labels": MARK})
     store(item)
@@ -231,7 +229,7 @@ def test_an_object_of_the_reference_is_adopted(account, store) -> None:
     assert POLICY in account.refuses("DELETE", path(item))
 
 
-def test_an_owned_object_is_changed_and_deleted_but_keeps_its_owner(account, store) -> None:
+def test_owned_object_changes(account, store) -> None:
     # Its owner exists, or the garbage collector is faster.
     service = store(make("NIMService", "mine", spec=SPECS["NIMService"]))
     reference = owner_reference(service)
@@ -245,7 +243,7 @@ def test_an_owned_object_is_changed_and_deleted_but_keeps_its_owner(account, sto
 
 
 @pytest.mark.parametrize("kind", kind_names())
-def test_of_our_kinds_it_writes_metadata_and_status(account, store, kind) -> None:
+def test_custom_resource_metadata_and_status(account, store, kind) -> None:
     item = store(make(kind, "account", spec=SPECS[kind]))
     notes = {"annotations": {"a": "b"}, "finalizers": ["nimops.nim/test"]}
     assert account.patch_merge(path(item), {"metadata": notes}) == ""
@@ -259,7 +257,7 @@ def test_of_our_kinds_it_writes_metadata_and_status(account, store, kind) -> Non
     assert account.refuses("DELETE", path(item))
 
 
-def test_the_spec_of_a_service_is_changed_for_a_pipeline_only(account, store) -> None:
+def test_service_spec_of_pipeline(account, store) -> None:
     item = store(make("NIMService", "account", spec=SPECS["NIMService"]))
     change = {"spec": {"replicas": 2}}
     assert POLICY in account.patch_merge(path(item), change)
@@ -281,13 +279,13 @@ def test_evictions_events_and_leases(account, store) -> None:
     assert account.refuses("POST", leases, {"metadata": {"name": "a0715c6e.nvidia.com"}}) == ""
 
 
-def test_nodes_are_labelled_and_cordoned(account, admin) -> None:
+def test_node_labels_and_cordon(account, admin) -> None:
     [node, *_] = admin.get("/api/v1/nodes")["items"]
     change = {"metadata": {"labels": {"a": "b"}}, "spec": {"unschedulable": True}}
     assert account.patch_merge(f"/api/v1/nodes/{node['metadata']['name']}", change) == ""
 
 
-def test_pods_of_drivers_are_replaced(account, store) -> None:
+def test_driver_pods_replaced(account, store) -> None:
     labels = {"labels": {"app.kubernetes.io/component": "nvidia-driver"}}
     driver = store(make("Pod", "driver", HOME, spec=POD, metadata=labels))
     other = store(make("Pod", "other", HOME, spec=POD))
@@ -295,7 +293,7 @@ def test_pods_of_drivers_are_replaced(account, store) -> None:
     assert POLICY in account.refuses("DELETE", path(other))
 
 
-def test_labels_of_pod_security_are_all_that_it_changes_of_a_namespace(account) -> None:
+def test_namespace_pod_security_labels(account) -> None:
     good = {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}
     place = f"/api/v1/namespaces/{HOME}"
     assert account.patch_merge(place, {"metadata": good}) == ""
@@ -328,7 +326,7 @@ def more_power(account) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("more_power")
-def test_power_by_another_role_does_not_help(account, store) -> None:
+def test_other_role_grants_nothing(account, store) -> None:
     place = path(store(make("Pod", "theirs", spec=POD)))
     token = f"{path_of(('api/v1', 'serviceaccounts'), NAMESPACE, 'default')}/token"
     debug = {"spec": {"ephemeralContainers": [{"name": "b", "image": "b"}]}}
@@ -345,7 +343,7 @@ def test_power_by_another_role_does_not_help(account, store) -> None:
             time.sleep(0.1)
 
 
-def test_nobody_else_is_limited(account, admin) -> None:
+def test_other_accounts_unlimited(account, admin) -> None:
     place = f"{path_of(CONFIG_MAPS, 'kube-system')}?dryRun=All"
     body = {"metadata": {"name": "a"}}
     assert POLICY in account.refuses("POST", place, body)

@@ -110,15 +110,13 @@ def send(stored: Any, kind: str, steps: tuple[str, ...], key: str) -> Any:
 
 
 @pytest.mark.parametrize(("kind", "steps"), MAPS)
-def test_ordinary_key_is_accepted(stored: Any, kind: str, steps: tuple[str, ...]) -> None:
+def test_reserved_keys_ordinary_key(stored: Any, kind: str, steps: tuple[str, ...]) -> None:
     assert send(stored, kind, steps, "example.com/team") is None
 
 
 @pytest.mark.parametrize("key", ["__ansible_unsafe", "__ansible_vault", "__ansible_x"])
 @pytest.mark.parametrize(("kind", "steps"), MAPS)
-def test_reserved_key_is_refused_by_the_field(
-    stored: Any, kind: str, steps: tuple[str, ...], key: str
-) -> None:
+def test_reserved_keys_refused(stored: Any, kind: str, steps: tuple[str, ...], key: str) -> None:
     refusal = send(stored, kind, steps, key)
     assert refusal, "accepted"
     assert MESSAGE in refusal.message
@@ -126,7 +124,7 @@ def test_reserved_key_is_refused_by_the_field(
     assert path in refusal.message or path.replace("[]", "[0]") in refusal.message
 
 
-def test_what_is_tried_is_something() -> None:
+def test_reserved_keys_cases_exist() -> None:
     assert {kind: sum(case.values[0] == kind for case in MAPS) for kind in SCHEMAS} == {
         "NIMBuild": 7,
         "NemoCustomizer": 43,

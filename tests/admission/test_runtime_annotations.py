@@ -51,12 +51,12 @@ def cases(word: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(("name", "value"), cases("taken"))
-def test_taken(cluster: Any, name: str, value: str) -> None:
+def test_runtime_annotations_valid(cluster: Any, name: str, value: str) -> None:
     assert cluster.create(annotated(MANIFESTS[0], **{name: value})) is None
 
 
 @pytest.mark.parametrize(("name", "value"), cases("refused"))
-def test_refused(cluster: Any, name: str, value: str) -> None:
+def test_runtime_annotations_invalid(cluster: Any, name: str, value: str) -> None:
     manifest = annotated(MANIFESTS[0], **{name: value})
     [reason] = out_of_range(manifest["metadata"]["annotations"]).values()
     refusal = cluster.create(manifest)
@@ -65,6 +65,6 @@ def test_refused(cluster: Any, name: str, value: str) -> None:
 
 
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda manifest: str(manifest["kind"]))
-def test_each_kind_is_looked_at(cluster: Any, manifest: dict[str, Any]) -> None:
+def test_runtime_annotations_every_kind(cluster: Any, manifest: dict[str, Any]) -> None:
     assert cluster.create(annotated(manifest)) is None
     assert cluster.create(annotated(manifest, **{"max-runner-artifacts": "0"}))

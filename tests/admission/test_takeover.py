@@ -166,21 +166,21 @@ def named(manifest: Manifest, name: str) -> Manifest:
 
 
 @pytest.mark.parametrize("manifest", OLD, ids=KINDS)
-def test_a_new_one_is_refused(old: Any, manifest: Manifest) -> None:
+def test_leftover_create_refused(old: Any, manifest: Manifest) -> None:
     assert old.create(named(manifest, "new"))
 
 
 @pytest.mark.parametrize("manifest", OLD, ids=KINDS)
-def test_metadata_can_change(old: Any, manifest: Manifest) -> None:
+def test_leftover_update_metadata(old: Any, manifest: Manifest) -> None:
     assert old.patch_metadata(manifest, {"labels": {"a": "b"}}) is None
 
 
-def test_status_can_be_written(old: Any) -> None:
+def test_leftover_update_status(old: Any) -> None:
     for manifest in OLD:
         assert old.patch_status(manifest, {"state": "Failed", "observedGeneration": 1}) is None
 
 
-def test_annotations_of_the_runtime_can_go_and_cannot_become_others(old: Any) -> None:
+def test_leftover_runtime_annotations(old: Any) -> None:
     name = f"{PREFIX}verbosity"
     for manifest in OLD:
         assert old.patch_metadata(manifest, {"annotations": {"example.com/a": "b"}}) is None
@@ -210,9 +210,7 @@ def affinity(**keys: str) -> Manifest:
         pytest.param(PIPELINE, {"spec.services": []}, id="the entry goes"),
     ],
 )
-def test_beside_a_reserved_key_all_can_change(
-    old: Any, manifest: Manifest, patch: Manifest
-) -> None:
+def test_leftover_reserved_key_other_changes(old: Any, manifest: Manifest, patch: Manifest) -> None:
     assert old.replace(manifest, patch) is None
 
 
@@ -257,7 +255,7 @@ def test_beside_a_reserved_key_all_can_change(
         ),
     ],
 )
-def test_no_reserved_key_is_added(
+def test_leftover_reserved_key_added(
     old: Any, manifest: Manifest, patch: Manifest, field: str
 ) -> None:
     refusal = old.replace(manifest, patch)
@@ -271,36 +269,36 @@ def test_no_reserved_key_is_added(
     [{"spec.image.tag": "1.13.0"}, {"spec.replicas": 2}, {"spec.storage.readOnly": True}],
     ids=["image", "replicas", "beside a bad value"],
 )
-def test_other_fields_can_change(old: Any, patch: Manifest) -> None:
+def test_leftover_other_fields(old: Any, patch: Manifest) -> None:
     assert old.replace(SERVICE, patch) is None
 
 
-def test_beside_what_is_too_much_all_can_change(old: Any) -> None:
+def test_leftover_too_large_other_changes(old: Any) -> None:
     env = MANY["spec"]["env"]
     assert old.replace(MANY, {"spec.replicas": 2}) is None
     assert old.replace(MANY, {"spec.env": env[:500]}) is None
     assert old.replace(MANY, {"spec.env": env[:599]}).names("spec.env", "at most 512 items")
 
 
-def test_what_is_too_large_must_shrink_to_change(old: Any) -> None:
+def test_leftover_too_large_must_shrink(old: Any) -> None:
     assert old.replace(LARGE, {"spec.args": ["a" * 1000] * 90, "spec.replicas": 2}) is None
     refusal = old.replace(LARGE, {"spec.replicas": 2})
     assert refusal.names("spec", "must be at most 98304 bytes long")
 
 
 @pytest.mark.parametrize("manifest", NEMO, ids=LEAST_NEMO)
-def test_other_fields_of_a_nemo_kind_can_change(old: Any, manifest: Manifest) -> None:
+def test_leftover_nemo_other_fields(old: Any, manifest: Manifest) -> None:
     assert old.replace(manifest, {"spec.userID": 1, "spec.image.tag": "1"}) is None
     assert old.replace(manifest, {"spec.replicas": -1}).names("spec.replicas", "1")
 
 
-def test_a_bad_value_cannot_become_another(old: Any) -> None:
+def test_leftover_bad_value_replaced(old: Any) -> None:
     refusal = old.replace(SERVICE, {"spec.storage.sharedMemorySizeLimit": -1})
     assert refusal.names("spec.storage.sharedMemorySizeLimit", "must be > 0")
 
 
 @pytest.mark.parametrize("manifest", OLD, ids=KINDS)
-def test_deletion_runs_to_its_end(old: Any, manifest: Manifest) -> None:
+def test_leftover_deletion(old: Any, manifest: Manifest) -> None:
     old.delete(manifest)
     assert old.read(manifest)["metadata"]["deletionTimestamp"]
     assert old.patch_metadata(manifest, {"finalizers": None}) is None

@@ -121,26 +121,26 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.usefixtures("tenant")
 @pytest.mark.parametrize("name", ALLOWED)
-def test_what_tenants_may(name: str) -> None:
+def test_tenant_policies_accepted(name: str) -> None:
     assert apply(ALLOWED[name], "--dry-run=server") == ""
 
 
 @pytest.mark.usefixtures("tenant")
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_tenants_may_not(name: str) -> None:
+def test_tenant_policies_refused(name: str) -> None:
     manifest, said = REFUSED[name]
     assert said in apply(manifest, "--dry-run=server")
 
 
 @pytest.mark.usefixtures("tenant")
-def test_others_are_not_concerned() -> None:
+def test_tenant_policies_other_namespaces() -> None:
     elsewhere = pod({"image": "docker.io/a"})
     elsewhere["metadata"] = {"name": "a", "namespace": "default"}
     assert "images come from" not in apply(elsewhere, "--dry-run=server")
 
 
 @pytest.mark.usefixtures("tenant")
-def test_a_quota_counts_our_kinds() -> None:
+def test_tenant_quota() -> None:
     """Of each kind that we serve, and the API server knows all of its words."""
     quota = yaml.safe_load((FOLDER / "quota.yaml").read_text())
     quota["metadata"]["namespace"] = NAMESPACE

@@ -43,7 +43,7 @@ SERVICE = {
 }
 
 
-def test_gather_reads_all_with_the_rights_that_it_asks_for(act_as: Any, namespace: str) -> None:
+def test_gather_minimal_permissions(act_as: Any, namespace: str) -> None:
     kubectl("-n", namespace, "apply", "-f", "-", stdin=json.dumps(SERVICE))
     kubectl("-n", namespace, "create", "secret", "generic", "pull", f"--from-literal=x={PLANTED}")
     versions = {

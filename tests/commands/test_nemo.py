@@ -144,7 +144,7 @@ def change_of(changes: list[Change], kind: str, name: str) -> Change:
     return found
 
 
-def test_leaks_are_found(client: Client, run: ApplyRun, namespace: str) -> None:
+def test_find_leaks(client: Client, run: ApplyRun, namespace: str) -> None:
     """Else the tests below would show nothing."""
     data = json.loads(kubectl("-n", namespace, "get", "secret", "nemo-evaluator", "-o", "json"))
     assert leaks(json.dumps(data))
@@ -153,7 +153,7 @@ def test_leaks_are_found(client: Client, run: ApplyRun, namespace: str) -> None:
         assert leaks(base64.b64encode(b"x" * offset + FIRST.encode()).decode())
 
 
-def test_the_rights_of_the_operator_suffice(act_as: Any, client: Client, namespace: str) -> None:
+def test_operator_permissions_sufficient(act_as: Any, client: Client, namespace: str) -> None:
     role = yaml.safe_load((ROOT / "config/rbac/role.yaml").read_text())
     operator = act_as("operator", role["rules"], [])
     found = submit(client, samples(namespace, "-2"))
@@ -169,7 +169,7 @@ def test_the_rights_of_the_operator_suffice(act_as: Any, client: Client, namespa
 
 
 @pytest.mark.parametrize("kind", MISSING)
-def test_what_is_missing_is_told(api_server: Any, kind: str) -> None:
+def test_apply_missing_input(api_server: Any, kind: str) -> None:
     [resource] = [item for item in samples("default", "-alone") if item["kind"] == kind]
     waits = f"Waiting for {MISSING[kind]}"
     client = Client()
@@ -189,7 +189,7 @@ def test_what_is_missing_is_told(api_server: Any, kind: str) -> None:
         kubectl("-n", "default", "delete", kind, resource["metadata"]["name"])
 
 
-def test_a_second_apply_writes_nothing(client: Client, run: ApplyRun, namespace: str) -> None:
+def test_apply_twice(client: Client, run: ApplyRun, namespace: str) -> None:
     settle(client, run)
     again = submit(client, samples(namespace))
     settle(client, again)
@@ -197,9 +197,7 @@ def test_a_second_apply_writes_nothing(client: Client, run: ApplyRun, namespace:
     assert preview(client, samples(namespace)).changes == []
 
 
-def test_a_changed_password_is_planned_and_applied(
-    client: Client, run: ApplyRun, namespace: str
-) -> None:
+def test_plan_changed_password(client: Client, run: ApplyRun, namespace: str) -> None:
     settle(client, run)
     apply(namespace, prerequisites(SECOND))
     planned = preview(client, samples(namespace))
@@ -224,9 +222,7 @@ def test_a_changed_password_is_planned_and_applied(
     assert preview(client, samples(namespace)).changes == []
 
 
-def test_a_changed_config_map_is_planned_line_by_line(
-    client: Client, run: ApplyRun, namespace: str
-) -> None:
+def test_plan_changed_config_map(client: Client, run: ApplyRun, namespace: str) -> None:
     settle(client, run)
     [training] = [
         item for item in prerequisites("") if item["metadata"]["name"] == "nemo-customizer-training"
@@ -245,7 +241,7 @@ def test_a_changed_config_map_is_planned_line_by_line(
     ]
 
 
-def test_no_api_server_accepts_a_placeholder(client: Client, namespace: str) -> None:
+def test_placeholder_refused(client: Client, namespace: str) -> None:
     given = [stored(item) for item in samples(namespace)]
     wanted = simulate(given, Facts(prerequisites(FIRST), namespace=namespace).ask).wanted
     rendered = [publish(item.child.manifest) for item in wanted.values()]
@@ -258,7 +254,7 @@ def test_no_api_server_accepts_a_placeholder(client: Client, namespace: str) -> 
                 kubectl("apply", *ways, "--dry-run=server", "-f", "-", stdin=json.dumps(item))
 
 
-def test_nobody_tells_a_password(client: Client, run: ApplyRun, namespace: str) -> None:
+def test_commands_print_no_password(client: Client, run: ApplyRun, namespace: str) -> None:
     settle(client, run)
     shown = ",".join(("all", "configmaps", "events", "roles", "serviceaccounts", "pvc"))
     kinds = ",".join(kind.lower() for kind in MISSING)

@@ -18,7 +18,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.profiles.mani
 from nimops_harness.cluster import kubectl
 
 
-def test_an_image_is_asked_with_the_least_rights(act_as: Any, namespace: str) -> None:
+def test_profiles_minimal_permissions(act_as: Any, namespace: str) -> None:
     client = act_as("prober", ["create,patch,get,delete pods", "get pods/log"], [])
     said: list[str] = []
     manifest = ask_image(

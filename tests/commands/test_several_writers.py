@@ -80,7 +80,7 @@ def role_rules(namespace: str, request: Any) -> Any:
     "role_rules", [None, [{"apiGroups": [""], "resources": ["x"], "verbs": ["get"]}]], indirect=True
 )
 @pytest.mark.usefixtures("role_rules")
-def test_a_rule_that_was_added_since_the_read_is_not_lost(namespace: str) -> None:
+def test_role_rule_added_since_read(namespace: str) -> None:
     slow = make_cache(namespace, "slow", with_proxy=False)
     fast = make_cache(namespace, "fast", with_proxy=True)
     with LiveCluster(Client()) as cluster:
@@ -97,7 +97,7 @@ def test_a_rule_that_was_added_since_the_read_is_not_lost(namespace: str) -> Non
 
 @pytest.mark.parametrize("role_rules", [None], indirect=True)
 @pytest.mark.usefixtures("role_rules")
-def test_twenty_caches_at_once(namespace: str) -> None:
+def test_twenty_caches_concurrently(namespace: str) -> None:
     caches = [make_cache(namespace, f"cache-{index}", with_proxy=index == 7) for index in range(20)]
 
     with ThreadPoolExecutor(20) as pool:
@@ -106,7 +106,7 @@ def test_twenty_caches_at_once(namespace: str) -> None:
     assert granted(namespace) == BOTH
 
 
-def test_duplicates_that_the_reference_wrote_restart_no_pods(namespace: str) -> None:
+def test_reference_duplicates_restart_nothing(namespace: str) -> None:
     """An update may list a variable or a pull secret twice; a server-side apply may not."""
     image = {"repository": "127.0.0.1:9/nim", "tag": "1", "pullSecrets": ["pull", "pull"]}
     env = [{"name": "A", "value": "1"}, {"name": "A", "value": "1"}]

@@ -49,7 +49,7 @@ def counts(said: str) -> str:
 
 
 @pytest.mark.parametrize("name", URLS)
-def test_the_url_of_pods_opens(platform: Platform, name: str) -> None:
+def test_database_url(platform: Platform, name: str) -> None:
     database, key = URLS[name]
     url = platform.secret(name)[key]
     assert url in platform.pod_env(name).values()
@@ -57,17 +57,17 @@ def test_the_url_of_pods_opens(platform: Platform, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_the_parts_of_pods_open(platform: Platform, name: str) -> None:
+def test_database_parts(platform: Platform, name: str) -> None:
     database = PARTS[name][0]
     assert who(**parts_of(platform, name)) == (f"{database}_user", database)
 
 
-def test_another_password_is_refused(platform: Platform) -> None:
+def test_database_wrong_password(platform: Platform) -> None:
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
         who(**parts_of(platform, "nemo-datastore") | {"password": "Пароль @:/% ß€"})
 
 
-def test_a_missing_secret_is_created(platform: Platform) -> None:
+def test_databases_missing_secret(platform: Platform) -> None:
     (values,) = platform.secret("nemo-guardrails-database").items()
     assert values[0] == "password"
     assert len(values[1]) >= 40
@@ -77,14 +77,14 @@ def test_a_missing_secret_is_created(platform: Platform) -> None:
 
 
 @pytest.mark.parametrize("source", ["files", "cluster"])
-def test_a_second_run_changes_nothing(platform: Platform, source: str) -> None:
+def test_databases_twice(platform: Platform, source: str) -> None:
     given = {"files": platform.write(*platform.resources())} if source == "files" else {}
     before = platform.sql("SELECT rolname, rolpassword FROM pg_authid ORDER BY 1")
     assert "changed=0 " in counts(platform.run("nemo_dependencies", **given))
     assert platform.sql("SELECT rolname, rolpassword FROM pg_authid ORDER BY 1") == before
 
 
-def test_check_mode_writes_nothing(platform: Platform) -> None:
+def test_databases_check_mode(platform: Platform) -> None:
     files = platform.write(*platform.resources("_new"))
     kubectl("-n", NAMESPACE, "delete", "secret", "nemo-guardrails-database")
     said = platform.run("nemo_dependencies", "--check", files=files)
@@ -95,7 +95,7 @@ def test_check_mode_writes_nothing(platform: Platform) -> None:
     assert "nemo-guardrails-database" not in found
 
 
-def test_a_new_password_reaches_the_server_and_the_pods(platform: Platform) -> None:
+def test_databases_changed_password(platform: Platform) -> None:
     files = platform.write(*platform.resources())
     old = platform.secret("nemo-customizer")["dsn"]
     platform.put_secret("nemo-customizer-database", password="new: @:/% é")
@@ -108,7 +108,7 @@ def test_a_new_password_reaches_the_server_and_the_pods(platform: Platform) -> N
         who(old)
 
 
-def test_an_administrator_who_is_no_superuser(platform: Platform) -> None:
+def test_databases_administrator_without_superuser(platform: Platform) -> None:
     """As on managed servers, which also show no hashes."""
     login = {"user": "manager", "password": "manager@:/%"}
     platform.secrets.append(login["password"])
@@ -127,7 +127,7 @@ def test_an_administrator_who_is_no_superuser(platform: Platform) -> None:
     assert who(**given | mine | {"password": "rotated@:/%"}) == tuple(mine.values())
 
 
-def test_what_is_not_of_this_namespace_stays_as_it_is(platform: Platform) -> None:
+def test_databases_foreign_objects(platform: Platform) -> None:
     other = f"{NAMESPACE}-other"
     kubectl("create", "namespace", other)
     try:
@@ -152,7 +152,7 @@ def test_what_is_not_of_this_namespace_stays_as_it_is(platform: Platform) -> Non
         kubectl("delete", "namespace", other, "--wait=false")
 
 
-def test_a_user_of_somebody_else_is_taken_over_if_wanted(platform: Platform) -> None:
+def test_databases_adopt_user(platform: Platform) -> None:
     platform.sql("CREATE ROLE foreign_user LOGIN PASSWORD 'before'")
     resource = platform.resources()[0]
     database = resource["spec"]["databaseConfig"] | {"databaseName": "foreign_user"}
@@ -184,7 +184,7 @@ def test_a_user_of_somebody_else_is_taken_over_if_wanted(platform: Platform) -> 
         pytest.param({"key": "absent"}, "has no key 'absent'", id="key"),
     ],
 )
-def test_bad_input_is_explained(platform: Platform, change: dict[str, Any], wrong: str) -> None:
+def test_databases_bad_input(platform: Platform, change: dict[str, Any], wrong: str) -> None:
     resources = platform.resources("_bad")
     if key := change.get("key"):
         resources[0]["spec"]["databaseConfig"]["credentials"]["passwordKey"] = key
@@ -194,7 +194,7 @@ def test_bad_input_is_explained(platform: Platform, change: dict[str, Any], wron
     assert (code, wrong in said) == (2, True), said
 
 
-def test_no_output_has_a_password(platform: Platform) -> None:
+def test_databases_print_no_password(platform: Platform) -> None:
     """Of all runs so far, each with -vvv --diff, in any form that they pass through."""
     assert len(platform.output) >= 4
     passwords = {item for item in platform.secrets if len(item) > 6}

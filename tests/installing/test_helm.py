@@ -52,7 +52,7 @@ def next_chart(chart: Path, project: Any, tmp_path_factory: pytest.TempPathFacto
     return folder
 
 
-def test_a_life_with_helm(clean, kept, chart, next_chart, project):
+def test_helm_life_cycle(clean, kept, chart, next_chart, project):
     # The CRDs are there already, as after another way of installing.
     options = ("--create-namespace", "--take-ownership", *WAIT)
     run_program("helm", "install", *RELEASE, str(chart), *options)
@@ -79,13 +79,13 @@ def test_a_life_with_helm(clean, kept, chart, next_chart, project):
     assert kept.is_there()
 
 
-def test_what_another_way_installed_is_not_taken_silently(clean, chart):
+def test_helm_over_other_installation(clean, chart):
     kubectl("annotate", "crd", CRD, "meta.helm.sh/release-name-")
     with pytest.raises(Exception, match="cannot be imported"):
         run_program("helm", "install", *RELEASE, str(chart), "--create-namespace")
 
 
-def test_one_namespace_needs_no_cluster_wide_permission(clean, kept, chart):
+def test_helm_watch_namespaces_permissions(clean, kept, chart):
     options = (
         "--create-namespace",
         "--take-ownership",
@@ -108,7 +108,7 @@ def may(verb: str, resource: str, namespace: str, account: str) -> bool:
         return False
 
 
-def test_the_account_of_the_operator_may_do_what_helm_test_does(
+def test_helm_test_account_permissions(
     clean, kept, chart, load_module, tmp_path, monkeypatch, capsys
 ):
     options = ("--create-namespace", "--take-ownership")

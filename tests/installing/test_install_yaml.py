@@ -23,7 +23,7 @@ def versions(path):
     }
 
 
-def test_it_installs_and_is_idempotent(clean, install_yaml):
+def test_install_yaml_idempotent(clean, install_yaml):
     kubectl(*APPLY, str(install_yaml))
     kubectl("-n", NAMESPACE, "rollout", "status", f"deployment/{MANAGER}", "--timeout=120s")
     before = versions(install_yaml)

@@ -53,7 +53,7 @@ def may(verb: str, resource: str, namespace: str) -> bool:
         return False
 
 
-def test_from_each_overlay_to_the_next(clean, namespace, project):
+def test_overlays_in_sequence(clean, namespace, project):
     for folder in ("default", *(f"overlays/{name}" for name in OVERLAYS), "default"):
         kubectl(*APPLY, str(CONFIG / folder))
         wanted = copy.deepcopy(manager_of(project.build(folder))["spec"])

@@ -45,7 +45,7 @@ def files_of(kind: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("family", "kind"), [("_nim", "webservice"), ("_fleet", "fleetagent")])
-def test_a_kind_is_one_folder_and_one_crd_source(family: str, kind: str) -> None:
+def test_new_kind_files(family: str, kind: str) -> None:
     code, source = f"plugins/module_utils/{family}/{kind}/kind.py", f"config/crd/src/{kind}.yaml"
     files = files_of(kind)
     assert set(files) == {code, source}
@@ -87,7 +87,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_is_generated_is_checked_like_the_rest(project: Path) -> None:
+def test_new_kind_generated_checks(project: Path) -> None:
     run(project, "python", "hack/generate_kinds.py", "--check")
     run(project, "python", "hack/generate_crds.py", "--check")
     run(
@@ -169,7 +169,7 @@ def kinds_there() -> set[str]:
     return {item["kind"] for item in items}
 
 
-def test_a_web_service(project: Path, operator: Path) -> None:
+def test_new_kind_web_service(project: Path, operator: Path) -> None:
     sample = yaml.safe_load((project / "config/samples/webservice.yaml").read_text())
 
     def apply(**spec: Any) -> None:
@@ -203,7 +203,7 @@ def labelled() -> list[str]:
     return [item["metadata"]["name"] for item in get("nodes", "-l", LABEL)["items"]]
 
 
-def test_an_agent_of_the_whole_cluster(operator: Path) -> None:
+def test_new_kind_cluster_agent(operator: Path) -> None:
     first, second, *_rest = (item["metadata"]["name"] for item in get("nodes")["items"])
     image = {"repository": "registry.example/agent", "tag": "1.0"}
 

@@ -31,13 +31,13 @@ def probe(node: Any, *words: str) -> str:
     return str(node.kubectl("-n", "probe", *words)).strip()
 
 
-def test_a_second_up_changes_nothing(web: Any) -> None:
+def test_up_twice(web: Any) -> None:
     before = web.sandbox("status").stdout
     assert "starting" not in web.sandbox("up").stderr
     assert web.sandbox("status").stdout == before
 
 
-def test_a_pod_is_ready_once_its_probe_succeeds(web: Any) -> None:
+def test_pod_readiness_probe(web: Any) -> None:
     pod = json.loads(probe(web, "get", "pods", "--selector=app=web", "--output=json"))["items"][0]
     status = pod["status"]["containerStatuses"][0]
     assert pod["spec"]["nodeName"] == "node-0"
@@ -47,17 +47,17 @@ def test_a_pod_is_ready_once_its_probe_succeeds(web: Any) -> None:
     assert "Readiness probe failed: HTTP probe failed with statuscode: 503" in events
 
 
-def test_exec_runs_in_the_container(web: Any) -> None:
+def test_exec(web: Any) -> None:
     assert probe(web, "exec", WEB, "--", "/probe", "id") == "1001:0"
 
 
-def test_the_root_file_system_is_read_only(web: Any) -> None:
+def test_read_only_root(web: Any) -> None:
     with pytest.raises(AssertionError, match="read-only file system"):
         probe(web, "exec", WEB, "--", "/probe", "write", "/file", "text")
 
 
 @pytest.mark.parametrize("host", ["web", "web.probe.svc.cluster.local", "ClusterIP"])
-def test_the_service_answers_a_pod(web: Any, host: str) -> None:
+def test_service_from_pod(web: Any, host: str) -> None:
     if host == "ClusterIP":
         host = probe(web, "get", "service", "web", "--output=jsonpath={.spec.clusterIP}")
     answer = probe(web, "exec", WEB, "--", "/probe", "get", f"http://{host}/to-{host}")
@@ -65,13 +65,13 @@ def test_the_service_answers_a_pod(web: Any, host: str) -> None:
     assert f"asked for /to-{host}" in probe(web, "logs", WEB)
 
 
-def test_the_service_answers_a_process_in_the_network(web: Any) -> None:
+def test_service_from_host_network(web: Any) -> None:
     address = probe(web, "get", "service", "web", "--output=jsonpath={.spec.clusterIP}")
     script = 'python3 -c "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read())" $1'
     assert "answer of web-" in web.exec(script, f"http://{address}/")
 
 
-def test_a_pod_reaches_the_api_server_as_its_service_account(web: Any) -> None:
+def test_pod_service_account(web: Any) -> None:
     secrets = "/api/v1/namespaces/probe/secrets"
     answer = json.loads(probe(web, "exec", WEB, "--", "/probe", "api", secrets))
     assert answer["code"] == 403
@@ -85,12 +85,12 @@ def test_a_pod_reaches_the_api_server_as_its_service_account(web: Any) -> None:
         pytest.param("http://192.0.2.1/", "unreachable|exceeded", id="address"),
     ],
 )
-def test_nothing_gets_out(web: Any, url: str, reason: str) -> None:
+def test_network_isolated(web: Any, url: str, reason: str) -> None:
     with pytest.raises(AssertionError, match=reason):
         probe(web, "exec", WEB, "--", "/probe", "get", url)
 
 
-def test_a_job_writes_to_a_volume_that_goes_with_its_claim(web: Any) -> None:
+def test_job_volume(web: Any) -> None:
     probe(web, "wait", "--for=condition=Complete", "job/write", "--timeout=60s")
     volumes = web.directory / "node/volumes"
     [file] = volumes.glob("*/file")
@@ -100,7 +100,7 @@ def test_a_job_writes_to_a_volume_that_goes_with_its_claim(web: Any) -> None:
     assert list(volumes.iterdir()) == []
 
 
-def test_a_pod_changes_the_node_not_the_machine(web: Any) -> None:
+def test_pod_changes_only_the_node(web: Any) -> None:
     """Also with mounts that spread to other pods, as drivers have them."""
     paths = ["/dev/log", "/etc/kubernetes/probe", "/run/nvidia", "/usr/local/nvidia"]
     volumes = [{"name": f"v{i}", "hostPath": {"path": path}} for i, path in enumerate(paths)]
@@ -124,7 +124,7 @@ def test_a_pod_changes_the_node_not_the_machine(web: Any) -> None:
     web.kubectl("delete", "pod", "host", "--now")
 
 
-def test_simulated_pods_stay_apart(web: Any) -> None:
+def test_simulated_pods_separate(web: Any) -> None:
     override = {
         "spec": {
             "nodeSelector": {"sandbox.nimops/simulated": "true"},
@@ -145,7 +145,7 @@ def test_simulated_pods_stay_apart(web: Any) -> None:
     web.kubectl("delete", "pod", "simulated", "--wait=false")
 
 
-def test_what_was_killed_comes_back(web: Any) -> None:
+def test_up_after_kill(web: Any) -> None:
     pids = dict(line.split(" pid ") for line in web.sandbox("status").stdout.splitlines()[3:])
     killed = [pids[name] for name in pids if name.strip() in ("containerd", "kubelet")]
     subprocess.run(["kill", "-KILL", *killed], check=True)

@@ -45,7 +45,7 @@ def test_down_leaves_nothing(node: Any, archive: Path, harm: Callable[[Any], Non
 
 
 @pytest.mark.parametrize("step", ["starting containerd", "starting kube-controller-manager"])
-def test_down_after_an_interrupted_up(node: Any, step: str) -> None:
+def test_down_after_interrupted_up(node: Any, step: str) -> None:
     node.sandbox("down")
     with subprocess.Popen(
         node.command("up"), env=node.environ, stderr=subprocess.PIPE, text=True
@@ -58,7 +58,7 @@ def test_down_after_an_interrupted_up(node: Any, step: str) -> None:
     assert node.traces() == set()
 
 
-def test_up_continues_an_interrupted_one(node: Any) -> None:
+def test_up_after_interrupted_up(node: Any) -> None:
     with subprocess.Popen(
         node.command("up"), env=node.environ, stderr=subprocess.PIPE, text=True
     ) as up:

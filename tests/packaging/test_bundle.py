@@ -39,7 +39,7 @@ def rules_of(items, *names):
     return [rule for kind, name in names for rule in found[kind, name]["rules"]]
 
 
-def test_validators_of_olm_accept_it(dist):
+def test_bundle_olm_validators(dist):
     command = [str(find_program("olm")), str(dist / "bundle")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     # A rule of RBAC names no version, so this one warns of what we do not use.
@@ -47,7 +47,7 @@ def test_validators_of_olm_accept_it(dist):
     assert (done.returncode, said) == (0, [])
 
 
-def test_validators_of_olm_reject_what_is_wrong(dist, tmp_path, csv):
+def test_bundle_olm_validators_invalid(dist, tmp_path, csv):
     wrong = copy.deepcopy(csv)
     left_out = wrong["spec"]["customresourcedefinitions"]["owned"].pop(0)
     for file in (dist / "bundle/manifests").iterdir():
@@ -59,7 +59,7 @@ def test_validators_of_olm_reject_what_is_wrong(dist, tmp_path, csv):
     assert left_out["kind"] in done.stderr
 
 
-def test_opm_accepts_the_catalog_which_offers_the_bundle(dist, project, csv):
+def test_catalog_opm(dist, project, csv):
     run_program("opm", "validate", str(dist / "catalog"))
     text = (dist / "catalog/nimops/catalog.yaml").read_text()
     package, channel, bundle = yaml.safe_load_all(text)
@@ -74,7 +74,7 @@ def test_opm_accepts_the_catalog_which_offers_the_bundle(dist, project, csv):
     assert bundle["image"] == image["image"].replace("nim-operator:", "nim-operator-bundle:")
 
 
-def test_permissions_are_those_of_config(config, csv):
+def test_csv_permissions(config, csv):
     spec, items = csv["spec"]["install"]["spec"], config("default")
     inside = rules_of(
         items, ("Role", "nimops-leader-election-role"), ("ClusterRole", "nimops-manager-role")
@@ -85,7 +85,7 @@ def test_permissions_are_those_of_config(config, csv):
     assert spec["clusterPermissions"] == [{"serviceAccountName": MANAGER, "rules": outside}]
 
 
-def test_deployment_is_that_of_config(config, csv):
+def test_csv_deployment(config, csv):
     wanted = copy.deepcopy(manager_of(config("default")))
     [seen] = csv["spec"]["install"]["spec"]["deployments"]
     [container] = wanted["spec"]["template"]["spec"]["containers"]
@@ -98,7 +98,7 @@ def test_deployment_is_that_of_config(config, csv):
     assert seen["label"].items() < wanted["metadata"]["labels"].items()
 
 
-def test_owned_definitions_are_those_of_config(config, csv, objects):
+def test_csv_owned_definitions(config, csv, objects):
     wanted = of_kind(config("default"), "CustomResourceDefinition")
     assert of_kind(objects.values(), "CustomResourceDefinition") != []
     for item in wanted:
@@ -112,7 +112,7 @@ def test_owned_definitions_are_those_of_config(config, csv, objects):
     assert {item["kind"] for item in examples} == {item["kind"] for item in owned}
 
 
-def test_nothing_of_config_is_missing_but_what_olm_makes_or_cannot_install(config, objects):
+def test_bundle_contents_complete(config, objects):
     left_out = {key for key in by_key(config("default")) if key not in objects}
     assert {kind for kind, _name in left_out} == {
         "Namespace",
@@ -131,7 +131,7 @@ def test_nothing_of_config_is_missing_but_what_olm_makes_or_cannot_install(confi
     }
 
 
-def test_objects_leave_namespace_and_manager_to_olm(config, objects):
+def test_bundle_objects_localized(config, objects):
     wanted = by_key(config("default"))
     for key, item in objects.items():
         if key[0] == "ClusterServiceVersion":
@@ -143,7 +143,7 @@ def test_objects_leave_namespace_and_manager_to_olm(config, objects):
         }
 
 
-def test_one_version(csv, project):
+def test_bundle_version(csv, project):
     version = project.version
     [container] = csv["spec"]["install"]["spec"]["deployments"][0]["spec"]["template"]["spec"][
         "containers"

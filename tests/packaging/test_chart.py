@@ -56,7 +56,7 @@ def without_hooks(items):
         ),
     ],
 )
-def test_it_renders_what_kustomize_builds(config, render, folder, values):
+def test_chart_equals_kustomize(config, render, folder, values):
     wanted, seen = as_helm(config(folder)), copy.deepcopy(without_hooks(render(values)))
     assert seen.keys() == wanted.keys()
     for key, item in wanted.items():
@@ -69,12 +69,12 @@ def test_it_renders_what_kustomize_builds(config, render, folder, values):
         assert seen[key] == item
 
 
-def test_lint(chart):
+def test_chart_lint(chart):
     run_program("helm", "lint", "--strict", str(chart))
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: value.path)
-def test_each_value_changes_what_is_rendered(render, value):
+def test_chart_every_value_has_effect(render, value):
     values = nest(value.path, value.example)
     if value.path.startswith("serviceMonitor."):
         values = {"serviceMonitor": {"enabled": True, **values["serviceMonitor"]}}
@@ -88,7 +88,7 @@ def test_each_value_changes_what_is_rendered(render, value):
     assert render(nest(value.path, value.default)) == render({})
 
 
-def test_values_file_has_the_declared_defaults_each_documented(chart):
+def test_values_file_defaults(chart):
     text = (chart / "values.yaml").read_text()
     loaded = yaml.safe_load(text)
     for value in VALUES:
@@ -124,7 +124,7 @@ def leaves(node, path=""):
             yield f"{path}{name}", child
 
 
-def test_schema_knows_the_values_and_no_others(chart):
+def test_values_schema_keys(chart):
     schema = json.loads((chart / "values.schema.json").read_text())
     assert {path for path, _node in leaves(schema)} == {item.path for item in VALUES} | {"global"}
     assert all(node.get("description") for path, node in leaves(schema) if path != "global")
@@ -160,7 +160,7 @@ def test_schema_knows_the_values_and_no_others(chart):
         ),
     ],
 )
-def test_wrong_values_are_refused(render, values, said):
+def test_values_schema_invalid(render, values, said):
     with pytest.raises(ReleaseError, match=said):
         render(values)
 
@@ -174,7 +174,7 @@ def env_of(items):
     return {item["name"]: item.get("value") for item in container_of(items)["env"]}
 
 
-def test_a_variable_wins_over_hardened(render):
+def test_env_overrides_hardened(render):
     values = {"hardened": True, "env": {"NIMOPS_HOST_PATHS": "/data", "NIMOPS_REGISTRIES": ""}}
     env = env_of(render(values))
     assert env["NIMOPS_HOST_PATHS"] == "/data"
@@ -201,7 +201,7 @@ def rules_of(items, kind="ClusterRole"):
     ],
     ids=str,
 )
-def test_the_nemo_services_can_be_left_out(config, render, values, is_on):
+def test_without_nemo(config, render, values, is_on):
     folder = "default" if is_on else "overlays/without-nemo"
     items = render(values)
     kind = "Role" if "watchNamespaces" in values else "ClusterRole"
@@ -215,7 +215,7 @@ def test_the_nemo_services_can_be_left_out(config, render, values, is_on):
     assert "nimcaches" in listed
 
 
-def test_several_namespaces_get_a_role_each(render):
+def test_watch_namespaces_roles(render):
     items = render({"watchNamespaces": ["one", "two"]})
     places = {
         (item["kind"], item["metadata"]["namespace"])
@@ -226,7 +226,7 @@ def test_several_namespaces_get_a_role_each(render):
     assert env_of(items)["WATCH_NAMESPACE"] == "one,two"
 
 
-def test_the_gpu_stack_may_be_in_another_namespace(render):
+def test_gpu_namespace(render):
     items = render({"gpu": {"enabled": True, "namespace": "gpu-operator-resources"}})
     found = by_key(items)
     for kind in ("Role", "RoleBinding"):
@@ -241,13 +241,13 @@ def test_the_gpu_stack_may_be_in_another_namespace(render):
     )
 
 
-def test_uninstall_keeps_definitions_and_what_they_define(render):
+def test_uninstall_keeps_definitions(render):
     for item in render({}):
         kept = item["metadata"].get("annotations", {}).get("helm.sh/resource-policy")
         assert (kept == "keep") is (item["kind"] == "CustomResourceDefinition")
 
 
-def test_notes_name_all_kinds_to_delete(chart, render):
+def test_notes_kinds(chart, render):
     notes = (chart / "templates/NOTES.txt").read_text()
     lines = [line for line in notes.splitlines() if line.startswith("  kubectl delete ")]
     default, gpu = (set(line.split()[2].split(",")) for line in lines)
@@ -263,7 +263,7 @@ def test_notes_name_all_kinds_to_delete(chart, render):
     assert not default & gpu
 
 
-def test_nothing_is_a_hook_but_the_test(chart, render):
+def test_hooks(chart, render):
     hooked = [
         (item["kind"], item["metadata"]["name"], item["metadata"]["annotations"]["helm.sh/hook"])
         for item in render({})
@@ -285,13 +285,13 @@ def test_nothing_is_a_hook_but_the_test(chart, render):
         ),
     ],
 )
-def test_image(project, render, image, name):
+def test_image_value(project, render, image, name):
     items = render({"image": image})
     pods = [container_of(items), by_key(items)["Pod", "nimops-test"]["spec"]["containers"][0]]
     assert [pod["image"] for pod in pods] == [name.format(version=project.version)] * 2
 
 
-def test_the_test_pod_has_no_more_privileges_than_the_operator(render):
+def test_helm_test_pod_privileges(render):
     pod = by_key(render({}))["Pod", "nimops-test"]["spec"]
     manager = manager_of(render({}))["spec"]["template"]["spec"]
     assert pod["securityContext"] == manager["securityContext"]
@@ -307,7 +307,7 @@ def test_the_test_pod_has_no_more_privileges_than_the_operator(render):
         assert not selector.get("matchLabels", selector).items() <= labels.items()
 
 
-def test_the_test_lists_all_kinds_where_the_operator_may(render):
+def test_helm_test_pod_resources(render):
     def listed(values):
         [container] = by_key(render(values))["Pod", "nimops-test"]["spec"]["containers"]
         env = {item["name"]: item["value"] for item in container["env"]}

@@ -40,7 +40,7 @@ def changed(change):
         ),
     ],
 )
-def test_compatible(change):
+def test_compare_compatible(change):
     assert compare({NAME: yaml.safe_dump(CRD)}, changed(change)) == []
 
 
@@ -57,13 +57,13 @@ def test_compatible(change):
         ),
     ],
 )
-def test_incompatible(change, said):
+def test_compare_incompatible(change, said):
     [message] = compare({NAME: yaml.safe_dump(CRD)}, changed(change))
     assert message.startswith(f"{NAME}:")
     assert said in message
 
 
-def test_a_kind_that_is_gone():
+def test_compare_removed_kind():
     assert compare({NAME: yaml.safe_dump(CRD)}, {}) == [
         f"{NAME}: was removed, and with it all resources of its kind"
     ]
@@ -93,14 +93,14 @@ def history(tmp_path):
     return tmp_path
 
 
-def test_the_last_release_is_what_counts(history):
+def test_last_release(history):
     assert last_release(history) == "0.10.0"
     with pytest.raises(ReleaseError, match=r"incompatible with 0\.10\.0:\n.*nimcaches"):
         check_definitions(Project(history), None)
     assert check_definitions(Project(history), "HEAD") == "the CRDs are compatible with HEAD"
 
 
-def test_without_a_release_nothing_is_compared(tmp_path):
+def test_check_definitions_without_release(tmp_path):
     subprocess.run(["git", "-C", str(tmp_path), "init", "--quiet"], check=True)
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.com"]
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "first"], check=True)

@@ -43,13 +43,13 @@ OVERLAYS = sorted(path.name for path in Path(__file__).parents[2].glob("config/o
 
 
 @pytest.mark.parametrize("folder", ["default", *(f"overlays/{name}" for name in OVERLAYS)])
-def test_each_overlay_limits_its_account(config, folder):
+def test_overlay_accounts(config, folder):
     items = config(folder)
     assert limited(items) == account_of(items) == (MANAGER, NAMESPACE)
 
 
 @pytest.mark.parametrize("folder", ["default", "overlays/gpu", "overlays/namespaced"])
-def test_a_second_installation_limits_its_own(project, tmp_path, folder):
+def test_second_installation_account(project, tmp_path, folder):
     own = tmp_path / "own"
     own.mkdir()
     kustomization = {
@@ -65,14 +65,14 @@ def test_a_second_installation_limits_its_own(project, tmp_path, folder):
     assert limited(items) == account_of(items) == (f"my-{MANAGER}-b", "other")
 
 
-def test_the_chart_limits_the_account_of_the_release(chart, render):
+def test_chart_account(chart, render):
     assert limited(render()) == account_of(render()) == (MANAGER, NAMESPACE)
     text = run_program("helm", "template", "mine", str(chart), "--namespace", "other")
     items = [item for item in yaml.safe_load_all(text) if item]
     assert limited(items) == account_of(items) == (MANAGER, "other")
 
 
-def test_the_file_for_olm_has_the_policies_alone(project, config, tmp_path):
+def test_admission_yaml_contents(project, config, tmp_path):
     write_admission(project, tmp_path)
     text = (tmp_path / "admission.yaml").read_text()
     items = list(yaml.safe_load_all(text))

@@ -79,7 +79,7 @@ def members(tarball: Path) -> dict[str, str]:
         }
 
 
-def test_checksums_are_those_of_all_files(dist):
+def test_checksums_all_files(dist):
     listed = dict(
         reversed(line.split("  ")) for line in (dist / "SHA256SUMS").read_text().splitlines()
     )
@@ -98,7 +98,7 @@ def test_checksums_are_those_of_all_files(dist):
     } == {name for name in listed if "/" not in name}
 
 
-def test_no_file_names_another_version(dist):
+def test_release_one_version(dist):
     texts = {}
     for file in dist.rglob("*"):
         if file.suffix in (".tgz", ".gz"):
@@ -111,18 +111,18 @@ def test_no_file_names_another_version(dist):
     assert {item for item in ours if item[1] != VERSION} == set()
 
 
-def test_a_second_release_of_the_commit_has_the_same_bytes(work, dist):
+def test_release_reproducible(work, dist):
     first = (dist / "SHA256SUMS").read_text()
     assert release(work, "release", "--version", VERSION, "--without-image").returncode == 0
     assert (dist / "SHA256SUMS").read_text() == first
 
 
-def test_the_checkout_stays_as_it_is(work, dist):
+def test_release_checkout_unchanged(work, dist):
     assert git(work, "status", "--porcelain") == " M galaxy.yml\n"
     assert "not committed" not in members(dist / f"nimops-nim-{VERSION}.tar.gz")["MANIFEST.json"]
 
 
-def test_the_collection_can_be_installed(dist, tmp_path):
+def test_collection_installs(dist, tmp_path):
     tarball = dist / f"nimops-nim-{VERSION}.tar.gz"
     command = ["ansible-galaxy", "collection", "install", "--offline", "--no-deps"]
     subprocess.run([*command, "-p", str(tmp_path), str(tarball)], check=True, capture_output=True)
@@ -133,7 +133,7 @@ def test_the_collection_can_be_installed(dist, tmp_path):
     assert changelog == (dist / "CHANGELOG.rst").read_text()
 
 
-def test_helm_renders_the_packed_chart_as_install_yaml(dist):
+def test_packed_chart_equals_install_yaml(dist):
     packed = str(dist / f"nimops-{VERSION}.tgz")
     text = run_program("helm", "template", "nimops", packed, "--namespace", "nimops-system")
     helm = by_key(item for item in yaml.load_all(text, LOADER) if item)
@@ -146,7 +146,7 @@ def test_helm_renders_the_packed_chart_as_install_yaml(dist):
 
 
 @pytest.mark.parametrize("version", ["1.2", "v1.2.3", "latest"])
-def test_only_a_semantic_version_is_released(work, dist, version):
+def test_release_version_semantic(work, dist, version):
     done = release(work, "release", "--version", version)
     assert done.returncode == 1
     assert "semantic version" in done.stderr

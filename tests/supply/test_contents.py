@@ -66,14 +66,14 @@ def validate(file: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_the_sbom_is_valid(sbom_file, sbom, tmp_path):
+def test_sbom_valid(sbom_file, sbom, tmp_path):
     assert validate(sbom_file).stderr == ""
     broken = tmp_path / "broken.json"
     broken.write_text(json.dumps(sbom | {"components": [{"name": "no type"}]}))
     assert "not a valid CycloneDX document" in validate(broken).stderr
 
 
-def test_it_is_of_this_image(sbom, image, dist):
+def test_sbom_of_this_image(sbom, image, dist):
     container = sbom["metadata"]["component"]
     assert f"sha256:{container['hashes'][0]['content']}" == image.config_digest
     assert image.names == [f"{container['name']}:{container['version']}"]
@@ -81,13 +81,13 @@ def test_it_is_of_this_image(sbom, image, dist):
     assert image.config_digest in (dist / "IMAGE.md").read_text()
 
 
-def test_it_lists_what_the_image_contains(sbom):
+def test_sbom_contents(sbom):
     names = {item["name"] for item in sbom["components"]}
     assert names >= CONTENTS
     assert len(names) > 150
 
 
-def test_it_lists_the_modules_of_our_own_program(sbom, image, tmp_path):
+def test_sbom_own_modules(sbom, image, tmp_path):
     program = tmp_path / "nimops-apiproxy"
     program.write_bytes(image.read("usr/local/bin/nimops-apiproxy"))
     program.chmod(0o755)
@@ -99,7 +99,7 @@ def test_it_lists_the_modules_of_our_own_program(sbom, image, tmp_path):
     assert modules <= listed
 
 
-def test_no_license_is_left_out(sbom, rows):
+def test_licenses_complete(sbom, rows):
     assert [item["name"] for item in sbom["components"] if not item["licenses"]] == []
     assert [row for row in rows if not row["license"]] == []
     ours, *others = rows
@@ -113,7 +113,7 @@ def test_no_license_is_left_out(sbom, rows):
     assert {row["name"] for row in others if row["license"] == "unknown"} == unknown
 
 
-def test_checksums_include_the_image(dist):
+def test_checksums_include_image(dist):
     command = ["sha256sum", "--check", "--quiet", "SHA256SUMS"]
     subprocess.run(command, cwd=dist, check=True)
     listed = (dist / "SHA256SUMS").read_text()

@@ -92,7 +92,7 @@ def verify(run, image: str, key: Path) -> subprocess.CompletedProcess[str]:
     return run("cosign", "verify", f"--key={key}.pub", "--insecure-ignore-tlog=true", image)
 
 
-def test_a_signed_image_is_verified(run, home, keys, image):
+def test_sign_image_verified(run, home, keys, image):
     ours, other = keys
     assert "no signatures found" in verify(run, image, ours).stderr
     done = sign(image, Path(f"{ours}.key"), home)
@@ -106,7 +106,7 @@ def test_a_signed_image_is_verified(run, home, keys, image):
         assert "accepted signatures do not match" in refused.stderr
 
 
-def test_a_changed_image_is_refused(run, home, keys, image, tmp_path):
+def test_sign_image_changed(run, home, keys, image, tmp_path):
     ours, _other = keys
     signed = sign(image, Path(f"{ours}.key"), home).stdout.strip()
     push(run, image, tmp_path, "changed")
@@ -121,7 +121,7 @@ def test_a_changed_image_is_refused(run, home, keys, image, tmp_path):
     assert verify(run, image, ours).returncode != 0
 
 
-def test_an_index_is_signed_with_all_in_it(run, home, keys, image, registry):
+def test_sign_image_index(run, home, keys, image, registry):
     ours, _other = keys
     child = run("crane", "digest", image).stdout.strip()
     name = f"{registry}/nimops/index:1.0.0"
@@ -134,7 +134,7 @@ def test_an_index_is_signed_with_all_in_it(run, home, keys, image, registry):
     assert verify(run, f"{registry}/nimops/index@{child}", ours).returncode == 0
 
 
-def test_nothing_secret_is_printed_and_no_service_is_asked(run, home, keys, image):
+def test_sign_image_no_secret_no_service(run, home, keys, image):
     ours, _other = keys
     private = Path(f"{ours}.key")
     done = sign(image, private, home)
@@ -145,7 +145,7 @@ def test_nothing_secret_is_printed_and_no_service_is_asked(run, home, keys, imag
     assert not (home / ".sigstore").exists()
 
 
-def test_a_wrong_password_signs_nothing(run, home, keys, image, monkeypatch):
+def test_sign_image_wrong_password(run, home, keys, image, monkeypatch):
     ours, _other = keys
     monkeypatch.setattr(sys.modules[__name__], "PASSWORD", "wrong-4b7d")
     done = sign(image, Path(f"{ours}.key"), home)
@@ -155,7 +155,7 @@ def test_a_wrong_password_signs_nothing(run, home, keys, image, monkeypatch):
     assert verify(run, image, ours).returncode != 0
 
 
-def test_an_image_that_is_not_there(run, home, keys, registry):
+def test_sign_image_missing(run, home, keys, registry):
     done = sign(f"{registry}/nimops/none:1.0.0", Path(f"{keys[0]}.key"), home)
     assert done.returncode == 1
     assert "nimops/none" in done.stderr

@@ -34,7 +34,7 @@ POLICIES = [
 ANNOTATIONS = next(item for item in POLICIES if item["metadata"]["name"] == "runtime-annotations")
 
 
-def test_the_policy_of_installations_concerns_our_bindings_only():
+def test_one_installation_bindings():
     """tests/admission/test_one_installation.py applies it."""
     (policy,) = (
         item["spec"]
@@ -62,7 +62,7 @@ def resources_of(policy: dict) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda item: item["metadata"]["name"])
-def test_policy_denies_creations_and_updates_of_resources_only(policy):
+def test_policy_operations(policy):
     assert {tuple(rule["operations"]) for rule in load_rules(policy)} == {("CREATE", "UPDATE")}
     # No subresource: a status is never held up, and Kubernetes keeps its writers off the metadata.
     assert set(resources_of(policy)) <= OWN
@@ -75,12 +75,12 @@ def test_policy_denies_creations_and_updates_of_resources_only(policy):
     assert bindings == [{"policyName": policy["metadata"]["name"], "validationActions": ["Deny"]}]
 
 
-def test_annotations_of_all_our_kinds_are_looked_at():
+def test_annotations_all_kinds():
     assert sorted(resources_of(ANNOTATIONS)) == sorted(OWN)
 
 
 @pytest.mark.parametrize(("name", "range_"), RANGES.items(), ids=str)
-def test_annotation_has_the_range_that_the_operator_gives_it(name, range_):
+def test_annotation_ranges(name, range_):
     [rule] = [item for item in ANNOTATIONS["spec"]["validations"] if name in item["message"]]
     assert rule["message"] == f"metadata.annotations[{name}]: must be {range_}"
     expression = rule["expression"]
@@ -94,5 +94,5 @@ def test_annotation_has_the_range_that_the_operator_gives_it(name, range_):
     assert expression.endswith(f"<= {bounds[1]}")
 
 
-def test_no_other_annotation_is_looked_at():
+def test_annotations_no_others():
     assert len(ANNOTATIONS["spec"]["validations"]) == len(RANGES)

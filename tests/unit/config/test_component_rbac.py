@@ -90,27 +90,27 @@ def without(verbs: Verbs, *others: Verbs) -> Verbs:
     return {target: found for target, found in left.items() if found}
 
 
-def test_it_holds_what_it_grants_in_the_whole_cluster():
+def test_cluster_role_grants():
     everywhere, _near = load_held()
     assert without(granted_to_children("ClusterRole"), everywhere) == {}
 
 
-def test_it_holds_what_it_grants_in_its_namespace():
+def test_namespace_role_grants():
     assert without(granted_to_children("Role"), *load_held()) == {}
 
 
-def test_it_holds_what_its_kinds_do():
+def test_roles_cover_kinds():
     assert without(declared(), *load_held()) == {}
 
 
-def test_it_holds_nothing_else():
+def test_roles_nothing_else():
     everywhere, near = load_held()
     needed = declared(), granted_to_children("ClusterRole"), PROXY
     assert without(everywhere, *needed) == {}
     assert without(near, *needed, granted_to_children("Role")) == {}
 
 
-def test_nothing_is_written_outside_the_namespace_but_what_is_in_none():
+def test_cluster_role_writes():
     """Nodes, cluster roles, and so on are in none."""
     everywhere, _near = load_held()
     written = {target for target, verbs in everywhere.items() if verbs - {"get", "list", "watch"}}
@@ -119,13 +119,13 @@ def test_nothing_is_written_outside_the_namespace_but_what_is_in_none():
     assert written - in_none == {("", "pods/eviction")}
 
 
-def test_no_role_has_a_wildcard():
+def test_roles_without_wildcards():
     for path in COMPONENT.glob("*role.yaml"):
         assert "*" not in re.findall(r'"?(\*)"?', re.sub(r"#.*", "", path.read_text()))
 
 
 @pytest.mark.parametrize("kind", OWN)
-def test_people_have_three_roles_for_each_kind(kind):
+def test_user_roles_per_kind(kind):
     item = KINDS[kind]
     seen = {}
     for role in ("viewer", "editor", "admin"):

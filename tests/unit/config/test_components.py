@@ -94,7 +94,7 @@ def verbs(role):
     }
 
 
-def test_the_default_part_knows_nothing_of_a_component(files):
+def test_default_without_component(files):
     for name in ("role.yaml", "node_role.yaml", "kustomization.yaml"):
         text = files[f"config/rbac/{name}"]
         assert "leet" not in text
@@ -105,7 +105,7 @@ def test_the_default_part_knows_nothing_of_a_component(files):
     assert not [name for name in files if name.startswith("config/rbac/fleet")]
 
 
-def test_each_part_has_its_watches(files):
+def test_component_watches(files):
     parts = {
         name: yaml.safe_load(text) for name, text in files.items() if name.startswith("watches")
     }
@@ -132,7 +132,7 @@ def test_each_part_has_its_watches(files):
     }
 
 
-def test_each_part_may_be_reconciled_by_roles(files):
+def test_component_watches_by_role(files):
     [agent], [fleet] = (
         yaml.safe_load(files[f"watches-{name}-by-role.yaml"]) for name in ("nim", "fleet")
     )
@@ -141,13 +141,13 @@ def test_each_part_may_be_reconciled_by_roles(files):
     assert "playbook" not in agent
 
 
-def test_a_kind_without_a_finalizer_is_only_watched(files):
+def test_kind_without_finalizer(files):
     [agent], [fleet] = (yaml.safe_load(files[f"watches-{name}.yaml"]) for name in ("nim", "fleet"))
     assert agent["finalizer"]["playbook"] == "playbooks/finalize.yml"
     assert "finalizer" not in fleet
 
 
-def test_config_default_has_the_part_that_can_be_left_out(files):
+def test_default_with_optional_part(files):
     held = verbs(yaml.safe_load(files["config/rbac/role.yaml"]))
     assert held["services"] == "get list watch create patch delete"
     assert held["secrets"] == "get list"
@@ -156,7 +156,7 @@ def test_config_default_has_the_part_that_can_be_left_out(files):
     assert "scout_viewer_role.yaml" in listed
 
 
-def test_a_part_that_is_left_out_takes_its_verbs_with_it(files):
+def test_optional_part_verbs(files):
     [patch] = yaml.safe_load(files["config/components/without-nemo/role.yaml"])
     assert (patch["op"], patch["path"]) == ("replace", "/rules")
     assert verbs({"rules": patch["value"]}) == {
@@ -170,7 +170,7 @@ def test_a_part_that_is_left_out_takes_its_verbs_with_it(files):
     }
 
 
-def test_what_brings_it_back_adds_only_what_is_missing(files):
+def test_optional_part_restored(files):
     text = files["config/components/nemo/role.yaml"]
     patches = yaml.safe_load(text)
     assert {(patch["op"], patch["path"]) for patch in patches} == {("add", "/rules/-")}
@@ -188,7 +188,7 @@ def test_what_brings_it_back_adds_only_what_is_missing(files):
 
 
 @pytest.mark.parametrize(("name", "value"), [("nemo", "on"), ("without-nemo", "off")])
-def test_both_set_the_variable(files, name, value):
+def test_switch_variables(files, name, value):
     home = f"config/components/{name}"
     listed = yaml.safe_load(files[f"{home}/kustomization.yaml"])
     assert listed["kind"] == "Component"
@@ -200,7 +200,7 @@ def test_both_set_the_variable(files, name, value):
     assert container["env"] == [{"name": "NIMOPS_NEMO", "value": value}]
 
 
-def test_a_component_writes_in_the_namespace_of_the_operator_only(files):
+def test_component_writes_own_namespace(files):
     everywhere, near = yaml.safe_load_all(files["config/components/fleet/role.yaml"])
     assert (everywhere["kind"], everywhere["metadata"]["name"]) == (
         "ClusterRole",
@@ -227,7 +227,7 @@ def test_a_component_writes_in_the_namespace_of_the_operator_only(files):
     assert limited["resourceNames"] == ["all"]
 
 
-def test_a_component_is_bound_to_the_operator(files):
+def test_component_bindings(files):
     bindings = list(yaml.safe_load_all(files["config/components/fleet/role_binding.yaml"]))
     assert [(item["kind"], item["roleRef"]["kind"]) for item in bindings] == [
         ("ClusterRoleBinding", "ClusterRole"),
@@ -239,7 +239,7 @@ def test_a_component_is_bound_to_the_operator(files):
         assert item["subjects"] == [account | {"namespace": "nimops-system"}]
 
 
-def test_a_component_lists_its_files_and_definitions(files):
+def test_component_files(files):
     listed = yaml.safe_load(files["config/components/fleet/kustomization.yaml"])
     home = "config/components/fleet/"
     present = {name.removeprefix(home) for name in files if name.startswith(home)}

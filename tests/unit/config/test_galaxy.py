@@ -24,13 +24,13 @@ def requirements(name: str) -> dict[str, str]:
     return {match[1]: match[2] for match in found if match}
 
 
-def test_tags_by_which_users_search():
+def test_galaxy_tags():
     wanted = {"nvidia", "nim", "gpu", "ai", "inference", "kubernetes", "operator"}
     assert wanted < set(GALAXY["tags"])
     assert all(re.fullmatch(r"[a-z0-9]+", tag) for tag in GALAXY["tags"])
 
 
-def test_python_packages_have_the_bounds_that_are_tested():
+def test_python_requirements_tested_bounds():
     tested = requirements("requirements/dev.in")
     needed = requirements("requirements.txt")
     assert {name: tested[name] for name in needed} == needed
@@ -39,7 +39,7 @@ def test_python_packages_have_the_bounds_that_are_tested():
     assert not {"requirements.txt", "meta"} & set(GALAXY["build_ignore"])
 
 
-def test_the_collection_has_only_what_ansible_or_its_reader_needs():
+def test_collection_files():
     ignored = [re.compile(fnmatch.translate(pattern)) for pattern in GALAXY["build_ignore"]]
     command = ["git", "-C", ROOT, "ls-files"]
     files = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
@@ -53,7 +53,7 @@ def test_the_collection_has_only_what_ansible_or_its_reader_needs():
     assert packed == texts | content | {"galaxy.yml", "requirements.txt"}
 
 
-def test_versions_of_ansible_are_the_same_everywhere():
+def test_ansible_versions():
     supported = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["requires_ansible"]
     low, high = re.fullmatch(r">=(2\.\d+)\.0,<(2\.\d+)\.0", supported).groups()
     core = ENVIRONMENT["dependencies"]["ansible_core"]["package_pip"]
@@ -62,7 +62,7 @@ def test_versions_of_ansible_are_the_same_everywhere():
         assert yaml.safe_load(file.read_text())["galaxy_info"]["min_ansible_version"] == low
 
 
-def test_execution_environment_has_this_collection_and_what_it_depends_on():
+def test_execution_environment_dependencies():
     [dependency, own] = ENVIRONMENT["dependencies"]["galaxy"]["collections"]
     assert {dependency["name"]: dependency["version"]} == GALAXY["dependencies"]
     [copied] = ENVIRONMENT["additional_build_files"]

@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_what_is_generated_follows_from_the_declarations() -> None:
+def test_generated_files() -> None:
     command = [sys.executable, str(ROOT / "hack/generate_kinds.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

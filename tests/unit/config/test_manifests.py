@@ -65,7 +65,7 @@ def flag(name: str) -> str:
 
 
 @pytest.mark.parametrize("folder", PACKAGES, ids=lambda path: path.name)
-def test_kustomization_lists_every_file_of_its_folder(folder):
+def test_kustomization_lists_files(folder):
     content = yaml.safe_load((folder / "kustomization.yaml").read_text())
     listed = {*content.get("resources", []), *content.get("configurations", [])}
     listed |= {patch["path"] for patch in content.get("patches", [])}
@@ -74,7 +74,7 @@ def test_kustomization_lists_every_file_of_its_folder(folder):
     assert present - listed == set()
 
 
-def test_crd_kustomizations_list_every_base():
+def test_crd_kustomizations_list_bases():
     bases = CONFIG / "crd" / "bases"
     listed = yaml.safe_load((CONFIG / "crd" / "kustomization.yaml").read_text())["resources"]
     optional = yaml.safe_load((bases / "Kustomization").read_text())["resources"]
@@ -83,7 +83,7 @@ def test_crd_kustomizations_list_every_base():
     )
 
 
-def test_manager_fits_the_restricted_pod_security_standard():
+def test_manager_restricted_standard():
     pod = load_manager()["spec"]["template"]["spec"]
     assert pod["securityContext"] == {
         "runAsNonRoot": True,
@@ -96,7 +96,7 @@ def test_manager_fits_the_restricted_pod_security_standard():
         assert set(container["resources"]) == {"limits", "requests"}
 
 
-def test_manager_writes_to_its_volumes_only_which_are_bounded():
+def test_manager_volumes():
     pod = load_manager()["spec"]["template"]["spec"]
     [container] = pod["containers"]
     [mount] = container["volumeMounts"]
@@ -107,7 +107,7 @@ def test_manager_writes_to_its_volumes_only_which_are_bounded():
     assert limit > parse_quantity(volume["emptyDir"]["sizeLimit"])
 
 
-def test_only_the_operator_mounts_the_token_of_its_account():
+def test_manager_service_account_token():
     account = load_all(CONFIG / "rbac" / "service_account.yaml")[0]
     assert account["automountServiceAccountToken"] is False
     assert load_manager()["spec"]["template"]["spec"]["automountServiceAccountToken"] is True
@@ -118,13 +118,13 @@ def select_manager(selector: dict) -> bool:
     return selector["matchLabels"].items() <= labels.items()
 
 
-def test_a_drain_is_never_stopped_by_the_operator():
+def test_pod_disruption_budget():
     budget = load_all(CONFIG / "manager" / "pod_disruption_budget.yaml")[0]["spec"]
     assert select_manager(budget["selector"])
     assert budget["maxUnavailable"] >= load_manager()["spec"]["replicas"]
 
 
-def test_egress_is_limited_and_never_to_addresses_of_metadata():
+def test_limit_egress():
     policy = load_all(CONFIG / "network-policy" / "limit-egress.yaml")[0]["spec"]
     assert select_manager(policy["podSelector"])
     assert policy["policyTypes"] == ["Egress"]
@@ -146,7 +146,7 @@ def test_egress_is_limited_and_never_to_addresses_of_metadata():
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
 @pytest.mark.parametrize("name", BUILT)
-def test_it_builds_and_names_hang_together(name):
+def test_builds_consistent(name):
     built = build(CONFIG / name)
     names = {(item["kind"], item["metadata"]["name"]) for item in built}
     assert len(names) == len(built)
@@ -233,7 +233,7 @@ def name_objects(name: str) -> dict[str, dict]:
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
 @pytest.mark.parametrize("name", [name for name in BUILT if name != "default"])
-def test_overlay_changes_what_it_says_and_nothing_else(name):
+def test_overlay_changes(name):
     base, built = name_objects("default"), name_objects(name)
     changed = {key for key in base.keys() & built.keys() if base[key] != built[key]}
     seen = (base.keys() - built.keys(), built.keys() - base.keys(), changed)
@@ -241,7 +241,7 @@ def test_overlay_changes_what_it_says_and_nothing_else(name):
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
-def test_the_component_of_gpus_is_one_variable_of_the_operator():
+def test_gpu_component_variable():
     manager = "Deployment/nimops-controller-manager"
     containers = [
         name_objects(name)[manager]["spec"]["template"]["spec"]["containers"][0]
@@ -258,16 +258,14 @@ WATCHES = {
 }
 
 
-def test_the_usual_watches_are_those_of_the_parts_of_config_default():
+def test_default_watches():
     usual = yaml.safe_load((ROOT / "watches.yaml").read_text())
     assert usual == WATCHES["nim"] + WATCHES["nemo"]
 
 
 @pytest.mark.parametrize("component", ["", "gpu"])
 @pytest.mark.parametrize("nemo", ["on", "off"])
-def test_the_supervisor_composes_the_watches_of_each_installation(
-    load_module, monkeypatch, component, nemo
-):
+def test_supervisor_watches(load_module, monkeypatch, component, nemo):
     monkeypatch.syspath_prepend(ROOT / "packages/nimops-supervisor/src")
     module = load_module(ROOT / "packages/nimops-supervisor/src/nimops_supervisor/component.py")
     environment = {"NIMOPS_COMPONENT": component, "NIMOPS_NEMO": nemo}
@@ -312,7 +310,7 @@ def nemo_of(built: dict[str, dict]) -> list[str]:
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
 @pytest.mark.parametrize("base", BUILT)
-def test_nemo_can_be_left_out_of_all_and_brought_back(tmp_path, base):
+def test_without_nemo_and_back(tmp_path, base):
     usual, less = (granted(name_objects(name)) for name in ("default", "overlays/without-nemo"))
     assert less < usual
     without = combine(tmp_path / "without", base, "without-nemo")
@@ -327,7 +325,7 @@ def test_nemo_can_be_left_out_of_all_and_brought_back(tmp_path, base):
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
-def test_without_leader_election_no_two_pods_run_at_once():
+def test_without_leader_election():
     spec = name_objects("overlays/without-leader-election")["Deployment/nimops-controller-manager"][
         "spec"
     ]
@@ -338,7 +336,7 @@ def test_without_leader_election_no_two_pods_run_at_once():
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
-def test_openshift_mounts_the_authority_where_the_operator_looks_for_it():
+def test_openshift_service_ca():
     built = name_objects("overlays/openshift")
     pod = built["Deployment/nimops-controller-manager"]["spec"]["template"]["spec"]
     [mount] = [item for item in pod["containers"][0]["volumeMounts"] if item["name"] != "tmp"]
@@ -348,7 +346,7 @@ def test_openshift_mounts_the_authority_where_the_operator_looks_for_it():
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
-def test_hardened_switches_off_what_tenants_rarely_need():
+def test_hardened_switches():
     built = {item["kind"]: item for item in build(CONFIG / "overlays/hardened")}
     [container] = built["Deployment"]["spec"]["template"]["spec"]["containers"]
     env = {item["name"]: item.get("value", "") for item in container["env"]}
@@ -378,7 +376,7 @@ def test_hardened_switches_off_what_tenants_rarely_need():
         ("readinessProbe", "/readyz", "--health-probe-bind-address"),
     ],
 )
-def test_probes_ask_where_the_operator_answers(probe, path, address):
+def test_probe_ports(probe, path, address):
     container = load_manager()["spec"]["template"]["spec"]["containers"][0]
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     action = container[probe]["httpGet"]
@@ -387,7 +385,7 @@ def test_probes_ask_where_the_operator_answers(probe, path, address):
     assert given in (CONFIG.parent / "Dockerfile").read_text() or given in container["args"]
 
 
-def test_metrics_port_is_the_one_that_service_and_network_policy_name():
+def test_metrics_ports():
     port = int(flag("metrics-bind-address").removeprefix(":"))
     service = load_all(CONFIG / "default" / "metrics_service.yaml")[0]
     assert [item["targetPort"] for item in service["spec"]["ports"]] == [port]
@@ -401,7 +399,7 @@ def test_metrics_port_is_the_one_that_service_and_network_policy_name():
     assert guarded == {port}
 
 
-def test_leader_election_shares_the_lease_of_the_reference():
+def test_leader_election_id():
     assert flag("leader-elect") == "true"
     assert flag("leader-election-id") == "a0715c6e.nvidia.com"
     leases = [
@@ -420,7 +418,7 @@ VERSIONS = collections.defaultdict(
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
-def test_sample_is_of_our_kinds_and_leaves_the_namespace_open(path):
+def test_samples_kinds(path):
     if path.name == "kustomization.yaml":
         assert yaml.safe_load(path.read_text())["namespace"] == "nim"
         return
@@ -461,7 +459,7 @@ def urls(value: object, key: str = "") -> Iterator[str]:
         yield str(value)
 
 
-def test_nemo_samples_have_what_they_name():
+def test_nemo_samples_inputs():
     made = {
         (item["kind"], item["metadata"]["name"])
         for item in load_all(CONFIG / "samples/nemo-prerequisites.yaml")
@@ -471,7 +469,7 @@ def test_nemo_samples_have_what_they_name():
     assert used - given == made
 
 
-def test_nemo_samples_reach_each_other():
+def test_nemo_samples_addresses():
     services = {
         item["metadata"]["name"]: item["spec"]["expose"]["service"]["port"]
         for path in SAMPLES
@@ -488,7 +486,7 @@ def test_nemo_samples_reach_each_other():
     assert ports <= set(services.items())
 
 
-def test_nemo_samples_share_a_server_but_no_database():
+def test_nemo_samples_databases():
     databases = [item["spec"]["databaseConfig"] for item in nemo_samples()]
     assert {found["host"] for found in databases} == {"postgresql"}
     logins = {
@@ -498,13 +496,13 @@ def test_nemo_samples_share_a_server_but_no_database():
     assert [len({login[place] for login in logins}) for place in range(3)] == [5, 5, 5]
 
 
-def test_values_of_prerequisites_are_told_as_examples():
+def test_nemo_prerequisites_placeholders():
     for item in load_all(CONFIG / "samples/nemo-prerequisites.yaml"):
         for name, value in item.get("stringData", {}).items():
             assert value.startswith("example-") or "An example" in value or name == "service"
 
 
-def test_sample_services_use_caches_that_samples_make():
+def test_sample_services_caches():
     items = [item for path in SAMPLES for item in load_all(path) if "spec" in item]
     caches = {item["metadata"]["name"] for item in items if item["kind"] == "NIMCache"}
     used = {

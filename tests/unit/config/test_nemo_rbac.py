@@ -167,42 +167,42 @@ def held(*, with_nemo: bool) -> Verbs:
 
 
 @pytest.mark.parametrize("with_nemo", [True, False])
-def test_the_operator_holds_what_its_kinds_do_and_grant(with_nemo):
+def test_nemo_rules_cover_kinds(with_nemo):
     assert without(needed(with_nemo=with_nemo), held(with_nemo=with_nemo)) == {}
 
 
 @pytest.mark.parametrize("with_nemo", [True, False])
-def test_the_operator_holds_nothing_else(with_nemo):
+def test_nemo_rules_nothing_else(with_nemo):
     assert without(held(with_nemo=with_nemo), needed(with_nemo=with_nemo)) == {}
 
 
-def test_these_verbs_go_with_the_nemo_services_and_no_others():
+def test_without_nemo_removed_verbs():
     assert without(held(with_nemo=True), held(with_nemo=False)) == ONLY_NEMO
     assert without(held(with_nemo=False), held(with_nemo=True)) == {}
 
 
-def test_what_brings_them_back_has_just_these():
+def test_nemo_component_restored_verbs():
     assert verbs_of(load_rules("components/nemo/role.yaml")) == ONLY_NEMO
 
 
-def test_no_kind_of_nemo_needs_what_is_in_no_namespace():
+def test_nemo_cluster_scoped_rules():
     """The role for that is the same without them."""
     scoped = {kind for kind, item in KINDS.items() if not item.is_namespaced}
     for name in names_of("nemo"):
         assert not scoped & {access.kind for access in kind_of({"kind": name}).access}
 
 
-def test_security_constraints_stay_those_that_models_are_granted():
+def test_security_constraints():
     rules = load_rules("components/without-nemo/role.yaml")
     names = [rule["resourceNames"] for rule in rules if "use" in rule["verbs"]]
     assert names == [["anyuid", "hostmount-anyuid", "nonroot"]]
 
 
-def test_nemo_kinds_are_five():
+def test_nemo_kinds_count():
     assert len(names_of("nemo")) == 5
 
 
-def test_the_policy_on_the_account_checks_what_is_written_for_nemo():
+def test_account_policy_covers_nemo():
     loaded = yaml.safe_load_all((CONFIG / "admission/operator_account.yaml").read_text())
     [policy] = [item for item in loaded if item["kind"] == "ValidatingAdmissionPolicy"]
     checked = {

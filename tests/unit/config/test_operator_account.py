@@ -70,7 +70,7 @@ def checked(*operations: str) -> set[tuple[str, str]]:
     }
 
 
-def test_all_that_it_may_write_is_checked_or_harmless(generator):
+def test_writable_resources_checked_or_harmless(generator):
     parts = {(group, f"{name}/{part}") for group, name in OWN for part in ("status", "finalizers")}
     harmless = set(generator.HARMLESS) | parts | LEASES
     assert held() - harmless == checked("CREATE", "UPDATE", "DELETE")
@@ -81,7 +81,7 @@ def test_all_that_it_may_write_is_checked_or_harmless(generator):
     assert generator.NEVER.keys() <= checked()
 
 
-def test_all_that_it_may_write_includes_what_becomes_power():
+def test_writable_resources_include_powerful():
     assert {
         ("", "pods"),
         ("", "secrets"),
@@ -94,7 +94,7 @@ def test_all_that_it_may_write_includes_what_becomes_power():
     } <= checked("CREATE", "UPDATE", "DELETE")
 
 
-def test_the_owners_are_our_kinds():
+def test_owner_kinds():
     listed = {name: yaml.safe_load(VARIABLES[name]) for name in ("owners", "clusterOwners")}
     for name, is_namespaced in (("owners", True), ("clusterOwners", False)):
         assert listed[name] == [
@@ -108,13 +108,13 @@ def test_the_owners_are_our_kinds():
     assert set(own) == {f"{group}/{plural}" for group, plural in OWN}
 
 
-def test_the_marks_are_those_of_the_engine():
+def test_annotation_names():
     for name in ("isAnnotated", "wasAnnotated"):
         assert f"'{OWNER_ANNOTATION}'" in VARIABLES[name]
     assert f"[?'{MANAGED_BY_LABEL}'].orValue('') == '{MANAGED_BY}'" in VARIABLES["wasHandedOver"]
 
 
-def test_shared_names_have_the_content_that_caches_give_them():
+def test_shared_names():
     cache = {"apiVersion": "v1", "kind": "NIMCache", "metadata": {"name": "a", "namespace": "b"}}
     app = NIMCacheApp({**cache, "spec": {"proxy": {}}}, Observed({}))
     account, role, binding = (child.manifest for child in build_rbac(app, None))
@@ -131,7 +131,7 @@ def test_shared_names_have_the_content_that_caches_give_them():
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": names[0], "namespace": "b"}]
 
 
-def test_it_concerns_the_account_alone_and_fails_closed():
+def test_match_conditions_and_failure_policy():
     [condition] = SPEC["matchConditions"]
     assert condition["expression"] == (
         "request.userInfo.username == 'system:serviceaccount:' + params.metadata.namespace + ':'"
@@ -141,7 +141,7 @@ def test_it_concerns_the_account_alone_and_fails_closed():
     assert BINDING["spec"]["validationActions"] == ["Deny"]
 
 
-def test_each_refusal_says_what_and_where_to_read_on():
+def test_messages():
     for item in SPEC["validations"]:
         assert item["messageExpression"].startswith("variables.what + ': ")
         assert item["messageExpression"].rstrip().endswith("#what-limits-the-account)'")

@@ -137,18 +137,18 @@ def resource_of(kind: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("kind", sorted(USED))
-def test_manager_role_gives_each_kind_just_what_it_needs(kind):
+def test_manager_role_per_kind(kind):
     resource = resource_of(kind)
     granted = list_granted(load_held()).get(resource)
     assert granted == needed_verbs(kind) | set(BESIDES.get(resource, {}))
 
 
 @pytest.mark.parametrize(("resource", "verbs"), BESIDES.items(), ids=str)
-def test_manager_role_gives_the_rest(resource, verbs):
+def test_manager_role_general_rules(resource, verbs):
     assert set(verbs) <= list_granted(load_held()).get(resource, set())
 
 
-def test_manager_role_gives_nothing_else():
+def test_manager_role_nothing_else():
     known = {resource_of(kind) for kind in USED} | set(BESIDES)
     granted = list_granted(load_held())
     assert set(granted) - known == set()
@@ -160,7 +160,7 @@ def test_manager_role_gives_nothing_else():
     assert {resource: verbs for resource, verbs in extra.items() if verbs} == {}
 
 
-def test_manager_has_what_children_are_granted():
+def test_manager_role_covers_grants():
     service = {
         "apiVersion": f"{GROUP}/v1alpha1",
         "kind": "NIMService",
@@ -180,7 +180,7 @@ def test_manager_has_what_children_are_granted():
             assert verbs <= held.get(resource, set()), resource
 
 
-def test_no_rule_of_a_namespace_is_about_what_is_in_none():
+def test_namespaced_rules_without_cluster_scope():
     """The overlay for one namespace makes a Role of it, which would grant nothing of the kind."""
     cluster_wide = {"nodes"}
     assert not cluster_wide & {
@@ -190,7 +190,7 @@ def test_no_rule_of_a_namespace_is_about_what_is_in_none():
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
-def test_the_overlay_for_one_namespace_grants_there_what_the_role_does():
+def test_namespaced_overlay_equals_role():
     built = build(ROOT / "config/overlays/namespaced")
     # Roles for people are granted to nobody.
     bound = {
@@ -221,24 +221,24 @@ def test_the_overlay_for_one_namespace_grants_there_what_the_role_does():
 
 
 @pytest.mark.parametrize("kind", sorted(OWN))
-def test_what_watches_the_runtime_may_mend_our_kinds_and_tell_of_it(kind):
+def test_runtime_watch_rules(kind):
     """It lists resources, takes annotations off them, and leaves events."""
     held = list_granted(load_rules("role.yaml"))
     assert {"list", "patch"} <= held[resource_of(kind)]
     assert "create" in held["", "events"]
 
 
-def test_security_constraints_are_the_ones_that_children_are_granted():
+def test_security_constraints():
     rules = [rule for rule in load_rules("role.yaml") if "use" in rule["verbs"]]
     assert [rule["resourceNames"] for rule in rules] == [["anyuid", "hostmount-anyuid", "nonroot"]]
 
 
 @pytest.mark.parametrize("path", sorted(RBAC.glob("*role.yaml")), ids=lambda p: p.name)
-def test_no_role_has_a_wildcard(path):
+def test_roles_without_wildcards(path):
     assert "*" not in re.findall(r'"?(\*)"?', re.sub(r"#.*", "", path.read_text()))
 
 
-def test_each_rule_of_the_manager_says_who_needs_it():
+def test_rule_comments():
     lines = (RBAC / "role.yaml").read_text().splitlines()
     starts = [number for number, line in enumerate(lines) if line.startswith("  - apiGroups")]
     assert len(starts) == len(load_rules("role.yaml"))
@@ -257,7 +257,7 @@ def test_each_rule_of_the_manager_says_who_needs_it():
         ("viewer", {"get", "list", "watch"}),
     ],
 )
-def test_people_have_three_roles_for_each_kind(kind, role, verbs):
+def test_user_roles_per_kind(kind, role, verbs):
     granted = list_granted(load_rules(f"{kind.lower()}_{role}_role.yaml"))
     plural = KINDS[kind][1]
     assert granted[GROUP, plural] == verbs

@@ -51,7 +51,7 @@ def attacks() -> set[str]:
 
 
 @pytest.mark.parametrize("row", [*POWERS, *LIMITS], ids=lambda row: row[0][:40])
-def test_each_claim_names_tests_that_exist(row: list[str], attacks: set[str]) -> None:
+def test_claims_name_tests(row: list[str], attacks: set[str]) -> None:
     assert len(row) in (5, 2), "a cell is missing"
     assert all(row), "a cell is empty"
     named = QUOTED.findall(row[-1])
@@ -65,19 +65,19 @@ def test_each_claim_names_tests_that_exist(row: list[str], attacks: set[str]) ->
             assert name in attacks, name
 
 
-def test_the_table_has_each_switch() -> None:
+def test_switch_table() -> None:
     ways = " ".join(row[3] for row in POWERS)
     switches = [*next(iter(read_switches({}).values())), "NIMOPS_REGISTRIES"]
     assert [name for name in switches if name not in ways] == []
 
 
-def test_what_is_tested_names_targets_that_exist() -> None:
+def test_make_targets() -> None:
     for row in rows_of("## What is tested"):
         for name in QUOTED.findall(row[-1]):
             assert name.removeprefix("make ") in TARGETS, name
 
 
-def test_the_quota_counts_each_kind() -> None:
+def test_tenant_quota_kinds() -> None:
     kinds = yaml.safe_load((ROOT / "watches.yaml").read_text())
     wanted = {f"count/{item['kind'].lower()}s.{item['group']}" for item in kinds}
     quota = yaml.safe_load((ROOT / "config/tenants/quota.yaml").read_text())

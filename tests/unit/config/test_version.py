@@ -56,19 +56,19 @@ def files() -> list[Path]:
     ]
 
 
-def test_all_files_name_the_declared_version():
+def test_declared_version_everywhere():
     command = [sys.executable, str(SCRIPT), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_no_file_names_another_version():
+def test_no_other_version():
     found = [(file, name) for file in files() for name in NAMED.findall(file.read_text())]
     assert len(found) > 5
     assert [item for item in found if item[1] != VERSION] == []
 
 
-def test_another_version_reaches_all_files(tree, module):
+def test_set_version(tree, module):
     module.set_version(tree, "9.8.7-rc.1")
     changed = module.generate(tree)
     assert {str(name) for name in changed} == set(module.PLACES)
@@ -81,13 +81,13 @@ def test_another_version_reaches_all_files(tree, module):
 
 
 @pytest.mark.parametrize("version", ["1.2", "v1.2.3", "1.02.3", "1.2.3 ", "latest"])
-def test_only_a_semantic_version_is_accepted(tree, module, version):
+def test_set_version_invalid(tree, module, version):
     with pytest.raises(SystemExit, match="semantic version"):
         module.set_version(tree, version)
     assert module.read_version(tree) == VERSION
 
 
-def test_a_file_that_stops_naming_the_version_is_noticed(tree, module):
+def test_missing_version(tree, module):
     (tree / "docs/operate/takeover.md").write_text("nothing")
     with pytest.raises(SystemExit, match=r"takeover\.md: no longer names the version"):
         module.generate(tree)
