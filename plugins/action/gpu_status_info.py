@@ -40,7 +40,7 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
 
 
 class ActionModule(CommandAction):
-    """Reads; writes nothing."""
+    """Reads the state; writes nothing."""
 
     spec = CONNECTION_SPEC | {
         "output": {"type": "str", "choices": ["text", "json"], "default": "text"},
@@ -48,7 +48,7 @@ class ActionModule(CommandAction):
     }
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Print a table and what to do, or JSON."""
+        """Print a table with advice, or JSON."""
         client = self.connect(arguments)
         policies, simulation = read_policies(client), read_simulation(client)
         upgrades = read_upgrades(client, policies[0]).policies if policies else {}

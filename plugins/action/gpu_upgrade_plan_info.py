@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How an upgrade of drivers would go; documented in plugins/modules/gpu_upgrade_plan_info.py."""
+"""Simulates a driver upgrade; documented in plugins/modules/gpu_upgrade_plan_info.py."""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Custom resources into a cluster, and there until Ready; documented in plugins/modules/nim_apply.py."""
+"""Applies custom resources and waits until they are Ready.
+
+Documented in plugins/modules/nim_apply.py.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
 
 
 class ActionModule(ResourcesAction):
-    """Writes; in check mode it only returns what it would write."""
+    """Writes to the cluster; in check mode it only returns the plan."""
 
     spec = (
         RESOURCES_SPEC
@@ -42,7 +45,7 @@ class ActionModule(ResourcesAction):
     )
 
     def act(self, arguments: Json) -> Json:
-        """Apply, reconcile, wait."""
+        """Apply, reconcile and wait."""
         client, texts = self.connect(arguments), self.require_texts(arguments)
         resources = custom_resources(texts, arguments["namespace"] or client.namespace)
         if self._task.check_mode:
@@ -68,7 +71,7 @@ class ActionModule(ResourcesAction):
 
 
 def to_diff(change: Change) -> Json:
-    """A change in the form of Ansible's diff mode."""
+    """A change in the format of Ansible's diff mode."""
     name = name_of(change.key)
     return {
         "before": to_yaml(change.before),

@@ -1,7 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The databases of NeMo resources on a PostgreSQL server; documented in plugins/modules/nim_databases.py."""
+"""Creates the databases of NeMo resources on a PostgreSQL server.
+
+Documented in plugins/modules/nim_databases.py.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ _LOGIN_SPEC: Json = {
 
 
 class ActionModule(ResourcesAction):
-    """Runs the modules of community.postgresql itself: what they get never becomes a template."""
+    """Runs modules of community.postgresql directly, so that no argument becomes a template."""
 
     _requires_connection = True
     spec = (
@@ -66,7 +69,7 @@ class ActionModule(ResourcesAction):
     )
 
     def act(self, arguments: Json) -> Json:
-        """Check everything, then write: Secrets, users, databases."""
+        """Check everything, then write Secrets, users and databases."""
         client = self.connect(arguments)
         resources = self._resources(client, arguments)
         needed = needed_databases(resources, arguments["database_hosts"])
@@ -90,7 +93,7 @@ class ActionModule(ResourcesAction):
         return {"changed": bool(changes), "changes": changes, "databases": databases}
 
     def _resources(self, client: Client, arguments: Json) -> list[Json]:
-        """The given resources, or those of the namespace."""
+        """The given resources, or all of the namespace."""
         namespace = arguments["namespace"] or client.namespace
         if texts := self.find_texts(arguments):
             return custom_resources(texts, namespace)
@@ -121,9 +124,9 @@ class ActionModule(ResourcesAction):
         return t.cast(Json, to_native_types(result))
 
     def _module_variables(self) -> Json:
-        """Of this machine, modules use the interpreter that Psycopg is installed for: Ansible's.
+        """On localhost, run modules under Ansible's own interpreter, where Psycopg is installed.
 
-        What discovery finds is the newest of the machine, or a pyenv shim that runs nothing.
+        Discovery would find the newest interpreter, or a pyenv shim that runs nothing.
         """
         setting = constants.config.get_config_value("INTERPRETER_PYTHON", variables=self.variables)
         if self._connection.transport != "local" or not setting.startswith("auto"):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Collects what support needs in one file; documented in plugins/modules/nim_gather.py."""
+"""Collects support data in one file; documented in plugins/modules/nim_gather.py."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ActionModule(CommandAction):
             if arguments[option] < 1:
                 raise NimError(f"{option}: is {arguments[option]}; use 1 or more")
         started = datetime.now(UTC)
-        file = _find_place(arguments["path"], started)
+        file = _output_file(arguments["path"], started)
         if self._task.check_mode:
             self.print_message(f"would write {file}")
             return {"changed": False, "skipped": True}
@@ -121,15 +121,15 @@ def _client_version() -> str:
     return str(getattr(sys.modules.get("kubernetes"), "__version__", ""))
 
 
-def _find_place(path: str, started: datetime) -> Path:
-    """The file to write; in a folder, it is named after the time."""
+def _output_file(path: str, started: datetime) -> Path:
+    """The file to write; in a folder, its name contains the time."""
     file = Path(path).expanduser().absolute()
     return file / f"nim-gather-{started:%Y%m%dT%H%M%SZ}{_SUFFIX}" if file.is_dir() else file
 
 
 @contextmanager
 def _atomic_file(file: Path) -> t.Iterator[t.BinaryIO]:
-    """A file of mode 0600 that gets its name when it is complete."""
+    """A file of mode 0600 that is renamed to its name when it is complete."""
     try:
         handle, draft = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
         try:

@@ -40,7 +40,7 @@ _NAMESPACE = "default"
 
 
 class ActionModule(ResourcesAction):
-    """Lists; contacts no cluster and no registry."""
+    """Lists images; contacts no cluster and no registry."""
 
     spec = RESOURCES_SPEC | {
         "facts": {"type": "list", "elements": "path", "default": []},
@@ -50,7 +50,7 @@ class ActionModule(ResourcesAction):
     }
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Print an image a line, or JSON."""
+        """Print one image per line, or JSON."""
         texts = self.find_texts(arguments)
         problems: list[str] = []
         for system in arguments["systems"]:
@@ -72,7 +72,7 @@ class ActionModule(ResourcesAction):
     def _list(
         self, given: list[dict[str, t.Any]], arguments: dict[str, t.Any], problems: list[str]
     ) -> Images:
-        """The images that these resources become, on nodes of each operating system."""
+        """The images of these resources, on nodes of each operating system."""
         found: dict[str, set[str]] = {}
         facts = read_objects(arguments["facts"])
         for system in arguments["systems"]:
@@ -86,9 +86,9 @@ class ActionModule(ResourcesAction):
             for image, users in images_of(objects).items():
                 found.setdefault(image, set()).update(users)
             for key, texts in simulated.problems.items():
-                said = f"{name_of(key)}: {', '.join(texts)}"
-                if said not in problems:
-                    problems.append(said)
+                problem = f"{name_of(key)}: {', '.join(texts)}"
+                if problem not in problems:
+                    problems.append(problem)
         for resource in given:
             user = f"{resource['kind']} {resource['metadata']['name']}"
             for image in named_images(resource):

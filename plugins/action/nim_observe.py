@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls `observe` of `_engine/steps.py`; documented in plugins/modules/nim_observe.py."""
+"""Runs `observe` of `_engine/steps.py`; documented in plugins/modules/nim_observe.py."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._reconcile import mark_
 
 
 class ActionModule(Action):
-    """Reads, and writes nothing."""
+    """Reads the cluster; writes nothing."""
 
     spec = CLUSTER_SPEC
 

@@ -1,7 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What applying custom resources would change in a cluster; documented in plugins/modules/nim_plan_info.py."""
+"""Plans the changes of applying custom resources.
+
+Documented in plugins/modules/nim_plan_info.py.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
 
 
 class ActionModule(ResourcesAction):
-    """Reads and compares; writes nothing."""
+    """Compares with the cluster; writes nothing."""
 
     spec = (
         RESOURCES_SPEC

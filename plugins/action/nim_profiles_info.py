@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a NIM image offers, and what of it fits; documented in plugins/modules/nim_profiles_info.py."""
+"""Lists the profiles of a NIM image; documented in plugins/modules/nim_profiles_info.py."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
 
 
 class ActionModule(CommandAction):
-    """Reads; only for an image it creates a pod, and deletes it afterwards."""
+    """Reads profiles; for an image it creates a pod, and deletes it afterwards."""
 
     spec = CONNECTION_SPEC | {
         "manifest": {"type": "str"},
@@ -91,7 +91,7 @@ class ActionModule(CommandAction):
         return {"changed": False} | found.to_dict()
 
     def _find_manifest(self, client: Client, arguments: Json) -> tuple[ModelManifest | None, Json]:
-        """The manifest, and the model that its NIMCache wants, if it has one."""
+        """The manifest, and the criteria of its NIMCache, if it has one."""
         if arguments["manifest"]:
             texts = read_texts([arguments["manifest"]])
             if len(texts) > 1:

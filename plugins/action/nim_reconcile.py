@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A whole pass over a custom resource; documented in plugins/modules/nim_reconcile.py."""
+"""Runs one pass over a custom resource; documented in plugins/modules/nim_reconcile.py."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ class ActionModule(ReconcileAction):
     """Observes, plans, writes and reports."""
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Do the pass, and say what the status is by now and when to come again."""
+        """Run one pass and return the new status and the requeue period."""
         done = self.reconcile(arguments)
         return {**done.result, "status": done.report.status, "period": done.report.period}

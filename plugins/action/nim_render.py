@@ -38,11 +38,11 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
 )
 
 _CLUSTER = "_cluster"
-"""The folder of objects without a namespace; no namespace has such a name."""
+"""The folder of cluster-scoped objects; no namespace can have this name."""
 
 
 class ActionModule(ResourcesAction):
-    """Prints or writes files; contacts no cluster."""
+    """Prints objects or writes files; contacts no cluster."""
 
     spec = RESOURCES_SPEC | {
         "facts": {"type": "list", "elements": "path", "default": []},
@@ -56,9 +56,9 @@ class ActionModule(ResourcesAction):
         texts = self.require_texts(arguments)
         namespace = arguments["namespace"] or "default"
         given = custom_resources(texts, namespace)
-        told = read_objects(arguments["facts"])
-        nodes = assumed_nodes(given, told)
-        facts = Facts([*told, *nodes], arguments["native_images"], assumed_objects(), namespace)
+        known = read_objects(arguments["facts"])
+        nodes = assumed_nodes(given, known)
+        facts = Facts([*known, *nodes], arguments["native_images"], assumed_objects(), namespace)
         simulated = simulate(map(stored, given), facts.ask, child_filters())
         objects = [publish(wanted.child.manifest) for wanted in simulated.wanted.values()]
         changed = self._write(objects, arguments)
@@ -75,7 +75,7 @@ class ActionModule(ResourcesAction):
         return {"changed": changed, "count": len(objects)}
 
     def _write(self, objects: list[dict[str, t.Any]], arguments: dict[str, t.Any]) -> bool:
-        """Write to stdout, or a file for each object; returns whether a file changed."""
+        """Write to stdout, or one file per object; returns whether a file changed."""
         if not arguments["output_dir"]:
             if arguments["output"] == "json":
                 listed = {"apiVersion": "v1", "kind": "List", "items": objects}

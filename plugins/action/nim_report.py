@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls `report` of `_engine/steps.py`; documented in plugins/modules/nim_report.py."""
+"""Runs `report` of `_engine/steps.py`; documented in plugins/modules/nim_report.py."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.ready_tasks imp
 from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import is_deleted
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, Action
-from ansible_collections.nimops.nim.plugins.plugin_utils._reconcile import Done, period_of
+from ansible_collections.nimops.nim.plugins.plugin_utils._reconcile import PassResult, period_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._registered import registered
 
 
 class ActionModule(Action):
-    """Writes status, events and wake-ups; in check mode it only returns what would change."""
+    """Writes status, events and triggers; in check mode it only returns the changes."""
 
     spec = CLUSTER_SPEC | {
         "resource": {"type": "dict"},
@@ -49,15 +49,17 @@ class ActionModule(Action):
         client, kind = self.connect(arguments), kind_of(given)
         resource = load_resource(client, given, strict=False)
         if resource is None:
-            return _result(Done(None))
+            return _result(PassResult(None))
         plan = Plan.from_dict(arguments["plan"])
         results = registered(self.variables, arguments["registered"])
         outcome = make_outcome(plan, results, arguments["failure"], dry=dry)
         cluster = LiveCluster(client, is_dry=dry, is_shared=False)
-        return _result(Done(resource, steps.report(kind, resource, answers, outcome, cluster)))
+        return _result(
+            PassResult(resource, steps.report(kind, resource, answers, outcome, cluster))
+        )
 
 
-def _result(done: Done) -> Json:
+def _result(done: PassResult) -> Json:
     report, resource = done.report, done.resource
     mark = mark_of(resource, report.status) if resource else {}
     # After `requeue_after` the runtime removes no finalizer.

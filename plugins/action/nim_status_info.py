@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""All custom resources of a namespace or cluster at a glance; documented in plugins/modules/nim_status_info.py."""
+"""Lists custom resources with their state; documented in plugins/modules/nim_status_info.py."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
 
 
 class ActionModule(CommandAction):
-    """Lists; writes nothing."""
+    """Lists resources; writes nothing."""
 
     spec = CONNECTION_SPEC | {
         "namespace": {"type": "str", "default": ""},

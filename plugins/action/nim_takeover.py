@@ -1,7 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A cluster from the reference operator to ours, and back; documented in plugins/modules/nim_takeover.py."""
+"""Takes a cluster over from the reference operator, or returns it.
+
+Documented in plugins/modules/nim_takeover.py.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
 
 
 class ActionModule(CommandAction):
-    """Writes; in check mode it only reports."""
+    """Hands over the cluster; in check mode it only reports."""
 
     spec = CONNECTION_SPEC | {
         "manifests": {"type": "list", "elements": "str"},
@@ -47,7 +50,7 @@ class ActionModule(CommandAction):
     }
 
     def act(self, arguments: Json) -> Json:
-        """Report, and do it unless in check mode."""
+        """Report the changes, and make them unless in check mode."""
         manifests = read_objects(arguments["manifests"] or [])
         namespace = arguments["operator_namespace"] or ""
         order = Order(manifests, namespace, arguments["wait_timeout"])
@@ -94,7 +97,7 @@ class ActionModule(CommandAction):
         return result | {"obstacles": obstacles.describe()}
 
     def _run(self, do: t.Callable[[], Comparison], file: str, way_back: str) -> Json:
-        """The result of a takeover; a failure says how to return."""
+        """The result of a takeover; a failure message contains the way back."""
         advice = f". To go back: {way_back}" if way_back else ""
         try:
             found = do()
@@ -108,7 +111,7 @@ class ActionModule(CommandAction):
         return {"changed": True, "msg": found.kept, "lost": found.lost, "backup": file}
 
     def _save(self, backup: Backup, given: str | None) -> str:
-        """Write the backup to a new file; its name."""
+        """Write the backup to a new file; returns its path."""
         name = given or f"nimops-takeover-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.yaml"
         file = Path(name).expanduser()
         try:

@@ -17,7 +17,7 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._registered import regi
 
 
 class ActionModule(Action):
-    """What `kubernetes.core.k8s` cannot write, or must not show; in check mode nothing is."""
+    """Writes objects that `kubernetes.core.k8s` cannot write, or must not show."""
 
     spec = {key: option for key, option in CLUSTER_SPEC.items() if key != "resource"} | {
         "plan": {"type": "dict", "required": True},
@@ -47,7 +47,7 @@ def _part(plan: Plan, stage: str, results: t.Mapping[str, Json]) -> Plan:
 
 
 def _shown(written: Json) -> Json:
-    """An object as the task returns it: a Secret without its values."""
+    """The object without the values of a Secret, for the result of the task."""
     if written.get("kind") != "Secret":
         return written
     return {key: item for key, item in written.items() if key not in ("data", "stringData")}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A pass, under the name that the runtime knows; documented in plugins/modules/requeue_after.py."""
+"""Runs one pass, under the name that the runtime expects; documented in plugins/modules/requeue_after.py."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ActionModule(ReconcileAction):
     }
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Do the pass, and say when to come again; there is always a period, unless it failed."""
+        """Run one pass and return the requeue period, which is always set unless the pass failed."""
         if arguments["resource"] is None:
             return {"changed": False, "period": arguments["period"]}
         done = self.reconcile(arguments)

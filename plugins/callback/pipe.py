@@ -3,7 +3,7 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""A stdout callback that leaves stdout to data."""
+"""A stdout callback that prints only data on stdout."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class CallbackModule(CallbackBase):
     CALLBACK_NAME = "nimops.nim.pipe"
 
     def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
-        """Say why, unless the play goes on."""
+        """Print the error unless the play continues."""
         if not ignore_errors:
             self._print_error("FAILED", result)
 
     def v2_runner_on_unreachable(self, result: t.Any) -> None:
-        """Say why."""
+        """Print the error."""
         self._print_error("ERROR", result)
 
     def v2_on_file_diff(self, result: t.Any) -> None:
-        """Differences are data."""
+        """Print differences, which are data."""
         for diff in _list(_result_of(result).get("diff")):
             if text := self._get_diff(diff):
                 self._display.display(text)
@@ -56,7 +56,7 @@ class CallbackModule(CallbackBase):
 
 
 def _result_of(result: t.Any) -> dict[str, t.Any]:
-    """What a task returned; the attribute is public since ansible-core 2.19."""
+    """The result of a task; the attribute is public since ansible-core 2.19."""
     return t.cast("dict[str, t.Any]", getattr(result, "result", None) or result._result)
 
 

@@ -15,8 +15,8 @@ options:
     description:
       - The custom resource, as the API server returns it.
       - If it only has C(kind), C(metadata.name) and C(metadata.namespace), and no C(spec), it is read from the cluster.
-      - Keys that begin with C(__ansible) are rejected, as Ansible treats them as its own. They are removed from what is
-        read.
+      - Keys that begin with C(__ansible) are rejected, because Ansible reserves them. They are removed from objects that
+        are read.
     type: dict
     required: true
 """
@@ -61,16 +61,16 @@ options:
   definition:
     description:
       - The content of such a file, as YAML or JSON text, an object, or a list of objects.
-      - Ansible evaluates templates in what a playbook writes here, and in the variables that it uses here, but not in
-        registered results of tasks. If a variable contains untrusted text, use O(definition_variable) instead.
+      - Ansible evaluates templates in the value in a playbook, and in the variables that it uses, but not in registered
+        results of tasks. If a variable contains untrusted text, use O(definition_variable) instead.
     type: raw
   definition_variable:
     description:
       - The name of a variable whose value is used like O(definition). If there is no such variable, the option is ignored.
-      - The value is used unchanged. Templates in it are not evaluated, they stay text.
+      - The value is used unchanged. Templates in it are not evaluated.
     type: str
   namespace:
-    description: The namespace of resources that do not name one. By default that of the context.
+    description: The namespace of resources that do not name one. By default the namespace of the context.
     type: str
 """
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The filter that turns described devices into the requests of a ResourceClaim."""
+"""The filter that converts device descriptions into the requests of a ResourceClaim."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def device_claim(devices: list[dict[str, t.Any]]) -> dict[str, t.Any]:
     """Filter for `devices.device_claim`."""
     try:
         checked = _validator().validate({"devices": to_native_types(devices)})
-    except TypeError as error:  # what the validator makes of a number in the place of a dictionary
+    except TypeError as error:  # the validator got a number in place of a dictionary
         raise AnsibleFilterError(f"device_claim: devices are not as documented: {error}") from error
     if checked.error_messages:
         raise AnsibleFilterError(f"device_claim: {'; '.join(checked.error_messages)}")
@@ -166,7 +166,7 @@ def device_claim(devices: list[dict[str, t.Any]]) -> dict[str, t.Any]:
 
 @functools.cache
 def _validator() -> ArgumentSpecValidator:
-    """Checks the input against what is documented."""
+    """A validator of the input against the documentation."""
     options = yaml.safe_load(DOCUMENTATION)["options"]
     return ArgumentSpecValidator({"devices": _argument(options["_input"])})
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The filter that turns a custom resource and what was observed into what has to be written."""
+"""The filter that plans the writes for a custom resource from the observed objects."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ short_description: Plan what to write, claim and delete for a custom resource
 version_added: 0.1.0
 description:
   - Computes the objects that a custom resource of C(apps.nvidia.com) needs, and compares them with
-    those that were observed.
+    the observed objects.
   - Reads nothing and writes nothing.
 positional: observed
 options:
@@ -51,7 +51,7 @@ options:
     required: true
   observed:
     description:
-      - What M(nimops.nim.nim_observe) returned in RV(nimops.nim.nim_observe#module:observed).
+      - The value RV(nimops.nim.nim_observe#module:observed) of M(nimops.nim.nim_observe).
       - A dictionary of the same structure also works. If it is empty, no object is assumed to exist.
     type: raw
     default: {}
@@ -59,7 +59,7 @@ options:
     description:
       - Names of filters, as a list or separated by commas, that change each object before it is compared. Each gets the
         object and the custom resource, and returns the object to write instead.
-      - By default those that the environment variable E(NIMOPS_CHILD_FILTERS) names.
+      - By default the filters in the environment variable E(NIMOPS_CHILD_FILTERS).
     type: raw
 """
 
@@ -82,14 +82,14 @@ RETURN = r"""
 _value:
   description:
     - C(apply) lists objects to apply by server-side apply; new objects have a C(resourceVersion) that
-      prevents overwriting an object created in the meantime, the others have the C(uid) that was read.
+      prevents overwriting an object created in the meantime, the others have the observed C(uid).
       C(adopt) lists merge patches that take ownership of fields to correct (of
       C(metadata.managedFields)) or that write what server-side apply does not accept, C(prune) references
       to objects to delete, C(patch) merge patches of objects of other owners, such as labels of nodes.
     - C(refusals) lists existing objects that the operator must not write, each with C(kind), C(name) and
       C(message).
-    - C(stages) has the same in the order in which tasks write it. M(nimops.nim.nim_write) lists the stages.
-    - C(failure) says why the custom resource cannot be served as it is, C(failure_reason) is the
+    - C(stages) contains the same objects in the order in which tasks write them. M(nimops.nim.nim_write) lists the stages.
+    - C(failure) explains why the custom resource cannot be served, C(failure_reason) is the
       condition reason for it; both are empty if it can.
   type: dict
 """
@@ -114,7 +114,7 @@ def plan_resource(
 
 @functools.lru_cache(maxsize=1)
 def _planned(given: str, observed: str, names: tuple[str, ...]) -> Json:
-    """The plan. The tasks of a role need it a dozen times; with prefork they share a process."""
+    """The plan, cached because the tasks of a role, which share a process with prefork, reuse it."""
     resource, answers = json.loads(given), unpack(observed)
     if "spec" not in resource:
         resource = answers.get(RESOURCE)
@@ -123,7 +123,7 @@ def _planned(given: str, observed: str, names: tuple[str, ...]) -> Json:
         adjust = child_filters_of(names)
         found = steps.plan(kind_of(resource), resource, Observed(answers), adjust)[1]
     planned = asdict(found)
-    refuse_reserved_keys(planned)  # From any source: tasks pass the plan on to Ansible.
+    refuse_reserved_keys(planned)  # from any source: tasks pass the plan on to Ansible
     return {**planned, "stages": stages_of(found, turns(found.apply))}
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The filter that chooses the profiles of a model manifest, and says why not the others."""
+"""The filter that selects the profiles of a model manifest, and explains the omitted ones."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _value:
   description:
     - C(selected) lists the ids of the selected profiles, C(considered) is the number of all profiles.
     - C(dropped) lists the others, each with C(profile), the C(rule) that drops it, and a C(message).
-    - C(gpus) lists the GPUs that counted.
+    - C(gpus) lists the considered GPUs.
   type: dict
 """
 

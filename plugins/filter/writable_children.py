@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The filter that leaves out children that refer to one which could not be written."""
+"""The filter that omits children that refer to a child that was not written."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ author: The nimops.nim authors (@nimops)
 short_description: Select the objects of a stage that refer to none that could not be written
 version_added: 0.1.0
 description:
-  - Returns the objects of one stage of a plan, without those that refer, directly or not, to an object that the API server
-    refused in an earlier stage, or that has another owner by now.
+  - Returns the objects of one stage of a plan, without those that refer, directly or indirectly, to an object that the API
+    server refused in an earlier stage, or that has another owner now.
 positional: stage
 options:
   _input:
@@ -36,13 +36,13 @@ options:
     choices: [first, second, third, daemonsets]
   results:
     description:
-      - What the tasks of earlier stages registered, by stage. A stage that is missing did not run.
+      - The registered results of the tasks of earlier stages, by stage. A missing stage did not run.
     type: dict
     default: {}
 """
 
 EXAMPLES = r"""
-- name: Show what is left to apply when the Role of a NIMService was refused
+- name: Show the remaining objects when the Role of a NIMService was refused
   ansible.builtin.debug:
     msg: "{{ plan | nimops.nim.writable_children('second', {'first': refused}) | map(attribute='kind') }}"
     # Deployment

@@ -4,22 +4,22 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: gpu_status_info
 author: The nimops.nim authors (@nimops)
-short_description: What each GPU node waits for, and which log says why
+short_description: Show the state of each GPU node, its pending pods, and the relevant logs
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
   - nimops.nim._cluster.connection
   - nimops.nim._cluster.attributes
 description:
-  - Prints for each node with GPUs which state it is in, what it waits for and since when, which pod's log says why, and what
-    to do. Of several pods that are not ready, it shows those that do not just wait for another one of them.
+  - Prints for each node with GPUs its state, the pods that it waits for and since when, the log that explains the reason, and
+    advice. Of several pods that are not ready, it omits those that only wait for another one of them.
   - Reads logs to recognize known causes. No log is part of the output.
 notes:
   - As a command, C(ansible-playbook nimops.nim.gpu_status). It always exits with 0, whatever the states.
@@ -27,7 +27,7 @@ notes:
     the namespace of the GPU stack DaemonSets and events. Without C(get) on C(pods/log) it recognizes fewer causes.
 options:
   max_logs:
-    description: How many logs are read at most.
+    description: The maximum number of logs to read.
     type: int
     default: 20
   output:
@@ -50,7 +50,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 faults:
-  description: What is wrong with the whole, such as missing labels of Node Feature Discovery.
+  description: Problems of the whole stack, such as missing labels of Node Feature Discovery.
   returned: success
   type: list
   elements: str
@@ -67,12 +67,12 @@ nodes:
       description: C(Failed), C(Waiting), C(Upgrading), C(Off) or C(Ready).
       type: str
     troubles:
-      description: What it waits for.
+      description: The pods that it waits for.
       type: list
       elements: dict
       contains:
         advice:
-          description: What to do. Empty if the cause is not known.
+          description: Advice. Empty if the cause is not known.
           type: str
         blocks:
           description: The components that wait for this one.
@@ -82,10 +82,10 @@ nodes:
           description: The component, such as C(driver).
           type: str
         is_fault:
-          description: Whether it does not only wait.
+          description: Whether it has a problem of its own, and does not only wait.
           type: bool
         log:
-          description: The command that shows the log that says why. Empty if none does.
+          description: The command that shows the log with the reason. Empty if there is none.
           type: str
         pod:
           description: Namespace and name of the pod.
@@ -94,13 +94,13 @@ nodes:
           description: Since when, in ISO 8601. Empty if that is not known.
           type: str
         waits:
-          description: For what.
+          description: The reason for waiting.
           type: str
     upgrade:
-      description: Its state in an upgrade of drivers. Empty if it is in none.
+      description: The state of its driver upgrade. Empty without an upgrade.
       type: str
 ready:
-  description: Whether all nodes are ready, and nothing is wrong with the whole.
+  description: Whether all nodes are ready, and the whole stack has no problem.
   returned: success
   type: bool
 """

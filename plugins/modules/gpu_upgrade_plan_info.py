@@ -4,37 +4,37 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: gpu_upgrade_plan_info
 author: The nimops.nim authors (@nimops)
-short_description: Which nodes an upgrade of GPU drivers would drain, and what that takes from NIMServices
+short_description: Show the nodes that a GPU driver upgrade would drain, and the effect on NIMServices
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
   - nimops.nim._cluster.connection
   - nimops.nim._cluster.attributes
 description:
-  - Prints which nodes would drain in what order, which NIMServices lose replicas meanwhile, whether the GPUs that are left
-    are enough for them, and what would have to wait.
-  - Takes the same steps as the operator, on a copy of the cluster in memory where everything succeeds. Writes nothing.
+  - Prints the nodes to drain in order, the NIMServices that lose replicas meanwhile, whether the remaining GPUs are sufficient
+    for them, and the nodes that would have to wait.
+  - Simulates the steps of the operator in memory, with every step succeeding. Writes nothing.
 notes:
   - As a command, C(ansible-playbook nimops.nim.gpu_upgrade_plan).
   - Needs to list ClusterPolicies, nodes, pods, ControllerRevisions, PodDisruptionBudgets, Deployments and LeaderWorkerSets,
     NVIDIADrivers if they install the drivers, and ResourceClaims if pods have any.
-  - Where evicted pods go is an estimate. It considers free GPUs and node selectors, but no affinities, taints or quotas.
+  - The new nodes of evicted pods are an estimate. It considers free GPUs and node selectors, but no affinities, taints or quotas.
 options:
   assume_outdated:
-    description: Plan as if the driver of each node was outdated, and upgrades were switched on.
+    description: Plan as if the driver of each node was outdated, and upgrades were enabled.
     type: bool
     default: false
   guard:
     description:
-      - Whether the last ready replica of a NIMService is kept if that is possible, as the operator's environment variable
-        C(NIMOPS_DRIVER_UPGRADE_GUARD) says. C(auto) keeps it if there are NIMServices.
+      - Whether to keep the last ready replica of a NIMService if possible, like the operator's environment variable
+        C(NIMOPS_DRIVER_UPGRADE_GUARD). C(auto) keeps it if there are NIMServices.
     type: str
     choices: [auto, "on", "off"]
     default: auto
@@ -46,10 +46,10 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Plan what is pending
+- name: Plan the pending upgrade
   nimops.nim.gpu_upgrade_plan_info:
 
-- name: See what the next driver version would take from whom
+- name: Show the effect of the next driver version
   nimops.nim.gpu_upgrade_plan_info:
     assume_outdated: true
     output: json
@@ -71,7 +71,7 @@ plan:
   type: dict
   contains:
     is_complete:
-      description: Whether the simulation came to an end.
+      description: Whether the simulation reached an end.
       type: bool
     nodes:
       description: The nodes with something to do, in the order in which they begin, then those that do not begin.
@@ -86,17 +86,17 @@ plan:
           type: list
           elements: str
         is_stuck:
-          description: Whether it waits for somebody at the end.
+          description: Whether it waits for a user at the end.
           type: bool
         meanwhile:
-          description: The nodes that are under way when this one begins.
+          description: The nodes whose upgrade is in progress when this one begins.
           type: list
           elements: str
         node:
           description: The name.
           type: str
         notes:
-          description: What follows from it, such as a NIMService without a ready replica.
+          description: Consequences, such as a NIMService without a ready replica.
           type: list
           elements: str
         order:
@@ -106,7 +106,7 @@ plan:
           description: The state at the end.
           type: str
         waits:
-          description: What it waits for on the way.
+          description: Reasons for waiting during the upgrade.
           type: list
           elements: str
     services:
@@ -124,10 +124,10 @@ plan:
           description: The GPUs of a replica.
           type: int
         homeless:
-          description: How many replicas no node has GPUs for, at the worst time.
+          description: The maximum number of replicas for which no node has GPUs.
           type: int
         lowest:
-          description: The ready replicas at the worst time.
+          description: The minimum of ready replicas.
           type: int
         name:
           description: The name.
@@ -136,17 +136,17 @@ plan:
           description: The namespace.
           type: str
         nodes:
-          description: The nodes that take replicas from it.
+          description: The nodes whose drain evicts replicas of it.
           type: list
           elements: str
         wanted:
-          description: The replicas that it should have.
+          description: The wanted replicas.
           type: int
     total:
       description: The number of nodes with a driver.
       type: int
 problems:
-  description: The nodes that would not end upgraded.
+  description: The nodes that would not be upgraded at the end.
   returned: success
   type: list
   elements: str

@@ -4,7 +4,7 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ description:
     all are Ready. It needs no operator in the cluster, and does not interfere with one.
   - One of O(files), O(definition) and O(definition_variable) is required.
   - Reports state changes on stderr. Fails with the reason if a resource has failed, or on a timeout.
-  - In check mode it returns what M(nimops.nim.nim_plan_info) would return, with C(--diff) as Ansible's differences.
+  - In check mode it returns the result of M(nimops.nim.nim_plan_info), with C(--diff) as Ansible's differences.
 notes:
   - As a command, C(ansible-playbook nimops.nim.apply -e files=nim.yaml). It exits with 0 if all are Ready, otherwise with
     2.

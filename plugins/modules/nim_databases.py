@@ -4,14 +4,14 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: nim_databases
 author: The nimops.nim authors (@nimops)
-short_description: Make the PostgreSQL databases and users that NeMo resources name
+short_description: Create the PostgreSQL databases and users that NeMo resources name
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.resources
@@ -20,18 +20,18 @@ extends_documentation_fragment:
   - nimops.nim._cluster.attributes
 description:
   - Reads C(spec.databaseConfig) of NemoCustomizer, NemoDatastore, NemoEntitystore, NemoEvaluator and NemoGuardrail. For
-    each it makes the user, who may log in, and the database, which this user owns, on one PostgreSQL server.
-  - Without O(files), O(definition) and O(definition_variable), it takes the resources that are in the namespace.
-  - A user gets the password that is in its Secret. If there is no such Secret, it is created with a random password. A
-    Secret that exists is never changed. When its password has changed, the next run gives it to the user.
+    each it creates a user that may log in, and a database that this user owns, on one PostgreSQL server.
+  - Without O(files), O(definition) and O(definition_variable), it uses the resources in the namespace.
+  - A user gets the password in its Secret. If there is no such Secret, it is created with a random password. An existing
+    Secret is never changed. If its password changes, the next run sets the new one for the user.
   - Everything is checked before anything is written. In check mode nothing is written.
-  - It changes no user that it has not made for the same namespace, none that administers the server, and no database of
+  - It changes no user that it did not create for the same namespace, no administrator of the server, and no database of
     another owner. It deletes nothing.
 notes:
   - As a command, C(ansible-playbook nimops.nim.nemo_dependencies). The variables of the server begin with C(postgresql_),
     such as C(postgresql_login_host) and C(postgresql_adopt).
-  - No password is returned or printed. Nobody else can read O(login_password) in the environment variable
-    E(PGPASSWORD), which PostgreSQL's clients read, while the arguments of a command are visible to all users of a machine.
+  - No password is returned or printed. Pass O(login_password) in the environment variable E(PGPASSWORD), which PostgreSQL's
+    clients read, because all users of a machine can see the arguments of a command.
   - A user that is not a superuser needs C(CREATEROLE) and C(CREATEDB).
 requirements:
   - the collection community.postgresql >= 3.0
@@ -46,7 +46,7 @@ options:
     type: int
     default: 5432
   login_user:
-    description: The user that makes users and databases.
+    description: The user that creates users and databases.
     type: str
     default: postgres
   login_password:
@@ -67,21 +67,21 @@ options:
   database_hosts:
     description:
       - Only databases on these hosts, as C(spec.databaseConfig.host) spells them.
-      - Required if the resources name several servers, as they are all made on this one.
+      - Required if the resources name several servers, because all databases are created on this one.
     type: list
     elements: str
     default: []
   adopt:
     description:
-      - Whether to take over users that exist but were not made by this module for this namespace. Their passwords and
-        comments are replaced.
-      - Whoever writes the resources can thereby get at the data of these users.
+      - Whether to take over existing users that this module did not create for this namespace. It replaces their passwords
+        and comments.
+      - This gives authors of the resources access to the data of these users.
     type: bool
     default: false
 """
 
 EXAMPLES = r"""
-- name: Make the databases of a NeMo platform
+- name: Create the databases of a NeMo platform
   nimops.nim.nim_databases:
     files: [nemo.yaml]
     namespace: nemo
@@ -94,13 +94,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was created or changed; in check mode, what would be.
+  description: The created or changed objects; in check mode, those that would be.
   returned: success
   type: list
   elements: str
   sample: ["Secret nemo/customizer-database", "user customizer", "database customizer"]
 databases:
-  description: The databases, their users and Secrets, and which resource needs them.
+  description: The databases, their users and Secrets, and the resources that need them.
   returned: success
   type: list
   elements: dict

@@ -4,14 +4,14 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: nim_gather
 author: The nimops.nim authors (@nimops)
-short_description: Collect what support needs from a cluster in one file, without secrets
+short_description: Collect support data of a cluster in one file, without secrets
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
@@ -23,19 +23,19 @@ description:
   - A resource's objects are those that it owns, directly or indirectly, including the NIMServices of a NIMPipeline, and
     those that it names, such as a NIMCache, claims, ConfigMaps, and ServiceAccounts with their roles. Unrelated objects in
     the namespace are omitted.
-  - Secrets are not read. For those that are named somewhere, it records whether they exist.
+  - Secrets are not read. For each Secret that an object names, it records whether it exists.
   - Everything else is redacted. Values with the name of a credential, tokens of known formats, PEM blocks, users in URLs,
     registry credentials and the annotations of C(kubectl apply) are replaced by C((redacted)).
-  - It is bounded in size and time. A file C(index.json) lists what it contains, what was truncated, what could not be read
-    and why.
+  - It is bounded in size and time. A file C(index.json) lists the content, and what was truncated or could not be read,
+    with reasons.
 notes:
   - As a command, C(ansible-playbook nimops.nim.gather -e nim_namespace=nim). It prints the path of the file on stdout,
     its progress on stderr, and exits with 0, or with 2 if the resource does not exist or nothing may be listed.
-  - A credential with neither a typical name nor a typical format cannot be recognized. Look at the file before you pass it
+  - A credential with neither a typical name nor a typical format cannot be recognized. Check the file before you pass it
     on.
-  - Whatever may not be read is omitted, and listed in the index. To read everything, it needs C(list) on the custom
+  - Objects that it may not read are omitted, and listed in the index. To read everything, it needs C(list) on the custom
     resources, their children, pods, events and leases in the requested namespaces and in O(operator_namespace), C(get) on
-    C(pods/log), C(list) on C(nodes), C(get) on C(customresourcedefinitions), and, to find out which Secrets exist, C(get)
+    C(pods/log), C(list) on C(nodes), C(get) on C(customresourcedefinitions), and, to check which Secrets exist, C(get)
     on C(secrets), of which it only requests the metadata.
 attributes:
   check_mode:
@@ -60,7 +60,7 @@ options:
   path:
     description:
       - The file to write; it is replaced if it exists. If it is a folder, the file in it is named after the time.
-      - It has mode 0600, and gets its name only when it is complete.
+      - It has mode 0600, and gets its name when it is complete.
     type: path
     default: .
   max_mib:
@@ -70,11 +70,11 @@ options:
     type: int
     default: 50
   wait_timeout:
-    description: The maximum time, in seconds. What is not read by then is omitted.
+    description: The maximum time, in seconds. Objects that are not read by then are omitted.
     type: int
     default: 300
   output:
-    description: What to print, the path, or all return values as JSON.
+    description: The output, either the path, or all return values as JSON.
     type: str
     choices: [text, json]
     default: text
@@ -87,7 +87,7 @@ EXAMPLES = r"""
     path: support.tar.gz
   register: seen
 
-- name: Show what could not be read
+- name: Show the objects that could not be read
   ansible.builtin.debug:
     var: seen.unread
 
@@ -105,7 +105,7 @@ bytes:
   returned: success
   type: int
 cut:
-  description: What is missing or truncated, because it was too large, and why. At most 200 entries.
+  description: Files that are missing or truncated because they were too large, with reasons. At most 200 entries.
   returned: success
   type: list
   elements: dict
@@ -120,7 +120,7 @@ path:
   returned: success
   type: str
 unread:
-  description: What could not be read, and why. At most 200 entries.
+  description: Objects that could not be read, with reasons. At most 200 entries.
   returned: success
   type: list
   elements: dict

@@ -4,27 +4,27 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: nim_images_info
 author: The nimops.nim authors (@nimops)
-short_description: The images that a cluster pulls, for mirrors
+short_description: List the images that a cluster pulls, for mirrors
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.resources
   - nimops.nim._cluster.attributes
 description:
-  - Prints the images of all pods that custom resources become, and those that they name for jobs of their own, one a
+  - Prints the images of all pods of custom resources, and the images that the resources name for their own jobs, one per
     line.
-  - Without resources, prints the images of the GPU stack, as a ClusterPolicy has them that names none.
+  - Without resources, prints the images of the GPU stack for a ClusterPolicy that names none.
   - Contacts no cluster and no registry. The same input gives the same output, byte for byte.
 notes:
-  - The image of the operator itself is not among them. C(images.txt) of a release has it.
+  - The output does not include the image of the operator itself, which is in C(images.txt) of a release.
   - As a command, C(ansible-playbook nimops.nim.images -e files=nim.yaml). It exits with 0, or with 2 if the input cannot
-    be read, or a resource cannot be served as it is; the images of all others are printed even so.
+    be read, or a resource cannot be served as it is; the images of all others are still printed.
 options:
   namespace:
     description: The namespace of resources that do not name one.
@@ -76,7 +76,7 @@ images:
       description: The reference.
       type: str
     users:
-      description: What needs it, such as objects by kind and name.
+      description: The users of the image, such as objects by kind and name.
       type: list
       elements: str
 """

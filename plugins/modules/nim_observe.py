@@ -4,7 +4,7 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ description:
   - Reads, in one task, the children of a custom resource of C(apps.nvidia.com) and everything else that
     determines them. This includes node labels, the NIMCache in use, the log of a probe pod and the
     response of a running model.
-  - Writes nothing. P(nimops.nim.plan_resource#filter) says what to write; M(nimops.nim.nim_reconcile) does all at once.
-  - Secrets are read only to query an image registry, and are not returned; for a Secret that contains a key, only whether
-    it exists.
+  - Writes nothing. P(nimops.nim.plan_resource#filter) plans the writes; M(nimops.nim.nim_reconcile) does everything in one task.
+  - Secrets are read only to query an image registry, and are not returned; for a Secret that contains a key, the result only
+    states whether it exists.
 """
 
 EXAMPLES = r"""
-- name: Read what a NIMService depends on
+- name: Read the dependencies of a NIMService
   nimops.nim.nim_observe:
     resource: "{{ nim }}"
   register: seen
 
-- name: Show what would be written
+- name: Show the objects to write
   ansible.builtin.debug:
     msg: "{{ (nim | nimops.nim.plan_resource(seen.observed)).apply }}"
 
@@ -48,14 +48,14 @@ observed:
       a dictionary, because Ansible traverses a dictionary wherever it is used; P(ansible.builtin.from_json#filter)
       converts it.
     - The key of an object is C(Kind/namespace/name), or C(Kind/name) if it has no namespace; its value is null if the
-      object does not exist. The custom resource itself is under C(resource); without it, there is no such resource.
+      object does not exist. The key of the custom resource itself is C(resource); it is missing if the resource does not exist.
   returned: success
   type: str
 owner:
   description:
-    - The owner reference of objects that tasks make for the custom resource, so that they are deleted with it. The operator
-      may create no others.
-    - Empty if there is no such resource.
+    - The owner reference of objects that tasks create for the custom resource, so that they are deleted with it. The operator
+      may only create such objects.
+    - Empty if the resource does not exist.
   returned: success
   type: dict
 """

@@ -4,7 +4,7 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ extends_documentation_fragment:
   - nimops.nim._cluster.connection
   - nimops.nim._cluster.attributes
 description:
-  - Compares the objects that custom resources become with those in a cluster, and prints what would be created, changed,
-    taken over and deleted, with a diff for each object that changes, and whether its pods are replaced.
+  - Compares the objects of custom resources with a cluster, and prints the objects to create, change, adopt and delete, with
+    a diff for each changed object, and whether its pods are replaced.
   - Without O(files), O(definition) and O(definition_variable), it does so for the existing custom resources of the cluster,
-    or of O(namespace). This shows what the next reconcile does, for example after an update of the operator.
-  - The result is changed if something would change, in check mode or not. It fails if a resource cannot be served as it
+    or of O(namespace). This shows the effect of the next reconcile, for example after an update of the operator.
+  - The result is changed if something would change, also without check mode. It fails if a resource cannot be served as it
     is.
   - Writes nothing. A dry run checks the custom resources themselves; without permission to write them, the plan does not
     include these checks.
@@ -52,7 +52,7 @@ EXAMPLES = r"""
     files: [nim.yaml]
     namespace: nim
 
-- name: Show what the next reconcile would do to all existing resources
+- name: Show the effect of the next reconcile on all existing resources
   nimops.nim.nim_plan_info:
     output: json
   register: planned

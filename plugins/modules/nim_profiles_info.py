@@ -4,22 +4,22 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: nim_profiles_info
 author: The nimops.nim authors (@nimops)
-short_description: List the profiles of a NIM image, which fit the GPUs, and why the others do not
+short_description: List the profiles of a NIM image, and whether they fit the GPUs
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
   - nimops.nim._cluster.connection
   - nimops.nim._cluster.attributes
 description:
-  - Prints a table of the profiles in a model manifest, those that fit first. For each of the others, it shows which
-    criterion it does not meet.
+  - Prints a table of the profiles in a model manifest, fitting ones first. For each of the others, it shows the unmet
+    criterion.
   - A profile fits if a NIMCache with these criteria would download it. The rules are the operator's own functions.
   - The manifest comes from a file (O(manifest)), from the ConfigMap of a NIMCache (O(nimcache)), or from an image
     (O(image)). For an image, a pod prints it, and is always deleted afterwards.
@@ -29,7 +29,7 @@ notes:
   - As a command, C(ansible-playbook nimops.nim.profiles -e nimcache=NAME). It exits with 0 if a profile fits, and with 2
     if none does or the image has no manifest.
   - With a manifest of version 1, GPUs count only if O(engine) is one of TensorRT or O(gpus) is set, as for a NIMCache.
-    A note on stderr says so.
+    A note on stderr reports this.
   - Needs to list nodes, but not if O(gpus) or O(gpu_products) are set; for O(nimcache) also C(get) on C(nimcaches) and
     C(configmaps); for O(image) also C(create), C(patch), C(get) and C(delete) on C(pods), and C(get) on C(pods/log).
     No Secret is read; the kubelet reads those of O(pull_secrets).
@@ -77,7 +77,7 @@ options:
     description: The required precision, for example V(fp8).
     type: str
   qos_profile:
-    description: What the profile must be optimized for.
+    description: The required optimization target.
     type: str
     choices: [latency, throughput]
   lora:
@@ -129,14 +129,14 @@ EXAMPLES = r"""
     manifest: manifest.yaml
     gpu_products: [NVIDIA-H100-80GB-HBM3, NVIDIA-L40S]
 
-- name: See whether a cache would find a profile with less precision
+- name: Check whether a cache would find a profile with less precision
   nimops.nim.nim_profiles_info:
     nimcache: models
     namespace: nim
     precision: fp8
   register: offers
 
-- name: Show what would be downloaded
+- name: Show the profiles to download
   ansible.builtin.debug:
     var: offers.fitting
 

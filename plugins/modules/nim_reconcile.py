@@ -4,28 +4,28 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: nim_reconcile
 author: The nimops.nim authors (@nimops)
-short_description: Do one reconcile of a custom resource
+short_description: Reconcile a custom resource once
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
   - nimops.nim._cluster.connection
   - nimops.nim._cluster.attributes
 description:
-  - Does in one task what the operator does for each event. Reads what the custom resource depends on, as
-    M(nimops.nim.nim_observe) does, plans, carries the plan out by server-side apply, merge patches and deletions, and
-    writes the status and events, as M(nimops.nim.nim_report) does.
-  - Fails if the cluster cannot be reached, or if the resource cannot be served for a reason that may pass. The reason is in
-    the status as well.
-  - The children of a resource without a status are not read before they are created. If there is one all the same, its
-    creation is refused, and the pass begins again and reads them.
-  - In check mode nothing is written, and RV(ignore:changed) says whether anything would be.
+  - Runs in one task the pass that the operator runs for each event. Reads the dependencies of the custom resource like
+    M(nimops.nim.nim_observe), plans, executes the plan by server-side apply, merge patches and deletions, and writes the
+    status and events like M(nimops.nim.nim_report).
+  - Fails if the cluster cannot be reached, or if the resource cannot be served for a reason that may be temporary. The
+    reason is also in the status.
+  - The children of a resource without a status are not read before they are created. If one already exists, creating it
+    is refused, and the pass restarts by reading them.
+  - In check mode nothing is written, and RV(ignore:changed) reports whether anything would be.
 """
 
 EXAMPLES = r"""
@@ -34,7 +34,7 @@ EXAMPLES = r"""
     resource: "{{ nim }}"
   register: done
 
-- name: Show what was written, and whether another pass is needed
+- name: Show the written objects, and whether another pass is needed
   ansible.builtin.debug:
     msg: "{{ done.written }}, {{ done.deleted }}; again after {{ done.period or 'a change' }}"
 """

@@ -4,7 +4,7 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ description:
   - Prints the objects that the operator would create for custom resources, as a stream of YAML that can be reviewed,
     compared and committed. A NIMPipeline is rendered with its NIMServices and their objects.
   - One of O(files), O(definition) and O(definition_variable) is required.
-  - Contacts no cluster. What depends on one comes from O(facts), or is assumed and reported on stderr. A NIMCache in the
-    files is assumed to be Ready, as it will be.
+  - Contacts no cluster. Data of a cluster comes from O(facts), or is assumed and reported on stderr. A NIMCache in the
+    files is assumed to be Ready.
   - For a ClusterPolicy or an NVIDIADriver, one node with a GPU and Ubuntu 24.04 is assumed, and one more for each
     C(nodeSelector) of NVIDIADrivers, unless O(facts) has nodes. Precompiled drivers depend on kernels, so they need
     such facts.
@@ -29,8 +29,8 @@ description:
   - The same input gives the same output, byte for byte.
 notes:
   - Owner references are omitted if the custom resource has no uid, because it is not in a cluster yet.
-  - A Secret whose key is not generated yet, or that contains a password of another Secret, has a placeholder instead,
-    which no API server accepts. So C(kubectl diff) and C(kubectl apply) fail for it.
+  - A Secret with a generated key, or with a password of another Secret, contains a placeholder instead, which no API
+    server accepts. So C(kubectl diff) and C(kubectl apply) fail for it.
   - "P(ansible.builtin.default#callback) also writes to stdout. Set E(ANSIBLE_STDOUT_CALLBACK) to
     P(nimops.nim.pipe#callback) to get only the data."
   - As a command, C(ansible-playbook nimops.nim.render -e files=nim.yaml). It exits with 0, or with 2 if
@@ -64,7 +64,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Print what a NIMService becomes
+- name: Print the objects of a NIMService
   nimops.nim.nim_render:
     files: [nim.yaml]
 
@@ -74,7 +74,7 @@ EXAMPLES = r"""
     facts: [facts.yaml]
     output_dir: rendered
 
-- name: Print what a NIMService of this playbook becomes
+- name: Print the objects of a NIMService in this playbook
   nimops.nim.nim_render:
     definition:
       apiVersion: apps.nvidia.com/v1alpha1

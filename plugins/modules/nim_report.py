@@ -4,7 +4,7 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ extends_documentation_fragment:
   - nimops.nim._cluster.connection
   - nimops.nim._cluster.attributes
 description:
-  - Computes the status of a custom resource of C(apps.nvidia.com) from what was observed and from the results
+  - Computes the status of a custom resource of C(apps.nvidia.com) from the observed objects and from the results
     of writing its children, and writes it if it differs.
   - Emits events on transitions, and triggers custom resources that wait for this one.
 options:
@@ -30,19 +30,18 @@ options:
     type: dict
   observed:
     description:
-      - What M(nimops.nim.nim_observe) returned in RV(nimops.nim.nim_observe#module:observed), as that text or as a
-        dictionary.
+      - The value RV(nimops.nim.nim_observe#module:observed) of M(nimops.nim.nim_observe), as text or as a dictionary.
     type: raw
     default: {}
   plan:
     description:
-      - What P(nimops.nim.plan_resource#filter) returned. By default nothing was to be written.
+      - The result of P(nimops.nim.plan_resource#filter). By default an empty plan.
     type: dict
     default: {}
   registered:
     description:
-      - Prefix of the names of the variables that the tasks of all stages have registered, for example C(wrote_) for
-        C(wrote_first) and C(wrote_second). M(nimops.nim.nim_write) lists the stages.
+      - Prefix of the variables that the tasks of all stages registered, for example C(wrote_) for C(wrote_first) and
+        C(wrote_second). M(nimops.nim.nim_write) lists the stages.
       - It is a name, because Ansible would traverse whole results to template them. A stage without such a variable did
         not run.
     type: str
@@ -82,15 +81,15 @@ period:
   type: str
 requeue_after:
   description:
-    - The same for the runtime of the operator, which needs one in any case, as RV(nimops.nim.requeue_after#module:period).
+    - The period for the runtime of the operator, which always needs one, as RV(nimops.nim.requeue_after#module:period).
     - Empty if the resource is being deleted, so that its finalizer is removed.
   returned: success
   type: str
 ready_mark:
   description:
-    - A merge patch of the custom resource that notes that tasks which follow its becoming Ready have succeeded, in the
-      annotation C(nimops.nim/ready-tasks).
-    - Empty unless the resource is Ready, and its C(metadata.generation) is not noted yet.
+    - A merge patch of the custom resource that sets the annotation C(nimops.nim/ready-tasks), to record that the tasks
+      after readiness succeeded.
+    - Empty unless the resource is Ready and the annotation lacks its C(metadata.generation).
   returned: success
   type: dict
 """

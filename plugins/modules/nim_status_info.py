@@ -4,14 +4,14 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: nim_status_info
 author: The nimops.nim authors (@nimops)
-short_description: All custom resources of a namespace or cluster at a glance
+short_description: Show the state of all custom resources of a namespace or cluster
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
@@ -61,22 +61,22 @@ resources:
       description: The age in seconds.
       type: int
     available:
-      description: How many replicas are available. Null without a workload.
+      description: The number of available replicas. Null without a workload.
       type: int
     claims:
-      description: How many device claims (DRA) all pods have.
+      description: The number of device claims (DRA) of all pods.
       type: int
     endpoint:
       description: Where the model is served, or the claim that it is cached on.
       type: str
     gpus:
-      description: How many GPUs all pods request. Null without a workload.
+      description: The number of GPUs that all pods request. Null without a workload.
       type: int
     kind:
       description: The kind.
       type: str
     message:
-      description: What is wrong. Empty if the state is C(Ready).
+      description: The problem. Empty if the state is C(Ready).
       type: str
     model:
       description: The model that is served or cached.
@@ -91,7 +91,7 @@ resources:
       description: The reason for the state. Empty if the state is C(Ready).
       type: str
     replicas:
-      description: How many replicas are wanted. Null without a workload.
+      description: The number of wanted replicas. Null without a workload.
       type: int
     state:
       description: The state, as in C(status.state).

@@ -4,14 +4,14 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: nim_takeover
 author: The nimops.nim authors (@nimops)
-short_description: Take a cluster over from the reference operator, or give it back
+short_description: Take a cluster over from the reference operator, or return it
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
@@ -19,19 +19,19 @@ extends_documentation_fragment:
   - nimops.nim._cluster.attributes
 description:
   - Finds the reference operator, which is the one with the image C(k8s-nim-operator) or the Lease C(a0715c6e.nvidia.com),
-    and prints what our operator would change in each object, and which pods would restart.
+    and prints the changes of our operator to each object, and the pods that would restart.
   - Then it writes a backup, installs our operator into the same namespace, where it waits for the Lease, deletes the
     webhooks of the reference, scales it to 0, and waits until every custom resource has been reconciled and those that
-    were Ready are Ready. At the end it compares UIDs, pods, their templates and states with those of before.
+    were Ready are Ready. At the end it compares UIDs, pods, pod templates and states with the pre-takeover snapshot.
   - With O(back), it scales our operator to 0, deletes the objects that would crash the reference, restores its CRDs and
     webhooks from O(backup), scales it up, and compares in the same way.
   - In check mode it only reports.
 notes:
-  - As a command, C(ansible-playbook nimops.nim.takeover) reports, and C(-e yes=true) does it. It exits with 0, or with 2 if
+  - As a command, C(ansible-playbook nimops.nim.takeover) only reports without C(-e yes=true). It exits with 0, or with 2 if
     something failed or was lost. Data is on stdout, progress on stderr.
   - It needs the rights of an administrator of the cluster.
-  - Nothing is deleted but the webhook configurations and the Lease of an operator that is stopped and, with O(back), the
-    InferencePools and unused ResourceClaimTemplates that our operator has created.
+  - It only deletes the webhook configurations and the Lease of a stopped operator and, with O(back), the InferencePools and
+    unused ResourceClaimTemplates that our operator created.
 attributes:
   diff_mode:
     description: Will return details on what has changed or possibly needs changing in C(check_mode).
@@ -53,7 +53,7 @@ options:
       - With O(back), the file to restore CRDs and webhooks from. By default they stay as they are.
     type: str
   operator_namespace:
-    description: Where to look for operators. By default in all namespaces.
+    description: The namespace to search for operators. By default all namespaces.
     type: str
   wait_timeout:
     description: How many seconds each step may take.
@@ -62,7 +62,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Show what a takeover would change
+- name: Show the changes of a takeover
   nimops.nim.nim_takeover:
     manifests: [nimops.yaml]
   check_mode: true
@@ -80,7 +80,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What our operator would change before it takes over, as RV(nimops.nim.nim_plan_info#module:changes).
+  description: The changes of our operator before it takes over, as RV(nimops.nim.nim_plan_info#module:changes).
   returned: without O(back)
   type: list
   elements: dict
@@ -99,7 +99,7 @@ backup:
   returned: when one was written
   type: str
 msg:
-  description: What has stayed as it was, or why it failed.
+  description: A summary of the unchanged objects, or why it failed.
   returned: when not in check mode
   type: str
   sample: 57 objects and 25 pods are the same, 17 of 17 workloads have the same pod templates, 25 of 25 resources are still Ready

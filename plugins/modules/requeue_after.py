@@ -4,25 +4,25 @@
 # https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
 # SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
-"""Documentation of the action plugin of the same name, which does the work."""
+"""Documentation of the action plugin with the same name."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: requeue_after
 author: The nimops.nim authors (@nimops)
-short_description: Do one reconcile of a custom resource in the operator
+short_description: Reconcile a custom resource once in the operator
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
   - nimops.nim._cluster.connection
   - nimops.nim._cluster.attributes
 description:
-  - Does what M(nimops.nim.nim_reconcile) does, and tells the Ansible operator runtime when to look again.
-  - The runtime looks for a task of exactly this name, without a collection, in the events of a run, reads RV(period) from
-    its result, and ends the reconcile at once. It does not survive a result without one, so the task must never be
+  - Does the same as M(nimops.nim.nim_reconcile), and returns the requeue period to the Ansible operator runtime.
+  - The runtime searches the events of a run for a task of exactly this name, without a collection, reads RV(period) from
+    its result, and ends the reconcile immediately. A result without a period crashes it, so the task must never be
     skipped.
-  - With O(period), it does nothing else. This is the last task of a role that has done the reconcile.
+  - With O(period), it does nothing else. This is the last task of a role that ran the reconcile.
   - If the task fails, the runtime does not read its period, and retries with back-off.
   - The runtime removes no finalizer after this task. The playbook of a finalizer uses M(nimops.nim.nim_reconcile).
 options:
@@ -33,7 +33,7 @@ options:
       - Either this or O(period) is required.
     type: dict
   period:
-    description: When to look again, as a Go duration.
+    description: The requeue period, as a Go duration.
     type: str
 """
 
@@ -46,9 +46,9 @@ EXAMPLES = r"""
 RETURN = r"""
 period:
   description:
-    - When to look again, as a Go duration. If nothing is under way, that is the annotation
+    - The requeue period, as a Go duration. If nothing is in progress, it is the annotation
       C(ansible.sdk.operatorframework.io/reconcile-period) of the resource or the C(reconcilePeriod) of its kind in
-      C(watches.yaml); C(0s), which is never, if the resource is gone.
+      C(watches.yaml); C(0s), which means never, if the resource was deleted.
   returned: success
   type: str
   sample: 10m

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What our action plugins share: arguments as plain data, and our errors as task failures."""
+"""The base class of our action plugins: plain data as arguments, errors as task failures."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ CLUSTER_SPEC: dict[str, t.Any] = {
     "kubeconfig": {"type": "path"},
     "context": {"type": "str"},
 }
-"""The options of actions that access a cluster about a custom resource."""
+"""The options of actions on a custom resource in a cluster."""
 
 
 _clients: dict[tuple[t.Any, ...], Client] = {}
-"""Tasks that share a process, as with prefork, share a connection."""
+"""Clients by `Client.source`: tasks that share a process, as with prefork, share a connection."""
 
 
 class Action(ActionBase):
@@ -30,7 +30,7 @@ class Action(ActionBase):
     _requires_connection = False
     spec: t.ClassVar[dict[str, t.Any]] = {}
     rules: t.ClassVar[dict[str, t.Any]] = {}
-    """Which options exclude or need each other, as `validate_argument_spec` takes it."""
+    """Constraints between options, as arguments of `validate_argument_spec`."""
 
     def run(
         self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None
@@ -46,7 +46,7 @@ class Action(ActionBase):
             return result | self.fail_with(error)
 
     def fail_with(self, error: Exception) -> dict[str, t.Any]:
-        """The result of a run that raised one of our errors."""
+        """The result of a task that raised one of our errors."""
         return {"failed": True, "msg": str(error)}
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:

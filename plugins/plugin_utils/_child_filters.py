@@ -17,19 +17,19 @@ VARIABLE = "NIMOPS_CHILD_FILTERS"
 
 
 def child_filters() -> Adjust | None:
-    """The filters that the environment names, as `child_filters_of`."""
+    """The filters in the environment variable; None if there are none."""
     return child_filters_of(filter_names())
 
 
 def filter_names(given: str | t.Sequence[str] | None = None) -> tuple[str, ...]:
-    """Names from a list, or from a text with commas; by default, those of the environment."""
+    """Names from a list, or from a comma-separated text; by default from the environment."""
     value = os.environ.get(VARIABLE, "") if given is None else given
     listed = value.split(",") if isinstance(value, str) else value
     return tuple(name for item in listed if (name := str(item).strip()))
 
 
 def child_filters_of(names: t.Iterable[str]) -> Adjust | None:
-    """These filters, one after the other; None if there are none. NimError if one is missing."""
+    """The filters, chained; None if there are none. NimError if one is missing."""
     filters = [(name, _find(name)) for name in names]
     if not filters:
         return None

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the commands share: resources as input, data on stdout, messages on stderr, errors."""
+"""The base classes of commands: resources as input, data on stdout, messages on stderr."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class CommandAction(Action):
-    """An action for people. It is `unreachable` only if the API server does not answer."""
+    """An action for users. It is `unreachable` only if the API server does not answer."""
 
     def fail_with(self, error: Exception) -> dict[str, t.Any]:
-        """The result of a run that raised one of our errors."""
+        """The result of a task that raised one of our errors."""
         if isinstance(error, ApiError) and not error.status:
             return {"unreachable": True, "msg": str(error)}
         return super().fail_with(error)
 
     @staticmethod
     def print_data(text: str) -> None:
-        """Data, for stdout."""
+        """Print data on stdout."""
         Display().display(text.rstrip("\n"))
 
     @staticmethod
     def print_message(text: str) -> None:
-        """A message, for stderr."""
+        """Print a message on stderr."""
         Display().display(text, stderr=True)
 
 
@@ -66,7 +66,7 @@ class ResourcesAction(CommandAction):
     """A command that takes custom resources from the user, in files or as a definition."""
 
     def find_texts(self, arguments: dict[str, t.Any]) -> list[Text]:
-        """The given resources, empty if none; NimError if they are given in several ways."""
+        """The given resources, which may be empty; NimError if several options contain some."""
         name = arguments["definition_variable"]
         ways = {
             "files": arguments["files"] or None,
@@ -89,9 +89,10 @@ class ResourcesAction(CommandAction):
 
 @contextmanager
 def raise_on_signals() -> t.Iterator[None]:
-    """In this context, a signal lets the command clean up before it ends.
+    """A context in which a signal lets the command clean up before it exits.
 
-    Since ansible-core 2.19 a signal ends a worker at once; here it becomes an exception, once.
+    Since ansible-core 2.19 a signal ends a worker immediately; here the first one raises an
+    exception.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -113,13 +114,13 @@ def raise_on_signals() -> t.Iterator[None]:
 
 
 def _end_with_parent() -> None:
-    """Let Linux end a worker whose parent ends: ansible-core 2.18 does not tell its workers."""
+    """Make Linux terminate this worker with its parent: ansible-core 2.18 does not."""
     if sys.platform == "linux" and multiprocessing.parent_process() is not None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def collection_version() -> str:
-    """The version of this collection, installed or in a working tree."""
+    """The version of this collection, installed or from a working tree."""
     root = Path(__file__).parents[2]
     try:
         installed = json.loads((root / "MANIFEST.json").read_text())
@@ -130,7 +131,7 @@ def collection_version() -> str:
 
 
 def read_texts(paths: t.Iterable[str]) -> list[Text]:
-    """The files, and those in folders; NimError if one is missing."""
+    """The contents of files, also in folders; NimError if one is missing."""
     return [text for path in paths for text in _read_path(path)]
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A whole pass over a custom resource in one task, which also reports its own failure."""
+"""One pass over a custom resource in one task, which also reports its own failure."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _FOR_FINALIZER = "1s"
 
 
 @dataclass(frozen=True)
-class Done:
-    """What a pass has come to. ``resource``: as it was read, None if it is gone."""
+class PassResult:
+    """The result of a pass. ``resource``: as it was read, None if it was deleted."""
 
     resource: Json | None
     report: Report = EMPTY_REPORT
@@ -46,7 +46,7 @@ class Done:
 
     @property
     def result(self) -> Json:
-        """The result of a task: failed if an error remains, so that somebody tries again."""
+        """The result of the task: failed if an error remains, so that the caller retries."""
         error = self.report.error
         return {
             "changed": self.is_changed,
@@ -57,14 +57,14 @@ class Done:
 
 
 class ReconcileAction(Action):
-    """Runs passes; in check mode nothing is written."""
+    """The base class of actions that run a pass; in check mode nothing is written."""
 
     spec = CLUSTER_SPEC
 
-    def reconcile(self, arguments: Json) -> Done:
-        """A pass over the resource; if it raises, that is reported in the status of the resource.
+    def reconcile(self, arguments: Json) -> PassResult:
+        """Run one pass; an error is reported in the status of the resource.
 
-        The error of a pass that could not be reported, or that is no error of ours, is raised.
+        Raises an error that could not be reported, or that is not one of ours.
         """
         client = self.connect(arguments)
         try:
@@ -77,12 +77,12 @@ class ReconcileAction(Action):
                 raise
             return done
 
-    def _pass(self, client: Client, given: Json) -> Done:
+    def _pass(self, client: Client, given: Json) -> PassResult:
         kind, resource = kind_of(given), load_resource(client, given)
         if resource is None or is_deleted(resource):
             mark_work_folder_unused()
         if resource is None:
-            return Done(None)
+            return PassResult(None)
         is_dry = self._task.check_mode
         namespace = resource["metadata"].get("namespace") or ""
         is_new = not is_dry and not resource.get("status")
@@ -91,21 +91,21 @@ class ReconcileAction(Action):
         ) as cluster:
             done = reconcile(kind, resource, cluster)
         is_changed = done.report.changed or not done.plan.is_empty
-        return Done(resource, done.report, done.outcome, is_changed)
+        return PassResult(resource, done.report, done.outcome, is_changed)
 
-    def _report_failure(self, client: Client, given: Json, failure: str) -> Done | None:
+    def _report_failure(self, client: Client, given: Json, failure: str) -> PassResult | None:
         with contextlib.suppress(ApiError, NimError):
             kind, resource = kind_of(given), load_resource(client, given, strict=False)
             if resource is None:
-                return Done(None)
+                return PassResult(None)
             cluster = LiveCluster(client, is_dry=self._task.check_mode, is_shared=False)
             report = steps.report(kind, resource, {}, Outcome(failure=failure), cluster)
-            return Done(resource, report, is_changed=report.changed)
+            return PassResult(resource, report, is_changed=report.changed)
         return None
 
 
-def period_of(done: Done) -> str:
-    """When the runtime is to come again; without this task, it would know by itself."""
+def period_of(done: PassResult) -> str:
+    """The requeue period; without this task the runtime would use its default."""
     if done.resource is None:
         return _NEVER
     if is_deleted(done.resource):
@@ -115,7 +115,7 @@ def period_of(done: Done) -> str:
 
 
 def mark_work_folder_unused() -> None:
-    """Signal that the operator's work folder of this run is no longer needed."""
+    """Mark the operator's work folder of this run as no longer needed."""
     if artifacts := os.environ.get("AWX_ISOLATED_DATA_DIR"):  # <work folder>/artifacts/<run>
         with contextlib.suppress(OSError):
             Path(artifacts).parents[1].joinpath(_LAST_RUN).touch(mode=0o600)

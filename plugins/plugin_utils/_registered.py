@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the tasks of a role registered."""
+"""The registered results of a role's tasks."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.stages import S
 
 
 def registered(variables: Json, prefix: str) -> dict[str, Json]:
-    """The results of the stages that ran, from the variables with a prefix. NimError if odd."""
+    """The results of the stages that ran, from variables with a prefix. NimError if invalid."""
     found = {stage: variables.get(f"{prefix}{stage}") for stage in STAGES if prefix}
     return {stage: as_result(stage, item) for stage, item in found.items() if item is not None}
 
 
 def as_result(name: str, value: t.Any) -> Json:
-    """The result of a task as plain data; NimError if it is none."""
+    """The result of a task as plain data; NimError if it is not one."""
     if not isinstance(value, Mapping):
         raise NimError(f"{name}: is not the result of a task")
     return t.cast("Json", to_native_types(value))

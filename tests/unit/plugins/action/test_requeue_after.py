@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.action.requeue_after import period_of
 from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import Report
-from ansible_collections.nimops.nim.plugins.plugin_utils._reconcile import Done
+from ansible_collections.nimops.nim.plugins.plugin_utils._reconcile import PassResult
 
 ANNOTATED = {"annotations": {"ansible.sdk.operatorframework.io/reconcile-period": "1h"}}
 DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
@@ -17,7 +17,7 @@ def resource(kind="NIMService", **metadata):
 
 
 def done(what, period=""):
-    return Done(what, Report(changed=False, status={}, error="", period=period))
+    return PassResult(what, Report(changed=False, status={}, error="", period=period))
 
 
 @pytest.mark.parametrize(
