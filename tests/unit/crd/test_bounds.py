@@ -56,12 +56,12 @@ def largest(schema: Schema) -> float:
 
 
 @pytest.mark.parametrize("kind", sorted(SPECS))
-def test_each_part_has_a_bound(kind: str) -> None:
+def test_bounds_every_part(kind: str) -> None:
     assert largest(SPECS[kind]) < math.inf
 
 
 @pytest.mark.parametrize("kind", sorted(SPECS))
-def test_worst_size_of_a_kind(generator: ModuleType, kind: str) -> None:
+def test_worst_size_per_kind(generator: ModuleType, kind: str) -> None:
     """What is stored beside the spec: kubectl's copy of it in an annotation, and who owns which key."""
     schema = SPECS[kind]
     rules = [rule["rule"] for rule in schema["x-kubernetes-validations"]]
@@ -73,7 +73,7 @@ def test_worst_size_of_a_kind(generator: ModuleType, kind: str) -> None:
     assert worst + worst * 1.25 + worst / 4 < FULL
 
 
-def test_an_unbounded_part_is_found() -> None:
+def test_bounds_missing_part() -> None:
     for hole in (
         {"type": "string"},
         {"items": {"type": "boolean"}},
@@ -152,19 +152,19 @@ def check(folders: list[Path]) -> int:
     return count
 
 
-def test_bounds_are_far_above_our_own_resources() -> None:
+def test_bounds_own_resources() -> None:
     assert check([ROOT / folder for folder in OWN]) > 50
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_bounds_are_far_above_those_of_others(name: str) -> None:
+def test_bounds_foreign_resources(name: str) -> None:
     folder = SHARED / name
     if not folder.is_dir():
         pytest.skip(f"there are no resources of others at ../shared/{name}")
     assert check([folder]) > 20
 
 
-def test_the_reference_names_the_bounds(generator: ModuleType) -> None:
+def test_bounds_in_reference_docs(generator: ModuleType) -> None:
     page = (ROOT / "docs/reference/admission.md").read_text()
     rows = dict(re.findall(r"^\| ([^|]+) \| ([\d,]+) ", page, re.M))
     numbers = {name: int(value.replace(",", "")) for name, value in rows.items()}

@@ -89,7 +89,7 @@ def build(generator: ModuleType) -> Any:
     return run
 
 
-def test_kubernetes_type_becomes_structural(build: Any, generator: ModuleType) -> None:
+def test_structural_type(build: Any, generator: ModuleType) -> None:
     assert build({"type": "core.v1.Outer"}) == {
         "type": "object",
         "properties": {
@@ -107,7 +107,7 @@ def test_kubernetes_type_becomes_structural(build: Any, generator: ModuleType) -
     }
 
 
-def test_numbers_of_32_bits_have_bounds(generator: ModuleType) -> None:
+def test_int32_bounds(generator: ModuleType) -> None:
     number = {"type": "integer", "format": "int32"}
     schema = {
         "properties": {
@@ -154,7 +154,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize(("schema", "bounds"), SIZES.values(), ids=SIZES.keys())
-def test_size_is_bounded_by_type(generator: ModuleType, schema: Schema, bounds: Schema) -> None:
+def test_size_bounds_by_type(generator: ModuleType, schema: Schema, bounds: Schema) -> None:
     bounded = copy.deepcopy(schema)
     generator.bound_sizes(bounded)
     assert bounded == {**schema, **bounds}
@@ -181,7 +181,7 @@ SPECS = {
 
 
 @pytest.mark.parametrize(("schema", "values"), SPECS.values(), ids=SPECS.keys())
-def test_spec_is_bounded_as_a_whole(generator: ModuleType, schema: Schema, values: str) -> None:
+def test_spec_total_bound(generator: ModuleType, schema: Schema, values: str) -> None:
     earlier = {"rule": "a", "message": "b"}
     schema = {**copy.deepcopy(schema), "x-kubernetes-validations": [earlier]}
     generator.bound_spec(schema)
@@ -191,7 +191,7 @@ def test_spec_is_bounded_as_a_whole(generator: ModuleType, schema: Schema, value
     assert rule["message"].startswith("must be at most 98304 bytes long")
 
 
-def test_unknown_fields_in_lists_of_lists_are_an_error(generator: ModuleType) -> None:
+def test_unknown_fields_in_nested_lists(generator: ModuleType) -> None:
     inner = {"items": {"properties": {"b": ANY}}}
     schema = {"properties": {"a": {"items": {"properties": {"c": inner}}}}}
     with pytest.raises(generator.SourceError, match="unknown fields in a list of a list"):
@@ -340,7 +340,7 @@ def test_node(build: Any, node: Schema, schema: Schema) -> None:
     assert build(node, TYPES, TEMPLATES) == schema
 
 
-def test_amending_a_type_leaves_the_type_as_it_is(build: Any) -> None:
+def test_amend_keeps_type(build: Any) -> None:
     amended = {"type": "core.v1.Selector", "fields": {"name": {"minLength": 1, "doc": "N."}}}
     fields = {"a": {**amended, "doc": "A."}, "b": {"type": "core.v1.Selector", "doc": "B."}}
     properties = build({"fields": fields})["properties"]
@@ -366,13 +366,13 @@ BAD_NODES = {
 
 
 @pytest.mark.parametrize(("node", "message"), BAD_NODES.values(), ids=BAD_NODES.keys())
-def test_bad_source_is_named(build: Any, generator: ModuleType, node: Schema, message: str) -> None:
+def test_bad_source(build: Any, generator: ModuleType, node: Schema, message: str) -> None:
     with pytest.raises(generator.SourceError) as error:
         build(node, TYPES)
     assert message in str(error.value)
 
 
-def test_types_are_one_namespace(generator: ModuleType) -> None:
+def test_types_shared_namespace(generator: ModuleType) -> None:
     sources = {"a.yaml": {"types": {"T": {}}}, "b.yaml": {"types": {"T": {}}}}
     with pytest.raises(generator.SourceError, match=r"b.yaml: types\.T is defined twice"):
         generator.generate(sources, None)
@@ -480,7 +480,7 @@ def find(schema: Schema, path: str) -> Schema:
 
 
 @pytest.mark.parametrize(("part", "fields", "path"), list(MAPS.values()), ids=list(MAPS.keys()))
-def test_each_map_refuses_reserved_keys(
+def test_reserved_keys_rule_on_every_map(
     generator: ModuleType, part: str, fields: Schema, path: str
 ) -> None:
     files = generator.generate({"thing.yaml": kind_with(part, fields)}, None)
@@ -502,15 +502,13 @@ BAD_MAPS = {
 @pytest.mark.parametrize(
     ("part", "field", "message"), list(BAD_MAPS.values()), ids=list(BAD_MAPS.keys())
 )
-def test_a_map_that_nobody_could_check_is_an_error(
-    generator: ModuleType, part: str, field: Schema, message: str
-) -> None:
+def test_unchecked_map(generator: ModuleType, part: str, field: Schema, message: str) -> None:
     source = {**kind_with(part, {"list": field}), "types": TYPES}
     with pytest.raises(generator.SourceError, match=message):
         generator.generate({"thing.yaml": source}, None)
 
 
-def test_names_and_types_of_columns(generator: ModuleType) -> None:
+def test_printer_columns(generator: ModuleType) -> None:
     source = {
         **kind_with("spec", {"big": {"type": "bool", "doc": "B."}}),
         "shortNames": ["th"],
@@ -522,7 +520,7 @@ def test_names_and_types_of_columns(generator: ModuleType) -> None:
     assert spec["versions"][0]["additionalPrinterColumns"][0]["type"] == "boolean"
 
 
-def test_other_server_is_refused(generator: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_server(generator: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = b'{"major": "1", "minor": "33", "gitVersion": "v1.33.0"}'
     monkeypatch.setattr(
         subprocess, "run", lambda *a, **k: subprocess.CompletedProcess(a, 0, answer)
@@ -532,7 +530,7 @@ def test_other_server_is_refused(generator: ModuleType, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("path", BASES, ids=lambda path: path.stem)
-def test_base_says_what_it_is_made_of_and_is_small(path: Path) -> None:
+def test_base_documented_and_small(path: Path) -> None:
     text = path.read_text()
     assert text.startswith(
         "# Generated by hack/generate_crds.py (make generate) from config/crd/src\n"
@@ -541,7 +539,7 @@ def test_base_says_what_it_is_made_of_and_is_small(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", BASES, ids=lambda path: path.stem)
-def test_every_field_of_ours_has_a_description(path: Path) -> None:
+def test_field_descriptions(path: Path) -> None:
     schema = yaml.safe_load(path.read_text())["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     for part in ("spec", "status"):
         for name, field in schema["properties"][part]["properties"].items():

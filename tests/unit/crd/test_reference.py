@@ -766,13 +766,13 @@ def guarded(path: str, rule: Schema) -> tuple[str, str, str]:
     return place, text, message
 
 
-def test_each_crd_is_compared() -> None:
+def test_every_crd_compared() -> None:
     assert set(DIFFERENCES) == {path.stem.partition("_")[2] for path in BASES.glob("*.yaml")}
     assert set(CHECKS) == set(DIFFERENCES)
 
 
 @pytest.mark.parametrize("plural", sorted(DIFFERENCES))
-def test_structure_is_that_of_the_reference(plural: str) -> None:
+def test_structure_equals_reference(plural: str) -> None:
     theirs = without_descriptions(pop_schema(load(REFERENCE, plural)))
     ours = without_descriptions(pop_schema(load(BASES, plural)))
     expected = {where: value for where, (value, _reason) in DIFFERENCES[plural].items()}
@@ -780,7 +780,7 @@ def test_structure_is_that_of_the_reference(plural: str) -> None:
 
 
 @pytest.mark.parametrize("plural", sorted(DIFFERENCES))
-def test_every_rule_of_the_reference_is_there(plural: str) -> None:
+def test_reference_rules_present(plural: str) -> None:
     theirs = [guarded(*entry) for entry in rules(pop_schema(load(REFERENCE, plural)))]
     ours = [identity(*entry) for entry in rules(pop_schema(load(BASES, plural)))]
     assert theirs or plural in WITHOUT_RULES
@@ -788,7 +788,7 @@ def test_every_rule_of_the_reference_is_there(plural: str) -> None:
 
 
 @pytest.mark.parametrize("plural", sorted(DIFFERENCES))
-def test_every_further_rule_is_listed(plural: str) -> None:
+def test_additional_rules_listed(plural: str) -> None:
     theirs = {guarded(*entry) for entry in rules(pop_schema(load(REFERENCE, plural)))}
     ours = [
         (path, rule.get("fieldPath", ""), rule["message"])
@@ -799,7 +799,7 @@ def test_every_further_rule_is_listed(plural: str) -> None:
 
 
 @pytest.mark.parametrize("plural", sorted(DIFFERENCES))
-def test_names_and_subresources_are_those_of_the_reference(plural: str) -> None:
+def test_names_and_subresources(plural: str) -> None:
     theirs, ours = load(REFERENCE, plural), load(BASES, plural)
     columns = {}
     for name, crd in (("theirs", theirs), ("ours", ours)):

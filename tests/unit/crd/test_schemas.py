@@ -23,14 +23,14 @@ SCRIPT = ROOT / "hack/generate_schemas.py"
 SCHEMAS = ROOT / "plugins/module_utils/_schemas"
 
 
-def test_they_are_what_the_crds_say() -> None:
+def test_schemas_equal_crds() -> None:
     done = subprocess.run(
         [sys.executable, SCRIPT, "--check"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_each_kind_has_one() -> None:
+def test_schema_per_kind() -> None:
     kinds = {
         yaml.safe_load(file.read_text())["spec"]["names"]["singular"]
         for file in (ROOT / "config/crd/bases").glob("*.yaml")
@@ -39,7 +39,7 @@ def test_each_kind_has_one() -> None:
 
 
 @pytest.mark.parametrize("file", sorted(SCHEMAS.glob("*.json")), ids=lambda file: file.stem)
-def test_they_say_no_more_than_is_checked(file: Path) -> None:
+def test_schemas_minimal(file: Path) -> None:
     def words(schema: Any) -> set[str]:
         found = set(schema) - {"properties"}
         for child in schema.get("properties", {}).values():
@@ -60,7 +60,7 @@ def patterns_of(schema: Any) -> set[str]:
     return found.union(*map(patterns_of, children))
 
 
-def test_what_stands_for_a_pattern_matches_the_same(
+def test_simplified_patterns_equivalent(
     load_module: Callable[[Path], ModuleType],
 ) -> None:
     for old, new in load_module(SCRIPT).LINEAR.items():
@@ -79,7 +79,7 @@ for pattern in sys.argv[1:]:
 """
 
 
-def test_none_of_their_patterns_backtracks_for_ever() -> None:
+def test_patterns_without_backtracking() -> None:
     found = set().union(*(patterns_of(json.loads(x.read_text())) for x in SCHEMAS.glob("*.json")))
     assert len(found) > 5
     subprocess.run([sys.executable, "-c", HARD, *sorted(found)], check=True, timeout=60)

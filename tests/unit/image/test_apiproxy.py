@@ -14,7 +14,7 @@ from nimops_sandbox.gocache import GoCache
 
 
 @pytest.mark.skipif(not shutil.which("go"), reason="needs Go")
-def test_it_has_the_same_bytes_wherever_it_is_built(tmp_path: Path) -> None:
+def test_build_reproducible(tmp_path: Path) -> None:
     files = []
     for name in ("one", "another"):
         source = tmp_path / name / "apiproxy"
@@ -32,9 +32,7 @@ def test_it_has_the_same_bytes_wherever_it_is_built(tmp_path: Path) -> None:
     assert "\tmod\tnimops.nim/apiproxy\t(devel)\t" in described.stdout
 
 
-def test_it_is_built_for_the_images_architecture(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_build_for_image_architecture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built = {}
 
     def run(_cache: GoCache, command: list[str], _source: Path, _doing: str, **extra: str) -> str:

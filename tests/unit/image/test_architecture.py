@@ -15,7 +15,7 @@ def test_read_architecture(given, name):
     assert read_architecture({"IMAGE_ARCH": given}, "x86_64") == name
 
 
-def test_other_architectures_are_refused():
+def test_read_architecture_unsupported():
     with pytest.raises(SetupError, match="IMAGE_ARCH=riscv64: must be"):
         read_architecture({"IMAGE_ARCH": "riscv64"}, "x86_64")
 
@@ -30,7 +30,7 @@ QEMU = "{}\ninterpreter /usr/libexec/qemu-binfmt/aarch64-binfmt-P\nflags: {}\nof
         pytest.param("aarch64", QEMU.format("enabled", "POCF"), id="emulated"),
     ],
 )
-def test_what_this_machine_builds(tmp_path, wanted, entry):
+def test_buildable_architectures(tmp_path, wanted, entry):
     if entry:
         (tmp_path / "qemu-aarch64").write_text(entry)
     require_architecture(wanted, "x86_64", tmp_path)
@@ -44,7 +44,7 @@ def test_what_this_machine_builds(tmp_path, wanted, entry):
         pytest.param(QEMU.format("enabled", "POC"), id="not in a chroot"),
     ],
 )
-def test_what_it_cannot_build(tmp_path, entry):
+def test_unbuildable_architectures(tmp_path, entry):
     if entry:
         (tmp_path / "qemu-aarch64").write_text(entry)
     with pytest.raises(SetupError, match=r"this machine is x86_64.*register an emulator"):

@@ -17,7 +17,7 @@ LOCK = {
 }
 
 
-def test_the_base_s_lock_becomes_requirements_with_hashes():
+def test_requirements_from_lock():
     assert base.read_lock(json.dumps(LOCK)) == (
         "alpha==2.0 \\\n    --hash=sha256:c\n"
         "zeta==1.0 \\\n    --hash=sha256:a \\\n    --hash=sha256:b\n"
@@ -68,7 +68,7 @@ def test_default_base():
         ),
     ],
 )
-def test_labels_name_the_base(monkeypatch, base_image, labels):
+def test_base_labels(monkeypatch, base_image, labels):
     monkeypatch.setattr(cli, "_git", lambda *_: "0123")
     found = cli.image_labels("1.2.3", base_image)
     prefix = "org.opencontainers.image."
@@ -77,7 +77,7 @@ def test_labels_name_the_base(monkeypatch, base_image, labels):
     assert ours == labels
 
 
-def test_galaxy_metadata_has_no_empty_values():
+def test_galaxy_metadata_without_empty_values():
     info = {"namespace": "a", "name": "b", "license": [], "license_file": "LICENSE", "homepage": ""}
     wanted = {"namespace": "a", "name": "b", "license_file": "LICENSE"}
     assert files.galaxy_metadata({"collection_info": info}) == wanted

@@ -13,7 +13,7 @@ from nimops_sandbox.errors import SandboxError, SetupError
 PRINT = "import sys; print('out'); print('why', file=sys.stderr); sys.exit(int(sys.argv[1]))"
 
 
-def test_run_returns_the_output_or_says_why():
+def test_run():
     assert commands.run([sys.executable, "-c", PRINT, "0"]) == "out\n"
     with pytest.raises(SandboxError, match=r"failed with 3:\nwhy\nout"):
         commands.run([sys.executable, "-c", PRINT, "3"])
@@ -22,7 +22,7 @@ def test_run_returns_the_output_or_says_why():
 PROGRAMS = {"no-such-program": "absent", "another": "absent", "sh": "dash"}
 
 
-def test_require_names_programs_and_packages():
+def test_require():
     commands.require({"sh": "dash"}, "this")
     expected = r"this needs another, no-such-program: .* apt-get install absent\)"
     with pytest.raises(SetupError, match=expected):
@@ -75,20 +75,20 @@ def test_build(monkeypatch, made, begin):
 
 
 @pytest.mark.parametrize(("wanted", "found"), [("", "docker"), ("buildah", None)])
-def test_buildah_can_be_chosen(monkeypatch, wanted, found):
+def test_engine_buildah(monkeypatch, wanted, found):
     monkeypatch.setattr(engine.shutil, "which", lambda name: name)
     monkeypatch.setattr(engine, "_answers", lambda name: True)
     monkeypatch.setenv("IMAGE_ENGINE", wanted)
     assert engine.find_program() == found
 
 
-def test_another_engine_is_refused(monkeypatch):
+def test_engine_unknown(monkeypatch):
     monkeypatch.setenv("IMAGE_ENGINE", "kaniko")
     with pytest.raises(SetupError, match="IMAGE_ENGINE=kaniko"):
         engine.find_program()
 
 
-def test_another_platform_is_built_and_pulled(monkeypatch):
+def test_build_other_platform(monkeypatch):
     ran = []
     monkeypatch.setattr(engine, "run", lambda command: ran.append([str(word) for word in command]))
     engine.Engine("podman").build("t:1", dataclasses.replace(RECIPE, platform="linux/arm64"))
@@ -97,7 +97,7 @@ def test_another_platform_is_built_and_pulled(monkeypatch):
     assert ran[1] == ["podman", "pull", "--platform=linux/arm64", "b:1"]
 
 
-def test_pull_says_why_not(monkeypatch):
+def test_pull_failure(monkeypatch):
     def refuse(command):
         raise SandboxError("no such host")
 

@@ -11,7 +11,7 @@ from ansible_prefork import native
 from nimops_image import files
 
 
-def test_the_image_has_the_client_of_the_package_that_it_has(tmp_path):
+def test_write_client_version(tmp_path):
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler")
     files.write_client(tmp_path, platform.machine(), pytest.fail)
@@ -19,7 +19,7 @@ def test_the_image_has_the_client_of_the_package_that_it_has(tmp_path):
     assert shown.stdout.strip() == native.digest()
 
 
-def test_without_a_compiler_for_it_the_image_has_the_client_in_python(tmp_path):
+def test_write_client_without_compiler(tmp_path):
     said = []
     files.write_client(tmp_path, "vax", said.append)
     assert list(tmp_path.iterdir()) == []

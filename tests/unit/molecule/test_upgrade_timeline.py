@@ -48,7 +48,7 @@ def play(*events: tuple[seen.Json, bool]) -> seen.Json:
     )
 
 
-def test_a_node_is_drained_then_its_driver_goes() -> None:
+def test_drain_before_driver() -> None:
     found = play(
         *(UNCORDONED, OLD, NIM, CORDONED, pod("nim", SERVED, LEAVING), pod("nim", SERVED, GONE)),
         *(pod("old", DRIVER, LEAVING), pod("old", DRIVER, GONE), NEW, UNCORDONED),
@@ -87,24 +87,24 @@ def test_a_node_is_drained_then_its_driver_goes() -> None:
         ),
     ],
 )
-def test_who_leaves_too_early(events: tuple[tuple[seen.Json, bool], ...], wrong: list[str]) -> None:
+def test_early_departure(events: tuple[tuple[seen.Json, bool], ...], wrong: list[str]) -> None:
     assert play(*events)["wrong"] == wrong
 
 
-def test_each_cordon_counts_and_how_many_there_are_at_once() -> None:
+def test_cordon_counts() -> None:
     other = node("b", is_cordoned=True)
     found = play(CORDONED, CORDONED, other, UNCORDONED, CORDONED)
     assert (found["cordoned"], found["at_once"]) == (["a", "b", "a"], 2)
 
 
 @pytest.mark.parametrize("state", [UNREADY, LEAVING, GONE])
-def test_the_fewest_replicas_count_from_the_first_cordon_on(state: str) -> None:
+def test_minimum_replicas_since_cordon(state: str) -> None:
     two = pod("two", SERVED)
     assert play(NIM, two, CORDONED, pod("two", SERVED, state), two)["ready"] == {"chat": 1}
     assert play(NIM, pod("two", SERVED, state), two, CORDONED, two)["ready"] == {"chat": 2}
 
 
-def test_events_are_put_in_order_of_versions(tmp_path: Path) -> None:
+def test_events_by_resource_version(tmp_path: Path) -> None:
     def write(name: str, *events: tuple[int, tuple[seen.Json, bool]]) -> Path:
         texts = []
         for version, (item, is_there) in events:

@@ -34,7 +34,7 @@ def test_describe_base(labels, said):
     assert re.search(said, image.describe_base(labels))
 
 
-def test_notes_name_what_belongs_to_the_image():
+def test_image_notes():
     built = SimpleNamespace(
         names=["a.example/op:1.2.3"],
         labels={"nimops.nim.base": "stand-in"},
@@ -48,7 +48,7 @@ def test_notes_name_what_belongs_to_the_image():
 
 
 @pytest.mark.parametrize(("code", "error"), [(1, ReleaseError), (2, SetupError)])
-def test_a_failed_build_says_how_to_do_without(monkeypatch, tmp_path, code, error):
+def test_build_image_failure(monkeypatch, tmp_path, code, error):
     done = subprocess.CompletedProcess([], code, stdout="")
     monkeypatch.setattr(image.subprocess, "run", lambda *_, **__: done)
     with pytest.raises(ReleaseError, match="WITHOUT_IMAGE") as raised:

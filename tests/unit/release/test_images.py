@@ -43,24 +43,24 @@ def test_named_images():
     assert list(named_images({"spec": spec})) == ["a:1", "b:1", "c:1", "d:1", "e:latest"]
 
 
-def test_the_operator_renders_no_image_that_a_resource_does_not_name():
+def test_operator_images_named_by_resources():
     rendered = rendered_images(Project(ROOT))
     assert len(rendered) > 3
     known = {*sample_images(Project(ROOT)), *stack_images(Project(ROOT), "ubuntu24.04")}
     assert rendered <= {*known, WAIT_IMAGE}
 
 
-def test_samples_of_the_gpu_stack_name_no_image_in_parts():
+def test_sample_images_gpu_stack():
     assert "nvcr.io/nvidia/driver:595.91.07-rocky9" in stack_images(Project(ROOT), "rocky9")
     assert not {"driver", "nvcr.io/nvidia:latest"} & sample_images(Project(ROOT))
 
 
-def test_a_tree_without_the_gpu_stack_is_an_error(tmp_path):
+def test_stack_images_missing(tmp_path):
     with pytest.raises(ReleaseError, match="images of the GPU stack are unknown"):
         stack_images(Project(tmp_path), "x")
 
 
-def test_the_images_of_the_gpu_stack_are_listed(monkeypatch):
+def test_stack_images(monkeypatch):
     monkeypatch.setattr("nimops_release.images.operator_images", lambda _project: ["own"])
     lines = images_text(Project(ROOT)).splitlines()
     assert "nvcr.io/nvidia/k8s-device-plugin:v0.20.0" in lines
@@ -68,7 +68,7 @@ def test_the_images_of_the_gpu_stack_are_listed(monkeypatch):
     assert not any("<system>" in line for line in lines if not line.startswith("#"))
 
 
-def test_the_image_that_the_operator_adds_is_listed(monkeypatch):
+def test_images_text_wait_image(monkeypatch):
     assert Observed({}).wait_image == WAIT_IMAGE
     monkeypatch.setattr("nimops_release.images.operator_images", lambda _project: ["own"])
     lines = images_text(Project(ROOT)).splitlines()

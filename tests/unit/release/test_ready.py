@@ -41,7 +41,7 @@ def answer(monkeypatch, module, leases):
     return asked
 
 
-def test_an_authority_without_key_identifiers_is_trusted(ready, monkeypatch, tmp_path):
+def test_authority_without_key_identifiers(ready, monkeypatch, tmp_path):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.verify_flags |= ssl.VERIFY_X509_STRICT  # the default from Python 3.13
     monkeypatch.setattr(ready.ssl, "create_default_context", lambda cafile: context)
@@ -57,7 +57,7 @@ def test_an_authority_without_key_identifiers_is_trusted(ready, monkeypatch, tmp
     assert not context.verify_flags & ssl.VERIFY_X509_STRICT
 
 
-def test_a_lease_that_is_renewed(ready, monkeypatch, capsys):
+def test_lease_renewed(ready, monkeypatch, capsys):
     asked = answer(monkeypatch, ready, [("one", "1"), ("one", "1"), ("two", "2")])
     ready.main()
     assert capsys.readouterr().out == f"{RESOURCES}: 1\ntwo leads\n"
@@ -71,13 +71,13 @@ def test_a_lease_that_is_renewed(ready, monkeypatch, capsys):
         pytest.param([("one", "1"), ("", "2"), ("", "3")], r"\(last: none\)", id="given up"),
     ],
 )
-def test_a_lease_of_nobody(ready, monkeypatch, leases, said):
+def test_lease_not_renewed(ready, monkeypatch, leases, said):
     answer(monkeypatch, ready, leases)
     with pytest.raises(SystemExit, match=said):
         ready.main()
 
 
-def test_without_leader_election_no_lease_is_read(ready, monkeypatch):
+def test_without_leader_election(ready, monkeypatch):
     monkeypatch.setenv("LEASE", "")
     asked = answer(monkeypatch, ready, [("", "")])
     ready.main()

@@ -7,7 +7,7 @@ from nimops_release.errors import SetupError
 from nimops_release.releases import read_epoch, upgrade_notes
 
 
-def test_upgrade_notes_have_what_matters_for_an_upgrade_only():
+def test_upgrade_notes():
     changes = {"bugfixes": ["one"], "removed_features": ["two"], "breaking_changes": ["three"]}
     text = upgrade_notes("1.2.3", changes)
     assert text.startswith("# Upgrade to nimops.nim 1.2.3\n")
@@ -17,12 +17,12 @@ def test_upgrade_notes_have_what_matters_for_an_upgrade_only():
 
 
 @pytest.mark.parametrize("given", ["yesterday", "-1", "1.5"])
-def test_an_epoch_that_is_no_number_is_refused(monkeypatch, tmp_path, given):
+def test_read_epoch_invalid(monkeypatch, tmp_path, given):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", given)
     with pytest.raises(SetupError, match="number of seconds"):
         read_epoch(tmp_path)
 
 
-def test_the_given_epoch_counts(monkeypatch, tmp_path):
+def test_read_epoch(monkeypatch, tmp_path):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     assert read_epoch(tmp_path) == 1767225600

@@ -39,17 +39,17 @@ def test_pin(monkeypatch, image, pinned, asked):
 @pytest.mark.parametrize(
     "image", ["b", "r.example/b", "r.example:5000/b", "r.example/b@sha256:12", "-x/b:1 y"]
 )
-def test_what_cannot_be_pinned_is_refused(image):
+def test_pin_invalid(image):
     with pytest.raises(SetupError, match="IMAGE="):
         signing.pin(image)
 
 
-def test_a_key_that_is_not_there_is_refused(tmp_path):
+def test_sign_image_missing_key(tmp_path):
     with pytest.raises(SetupError, match="generate-key-pair"):
         signing.sign_image("r.example/a/b:1", tmp_path / "cosign.key")
 
 
-def test_no_service_is_asked(monkeypatch, tmp_path):
+def test_sign_image_without_services(monkeypatch, tmp_path):
     calls = []
     monkeypatch.setattr(signing, "run_program", lambda *words, **_: calls.append(words) or DIGEST)
     key = tmp_path / "cosign.key"

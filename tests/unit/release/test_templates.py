@@ -7,7 +7,7 @@ from nimops_release.errors import ReleaseError
 from nimops_release.templates import Hooks, guard, map_scalars
 
 
-def test_marks_become_expressions_at_their_place():
+def test_render_marks():
     hooks = Hooks()
     item = {
         "kind": "Pod",
@@ -37,13 +37,13 @@ def test_marks_become_expressions_at_their_place():
     )
 
 
-def test_an_object_cannot_bring_expressions_of_its_own():
+def test_render_foreign_expressions():
     item = {"kind": "ConfigMap", "metadata": {"name": "odd"}, "data": {"a": "{{ .Values }}"}}
     with pytest.raises(ReleaseError, match="ConfigMap odd"):
         Hooks().render(item)
 
 
-def test_map_scalars_knows_the_key_also_in_lists():
+def test_map_scalars_keys_in_lists():
     seen = []
 
     def change(key, value):

@@ -13,7 +13,7 @@ LINES = components.command_lines(Path("/d"), Ports(7000))
 
 
 @pytest.mark.parametrize("name", components.NAMES)
-def test_only_loopback(name: str) -> None:
+def test_command_lines_loopback(name: str) -> None:
     addresses = re.findall(r"\d+\.\d+\.\d+\.\d+", " ".join(LINES[name]))
     known = {
         "127.0.0.1",
@@ -24,7 +24,7 @@ def test_only_loopback(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", components.NAMES)
-def test_two_instances_share_nothing(name: str) -> None:
+def test_command_lines_disjoint(name: str) -> None:
     other = components.command_lines(Path("/e"), Ports(8000))[name]
     shared = set(LINES[name]) & set(other)
     assert not [

@@ -13,7 +13,7 @@ from nimops_sandbox.errors import SetupError
 
 
 @pytest.mark.parametrize("name", ["plain", "with space", "it's", '"$HOME"', "a;b", "*"])
-def test_export_line_survives_the_shell(name: str, tmp_path: Path) -> None:
+def test_export_line_quoting(name: str, tmp_path: Path) -> None:
     directory = tmp_path / name
     script = f'{files.export_line(directory)}\nprintf "%s\\n" "$KUBECONFIG" "$PATH"'
     environ = {"PATH": "/usr/bin:/bin:/with space"}
@@ -27,7 +27,7 @@ def test_export_line_survives_the_shell(name: str, tmp_path: Path) -> None:
     assert len(files.export_line(directory).splitlines()) == 1
 
 
-def test_kubeconfig_holds_what_a_client_needs() -> None:
+def test_render_kubeconfig() -> None:
     config = json.loads(files.render_kubeconfig(7000, b"CERT", "secret"))
     cluster = config["clusters"][0]["cluster"]
     assert cluster["server"] == "https://127.0.0.1:7000"
@@ -36,13 +36,13 @@ def test_kubeconfig_holds_what_a_client_needs() -> None:
     assert config["current-context"] == config["contexts"][0]["name"]
 
 
-def test_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_make_folders_foreign_directory(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(SetupError, match=r"SANDBOX_DIR=.* such as thesis.tex"):
         files.make_folders(tmp_path)
 
 
-def test_forget_leaves_the_logs_and_can_be_repeated(tmp_path: Path) -> None:
+def test_forget(tmp_path: Path) -> None:
     directory = tmp_path / "new" / "instance"
     files.make_folders(directory)
     (directory / "logs/etcd.log").write_text("why\n")
@@ -57,7 +57,7 @@ def test_forget_leaves_the_logs_and_can_be_repeated(tmp_path: Path) -> None:
     files.make_folders(directory)
 
 
-def test_pod_logs_change_with_the_manifest(tmp_path: Path) -> None:
+def test_write_pod_logs(tmp_path: Path) -> None:
     files.make_folders(tmp_path)
     usual = tmp_path / "pod-logs/manifest.log"
     mine = tmp_path / "mine.yaml"
@@ -73,7 +73,7 @@ def test_pod_logs_change_with_the_manifest(tmp_path: Path) -> None:
     assert usual.read_text().endswith(" stdout F a: 1\n")
 
 
-def test_links_follow_the_programs(tmp_path: Path) -> None:
+def test_link_programs(tmp_path: Path) -> None:
     files.make_folders(tmp_path)
     for version in ("v1", "v2", "v2"):
         files.link_programs(tmp_path, {"kubectl": Path("/cache", version, "kubectl")})

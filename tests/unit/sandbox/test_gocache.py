@@ -28,14 +28,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GoCache:
 
 
 @pytest.mark.parametrize("name", ["go.mod", "go.sum", "main.go", "more.go", "one/main.go"])
-def test_key_changes_with_a_file(source: Path, name: str) -> None:
+def test_cache_key_files(source: Path, name: str) -> None:
     before = gocache.cache_key(source, "build", GO)
     (source / name).parent.mkdir(exist_ok=True)
     (source / name).write_text("changed")
     assert gocache.cache_key(source, "build", GO) != before
 
 
-def test_key_changes_with_recipe_and_compiler_only(source: Path) -> None:
+def test_cache_key_recipe_and_compiler(source: Path) -> None:
     before = gocache.cache_key(source, "build", GO)
     (source / "notes.txt").touch()
     assert gocache.cache_key(source, "build", GO) == before
@@ -43,7 +43,7 @@ def test_key_changes_with_recipe_and_compiler_only(source: Path) -> None:
     assert gocache.cache_key(source, "build", "go1.27/linux/amd64") != before
 
 
-def test_made_once(cache: GoCache, source: Path) -> None:
+def test_provide_once(cache: GoCache, source: Path) -> None:
     made = []
 
     def make(result: Path) -> None:
@@ -56,7 +56,7 @@ def test_made_once(cache: GoCache, source: Path) -> None:
     assert len(made) == 1
 
 
-def test_nothing_is_kept_of_a_failure(cache: GoCache, source: Path) -> None:
+def test_provide_failure(cache: GoCache, source: Path) -> None:
     def fail(result: Path) -> None:
         (result / "half").touch()
         raise SandboxError("no network")
@@ -66,13 +66,13 @@ def test_nothing_is_kept_of_a_failure(cache: GoCache, source: Path) -> None:
     assert not [path for path in cache.root.iterdir() if path.is_dir()]
 
 
-def test_missing_go_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_read_compiler_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SetupError, match="Go was not found on PATH: install Go"):
         gocache.read_compiler()
 
 
-def test_failed_command_tells_its_last_words(cache: GoCache, tmp_path: Path) -> None:
+def test_run_failure(cache: GoCache, tmp_path: Path) -> None:
     command = ["/bin/sh", "-c", "echo module not found >&2; exit 1"]
     with pytest.raises(SandboxError, match=r"building it: .* failed:\nmodule not found"):
         cache.run(command, tmp_path, "building it")

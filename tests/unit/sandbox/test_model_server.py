@@ -73,13 +73,13 @@ def event(kind: str, address: str = A[0], mode: str = "models") -> dict[str, t.A
         "not-loopback",
     ],
 )  # fmt: skip
-def test_events(models: Models, events: list[t.Any], expected: set[t.Any]) -> None:
+def test_follow(models: Models, events: list[t.Any], expected: set[t.Any]) -> None:
     for each in events:
         models.follow(each)
     assert models.addresses() == expected
 
 
-def test_a_list_stops_models_whose_services_went_unseen(models: Models) -> None:
+def test_replace_stops_missed_services(models: Models) -> None:
     models.follow(event("ADDED"))
     models.replace([service(B[0])])
     assert models.addresses() == {B}
@@ -111,7 +111,7 @@ class Cluster:
     ],
     ids=["watch-ended", "api-server-away", "longer-and-longer"],
 )
-def test_the_watch_is_begun_again(
+def test_follow_services_restart(
     models: Models, lists: t.Any, watches: t.Any, expected: set[t.Any], slept: list[float]
 ) -> None:
     cluster = Cluster(lists, watches)
@@ -141,7 +141,7 @@ def test_has_cluster(
     assert model_server.has_cluster(filled) is expected
 
 
-def test_a_server_that_hangs_answers_when_it_no_longer_does() -> None:
+def test_hanging_server_recovers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     models = Models("acme/tiny-llm")

@@ -10,7 +10,7 @@ from nimops_sandbox.errors import SetupError
 from nimops_sandbox.ports import FIRST_PORT, PORTS_PER_INSTANCE, Ports
 
 
-def test_block_is_in_a_row_and_each_port_has_one_listener() -> None:
+def test_ports_of() -> None:
     block = Ports(7000)
     assert list(block) == list(range(7000, 7000 + PORTS_PER_INSTANCE))
     listened = [port for name in components.NAMES for port in components.ports_of(name, block)]
@@ -30,17 +30,17 @@ def test_choose(wanted: int | None, taken: set[int], first: int) -> None:
     assert ports.choose(wanted, free=lambda port: port not in taken) == Ports(first)
 
 
-def test_no_other_port_than_the_wanted_one_will_do() -> None:
+def test_choose_taken() -> None:
     with pytest.raises(SetupError, match=r"port 7001 of 127.0.0.1 is occupied"):
         ports.choose(7000, free=lambda port: port != 7001)
 
 
-def test_all_taken() -> None:
+def test_choose_all_taken() -> None:
     with pytest.raises(SetupError, match="set SANDBOX_PORT"):
         ports.choose(None, free=lambda port: False)
 
 
-def test_holder_of_a_port_is_named() -> None:
+def test_require_free_holder() -> None:
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         holder.listen()

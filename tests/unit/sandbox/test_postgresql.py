@@ -18,7 +18,7 @@ from nimops_sandbox.errors import SandboxError, SetupError
 from nimops_sandbox.processes import identify, is_alive
 
 
-def test_a_server_from_start_to_end(tmp_path: Path) -> None:
+def test_up_and_down(tmp_path: Path) -> None:
     home = tmp_path / "postgresql"
     server = postgresql.up(home)
     try:
@@ -38,7 +38,7 @@ def test_a_server_from_start_to_end(tmp_path: Path) -> None:
     postgresql.down(home)
 
 
-def test_a_process_with_a_pid_of_before_is_not_stopped(tmp_path: Path) -> None:
+def test_down_reused_pid(tmp_path: Path) -> None:
     me = identify(os.getpid())
     assert me
     other = dataclasses.replace(me, start=me.start - 1)
@@ -51,13 +51,13 @@ def test_a_process_with_a_pid_of_before_is_not_stopped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", json.dumps({"port": 1})])
-def test_a_broken_description(tmp_path: Path, text: str) -> None:
+def test_load_invalid(tmp_path: Path, text: str) -> None:
     (tmp_path / "server.json").write_text(text)
     with pytest.raises(SandboxError, match=r"server\.json cannot be read"):
         postgresql.down(tmp_path)
 
 
-def test_the_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_find_programs_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgresql, "PACKAGE", "no_such_package")
     with pytest.raises(SetupError, match="no_such_package is missing"):
         postgresql.find_programs()

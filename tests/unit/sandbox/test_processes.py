@@ -32,7 +32,7 @@ def test_parse_stat(name: str) -> None:
     assert processes.parse_stat(f"17 ({name}) S {rest} 0 0") == ("S", 22)
 
 
-def test_own_process() -> None:
+def test_identify() -> None:
     process = processes.identify(os.getpid())
     assert process is not None
     assert processes.is_alive(process)
@@ -41,21 +41,19 @@ def test_own_process() -> None:
 @pytest.mark.parametrize(
     "change", [{"start": 1}, {"boot": "another"}], ids=["later process", "before a reboot"]
 )
-def test_a_pid_that_is_used_again_is_left_alone(
-    sleeper: Process, change: dict[str, str | int]
-) -> None:
+def test_stop_reused_pid(sleeper: Process, change: dict[str, str | int]) -> None:
     stale = dataclasses.replace(sleeper, **change)  # type: ignore[arg-type]
     assert not processes.is_alive(stale)
     processes.stop([stale])
     assert processes.is_alive(sleeper)
 
 
-def test_stop_ends_the_process_even_if_nobody_collects_it(sleeper: Process) -> None:
+def test_stop_uncollected_child(sleeper: Process) -> None:
     processes.stop([sleeper])
     assert not processes.is_alive(sleeper)
 
 
-def test_stop_makes_a_process_end_that_does_not_listen(tmp_path: Path) -> None:
+def test_stop_ignoring_sigterm(tmp_path: Path) -> None:
     code = "import signal, time; signal.signal(15, signal.SIG_IGN); print('on', flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
@@ -66,7 +64,7 @@ def test_stop_makes_a_process_end_that_does_not_listen(tmp_path: Path) -> None:
         assert child.wait() == -signal.SIGKILL
 
 
-def test_spawn_appends_to_the_log_and_has_its_own_session(tmp_path: Path) -> None:
+def test_spawn(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("before\n")
     code = "import os; print(os.getsid(0) == os.getpid(), os.getcwd(), sorted(os.environ))"

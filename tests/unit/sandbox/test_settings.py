@@ -30,27 +30,25 @@ def test_directory(environ: dict[str, str], directory: str) -> None:
     assert Settings.from_environ(HOME | environ).directory == Path(directory)
 
 
-def test_relative_directory_is_made_absolute(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_relative_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     assert Settings.from_environ(HOME | {"SANDBOX_DIR": "d"}).directory == tmp_path / "d"
 
 
 @pytest.mark.parametrize("port", ["x", "-1", "0", "80", "65533", "65536", "1e4"])
-def test_bad_port_is_named(port: str) -> None:
+def test_port_invalid(port: str) -> None:
     with pytest.raises(SetupError, match=f"SANDBOX_PORT={port}"):
         Settings.from_environ(HOME | {"SANDBOX_PORT": port})
 
 
-def test_release_of_kubernetes() -> None:
+def test_kubernetes_release() -> None:
     assert Settings.from_environ(HOME).kubernetes == ""
     assert Settings.from_environ(HOME | {"SANDBOX_KUBERNETES": "1.30"}).kubernetes == "1.30"
     with pytest.raises(SetupError, match=r"SANDBOX_KUBERNETES=1\.2: must be empty or one of 1\.30"):
         Settings.from_environ(HOME | {"SANDBOX_KUBERNETES": "1.2"})
 
 
-def test_missing_manifest_is_named(tmp_path: Path) -> None:
+def test_manifest_missing(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"SANDBOX_MANIFEST=.*gone.yaml: no such file"):
         Settings.from_environ(HOME | {"SANDBOX_MANIFEST": str(tmp_path / "gone.yaml")})
 
@@ -69,5 +67,5 @@ def test_missing_manifest_is_named(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_folders_of_programs(environ: dict[str, str], found: tuple[str, ...]) -> None:
+def test_program_folders(environ: dict[str, str], found: tuple[str, ...]) -> None:
     assert Settings.from_environ(HOME | environ).found == tuple(Path(folder) for folder in found)

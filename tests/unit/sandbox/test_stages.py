@@ -13,7 +13,7 @@ from nimops_sandbox.stages import BEHAVIOURS, POD_STAGES
 DOCUMENTS = [json.loads(text) for text in stages.render_config(Path("/logs")).split("---\n")]
 
 
-def test_every_placeholder_is_filled() -> None:
+def test_placeholders_filled() -> None:
     templates = [
         step["patch"]["template"]
         for document in DOCUMENTS
@@ -24,13 +24,13 @@ def test_every_placeholder_is_filled() -> None:
     assert not [template for template in templates if "@" in template]
 
 
-def test_every_behaviour_has_a_stage_or_holds() -> None:
+def test_behaviours_have_stages() -> None:
     handled = {behaviour for stage in POD_STAGES for behaviour in stage.behaviours}
     # What "fail" becomes depends on the owner; who holds is left alone.
     assert handled - {"exit", "crash"} == set(BEHAVIOURS) - {"fail", "hold"}
 
 
-def test_only_simulated_volumes_become_available_again() -> None:
+def test_volumes_available_again() -> None:
     [reclaim] = (it for it in DOCUMENTS if it["metadata"]["name"] == "volume-reclaim")
     path = seed.make_volume("one", "")["spec"]["hostPath"]["path"]
     assert path == "/nonexistent/one"
@@ -39,5 +39,5 @@ def test_only_simulated_volumes_become_available_again() -> None:
 
 
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)
-def test_every_behaviour_is_documented(behaviour: str) -> None:
+def test_behaviours_documented(behaviour: str) -> None:
     assert f"`{behaviour}`" in (SANDBOX / "README.md").read_text()

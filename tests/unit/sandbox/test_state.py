@@ -20,19 +20,19 @@ def test_save_and_load(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
 
 
-def test_nothing_saved(tmp_path: Path) -> None:
+def test_load_missing(tmp_path: Path) -> None:
     assert state.load(tmp_path / "state.json") is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"port": 1, "processes": {"etcd": {"pid": 1}}}'])
-def test_unreadable_state_is_named(text: str, tmp_path: Path) -> None:
+def test_load_invalid(text: str, tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     path.write_text(text)
     with pytest.raises(SandboxError, match=r"state.json cannot be read"):
         state.load(path)
 
 
-def test_alive_tells_the_living_from_a_pid_used_again() -> None:
+def test_alive() -> None:
     living = processes.identify(os.getpid())
     assert living is not None
     stale = Process(living.pid, living.start + 1, living.boot)

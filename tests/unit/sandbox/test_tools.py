@@ -37,7 +37,7 @@ def test_read_version(module: str, version: str) -> None:
 
 
 @pytest.mark.parametrize("module", ["example.org/three", "example.org/four", "example.org/tw"])
-def test_read_version_of_what_is_not_required(module: str) -> None:
+def test_read_version_missing(module: str) -> None:
     with pytest.raises(SandboxError, match=module):
         tools.read_version(GO_MOD, module)
 
@@ -50,7 +50,7 @@ def test_linker_flags() -> None:
     assert tools.linker_flags(stamped, GO_MOD) == "-s -w -X v.full=v1.2.3 -X v.m=1"
 
 
-def test_another_release_of_kubernetes() -> None:
+def test_of_release() -> None:
     usual, older = tools.of_release(TOOLS, ""), tools.of_release(TOOLS, "1.30")
     assert usual == TOOLS
     differ = [tool.name for tool, former in zip(older, usual, strict=True) if tool != former]
@@ -67,14 +67,14 @@ def test_another_release_of_kubernetes() -> None:
     ],
     ids=lambda tool: "-".join(tool.packages),
 )
-def test_versions_of_the_modules_can_be_told(tool: Tool) -> None:
+def test_tool_versions(tool: Tool) -> None:
     source = tool.source
     tools.linker_flags(tool, (source / "go.mod").read_text())
     for package in tool.packages.values():
         assert (source / package / "main.go").exists() == package.startswith(".")
 
 
-def test_every_component_has_a_tool() -> None:
+def test_component_tools() -> None:
     programs = {program for tool in TOOLS for program in tool.packages}
     assert (
         set(components.NAMES) | {"kubectl", "ansible-operator", "nimops-apiproxy", "pki"}
@@ -82,7 +82,7 @@ def test_every_component_has_a_tool() -> None:
     )
 
 
-def test_every_component_of_a_node_has_a_tool() -> None:
+def test_node_component_tools() -> None:
     programs = {program for tool in tools.NODE for program in tool.packages}
     names = {*components.NAMES, *node.NAMES}
     assert names - {"containerd"} | {"kubectl", "pki", "pause"} == programs
@@ -96,7 +96,7 @@ def test_select_tools() -> None:
         tools.select_tools(["helm", "tiller"])
 
 
-def test_definitions_come_from_pinned_modules() -> None:
+def test_definition_modules() -> None:
     go_mod = (SANDBOX / "tools/crds/go.mod").read_text()
     for module in thirdparty.FILES:
         assert tools.read_version(go_mod, module)

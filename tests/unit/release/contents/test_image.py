@@ -24,11 +24,11 @@ from nimops_release.errors import ReleaseError
         pytest.param([{"d": None, "d/a": "1"}, {"d": "now a file"}], ["d"], id="folder, then file"),
     ],
 )
-def test_files_are_those_of_all_layers(make_image, layers, files):
+def test_files_of_all_layers(make_image, layers, files):
     assert list(make_image(*layers).files()) == files
 
 
-def test_the_last_layer_counts(make_image):
+def test_last_layer_wins(make_image):
     image = make_image({"a": "first", "b": "kept"}, {"a": "second"})
     assert (image.text("a"), image.text("b"), image.text("none")) == ("second", "kept", "")
     assert image.read("a", 3) == b"sec"
@@ -44,7 +44,7 @@ def test_the_last_layer_counts(make_image):
         ("loop/x", "loop/x"),
     ],
 )
-def test_links_are_followed(make_image, path, resolved):
+def test_resolve_links(make_image, path, resolved):
     links = {
         "lib": "usr/lib",
         "usr/share/doc/b": "a",
@@ -55,7 +55,7 @@ def test_links_are_followed(make_image, path, resolved):
     assert image.resolve(path) == resolved
 
 
-def test_what_it_says_of_itself(make_image):
+def test_image_metadata(make_image):
     config = {"architecture": "amd64", "config": {"Labels": {"a": "b"}}}
     image = make_image({"etc/os-release": 'NAME="X"\nID="rhel"\nVERSION_ID=9\n'}, config=config)
     assert image.labels == {"a": "b"}
@@ -65,7 +65,7 @@ def test_what_it_says_of_itself(make_image):
     assert make_image({}).labels == {}
 
 
-def test_another_archive_is_refused(tmp_path):
+def test_archive_invalid(tmp_path):
     archive = tmp_path / "other.tar"
     with tarfile.open(archive, "w"):
         pass

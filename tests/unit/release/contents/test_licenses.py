@@ -14,7 +14,7 @@ FOUND = [
 KNOWN = {"of MIT": ["MIT"], "of ISC": ["ISC"], "strange": []}
 
 
-def test_texts_are_read_of_those_that_declare_nothing():
+def test_recognize_undeclared():
     asked = []
 
     def how(texts):
@@ -30,7 +30,7 @@ def test_texts_are_read_of_those_that_declare_nothing():
     assert asked == sorted(KNOWN)
 
 
-def test_the_table_hides_no_unknown_license():
+def test_to_table_unknown():
     assert to_table(recognize(FOUND, lambda texts: KNOWN)) == (
         "kind,name,version,license\n"
         "deb,z,1,GPL-2+; Expat\n"

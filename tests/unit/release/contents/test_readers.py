@@ -115,7 +115,7 @@ def test_rpm_packages(make_image, databases, which):
     assert second.version == "2:5.1-9.el9"
 
 
-def test_another_database_of_rpm_is_refused(make_image):
+def test_rpm_other_database(make_image):
     with pytest.raises(ReleaseError, match="/var/lib/rpm: not an SQLite database"):
         list(rpm.find_packages(make_image({"var/lib/rpm/Packages": "\0"})))
 
@@ -171,7 +171,7 @@ def test_read_license(fields, names):
     assert python.read_license(message) == names
 
 
-def test_a_python_that_was_copied(make_image):
+def test_find_interpreter(make_image):
     image = make_image(
         {
             "usr/local/bin/python3.12": b"\x7fELF",
@@ -187,7 +187,7 @@ def test_a_python_that_was_copied(make_image):
     assert (other.name, other.licenses) == ("b.so", ())
 
 
-def test_collections(make_image):
+def test_find_collections(make_image):
     info = {"namespace": "a", "name": "b", "version": "1", "license": [], "license_file": "L"}
     folder = "opt/ansible/.ansible/collections/ansible_collections/a/b"
     manifest = json.dumps({"collection_info": info})
@@ -197,7 +197,7 @@ def test_collections(make_image):
     assert found.texts == ("text",)
 
 
-def test_modules_of_a_program():
+def test_find_modules():
     info = {
         "GoVersion": "go1.26.1",
         "Main": {"Path": "nimops.nim/sandbox/tools/x", "Version": "(devel)"},
@@ -219,7 +219,7 @@ def test_modules_of_a_program():
     ]
 
 
-def test_programs_of_nobody_are_listed_by_content(make_image):
+def test_find_others(make_image):
     image = make_image({"tini": b"\x7fELF1", "usr/lib/x.so": b"\x7fELF2", "a.txt": b"\x7fELF"})
     tini, other = finder.find_components(image)
     assert (tini.name, tini.licenses) == ("tini", ("MIT",))
@@ -227,7 +227,7 @@ def test_programs_of_nobody_are_listed_by_content(make_image):
     assert other.version.startswith("sha256:")
 
 
-def test_what_a_package_owns_is_not_listed_again(make_image):
+def test_find_others_owned_files(make_image):
     status = {"var/lib/dpkg/status": STATUS, "var/lib/dpkg/info/libone1.list": "/lib/one.so\n"}
     image = make_image({"usr/lib/one.so": b"\x7fELF", **status}, links={"lib": "usr/lib"})
     assert [item.name for item in finder.find_components(image)] == ["libone1"]

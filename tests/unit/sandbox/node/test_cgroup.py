@@ -32,9 +32,7 @@ def make(root: Path, *names: str, unified: str = "") -> cgroup.ControlGroup:
         pytest.param((), "all", "all", id="version 2"),
     ],
 )
-def test_a_process_joins_one_hierarchy(
-    tmp_path: Path, names: tuple[str, ...], unified: str, place: str
-) -> None:
+def test_join(tmp_path: Path, names: tuple[str, ...], unified: str, place: str) -> None:
     group = make(tmp_path, *names, unified=unified)
     if unified:
         (tmp_path / unified / "cgroup.controllers").write_text("cpu pids\n")
@@ -48,7 +46,7 @@ def test_a_process_joins_one_hierarchy(
         assert (tmp_path / name / "ours").is_dir()
 
 
-def test_version_2_gives_controllers_to_the_pods(tmp_path: Path) -> None:
+def test_create_version_2(tmp_path: Path) -> None:
     group = make(tmp_path, unified="all")
     (tmp_path / "all/cgroup.controllers").write_text("cpu memory\n")
     group.create()
@@ -56,14 +54,14 @@ def test_version_2_gives_controllers_to_the_pods(tmp_path: Path) -> None:
         assert (tmp_path / folder / "cgroup.subtree_control").read_text() == "+cpu +memory"
 
 
-def test_hybrid_has_no_controllers_to_give(tmp_path: Path) -> None:
+def test_create_hybrid(tmp_path: Path) -> None:
     group = make(tmp_path, "cpu", unified="unified")
     (tmp_path / "unified/cgroup.controllers").write_text("\n")
     group.create()
     assert not list(tmp_path.rglob("cgroup.subtree_control"))
 
 
-def test_all_groups_below_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     group = make(tmp_path, *V1)
     with subprocess.Popen(["sleep", "60"]) as first, subprocess.Popen(["sleep", "60"]) as second:
         for path, pid in (("cpu/ours/processes", first.pid), ("pids/ours/pods/one", second.pid)):
@@ -84,7 +82,7 @@ def test_all_groups_below_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (first.returncode, second.returncode) == (-signal.SIGKILL, -signal.SIGKILL)
 
 
-def test_removal_begins_with_the_inner_groups(tmp_path: Path) -> None:
+def test_remove_inner_first(tmp_path: Path) -> None:
     group = make(tmp_path, *V1)
     (tmp_path / "cpu/ours/pods/one").mkdir(parents=True)
     (tmp_path / "cpu/other").mkdir()
@@ -93,7 +91,7 @@ def test_removal_begins_with_the_inner_groups(tmp_path: Path) -> None:
     assert (tmp_path / "cpu/other").exists()
 
 
-def test_a_group_in_use_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remove_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cgroup, "_PATIENCE", -1.0)
     group = make(tmp_path, "cpu")
     (tmp_path / "cpu/ours").mkdir()
@@ -102,6 +100,6 @@ def test_a_group_in_use_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         group.remove()
 
 
-def test_without_control_groups() -> None:
+def test_find_missing() -> None:
     with pytest.raises(SandboxError, match="no control groups"):
         cgroup.find("ours", [Mount(Path("/"), "ext4")])

@@ -16,21 +16,21 @@ LINES = node.command_lines(Path("/d"))
 PLANE = components.command_lines(Path("/d"), Ports(7000), node.REAL)
 
 
-def test_every_component_has_a_line_and_starts_once() -> None:
+def test_command_lines() -> None:
     names = [*NodeInstance.before_api, *NodeInstance.after_api]
     assert sorted(names) == sorted({**LINES, **PLANE})
     assert names.index("containerd") < names.index("kubelet")
 
 
 @pytest.mark.parametrize("name", [*LINES, *PLANE])
-def test_no_address_leads_out(name: str) -> None:
+def test_addresses_isolated(name: str) -> None:
     line = " ".join({**LINES, **PLANE}[name])
     known = {network.ADDRESS, network.SERVICES.split("/")[0], "127.0.0.1", "0.0.0.0"}
     known.add(components.POD_RANGE.split("/")[0])
     assert set(re.findall(r"\d+\.\d+\.\d+\.\d+", line)) <= known
 
 
-def test_pods_are_real_to_the_control_plane() -> None:
+def test_control_plane_for_real_pods() -> None:
     apiserver = " ".join(PLANE["kube-apiserver"])
     assert f"--advertise-address={network.ADDRESS}" in apiserver
     assert "--disable-admission-plugins" not in apiserver, "pods would get no tokens"
@@ -38,7 +38,7 @@ def test_pods_are_real_to_the_control_plane() -> None:
     assert "--controllers=*" in PLANE["kube-controller-manager"]
 
 
-def test_simulated_nodes_are_told_by_a_label() -> None:
+def test_simulated_node_label() -> None:
     assert f"--manage-nodes-with-label-selector={node.SIMULATED_NODES}" in PLANE["kwok"]
     assert "--manage-all-nodes=true" not in PLANE["kwok"]
     nodes = (Path(components.__file__).parents[1] / "objects/nodes.yaml").read_text()

@@ -21,11 +21,11 @@ def read(name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_placeholder_is_filled(name: str) -> None:
+def test_placeholders_filled(name: str) -> None:
     assert not re.findall(r"@\w+@", FILES[name])
 
 
-def test_containerd_is_told_where_things_are() -> None:
+def test_containerd_paths() -> None:
     said = tomllib.loads(FILES[config.CONTAINERD])
     plugins = said["plugins"]
     cri = plugins["io.containerd.grpc.v1.cri"]
@@ -37,7 +37,7 @@ def test_containerd_is_told_where_things_are() -> None:
     assert plugins["io.containerd.internal.v1.opt"]["path"].startswith("/d/")
 
 
-def test_kubelet_keeps_its_pods_in_our_group_and_needs_a_certificate() -> None:
+def test_kubelet_cgroup_and_certificate() -> None:
     said = read("kubelet.json")
     assert said["cgroupRoot"] == "/ours"
     assert said["authentication"]["anonymous"] == {"enabled": False}
@@ -46,7 +46,7 @@ def test_kubelet_keeps_its_pods_in_our_group_and_needs_a_certificate() -> None:
     assert said["clusterDNS"] == [network.ADDRESS]
 
 
-def test_networks_do_not_overlap() -> None:
+def test_networks_disjoint() -> None:
     ranges = [ipaddress.ip_network(text) for text in (network.SERVICES, network.PODS)]
     assert not ranges[0].overlaps(ranges[1])
     assert not any(ipaddress.ip_address(network.ADDRESS) in it for it in ranges)
@@ -57,7 +57,7 @@ def test_networks_do_not_overlap() -> None:
     assert plugin["ipMasq"] is False
 
 
-def test_a_file_is_only_written_if_it_differs(tmp_path: Path) -> None:
+def test_write_only_changes(tmp_path: Path) -> None:
     (tmp_path / "node").mkdir()
     files = Config(tmp_path, "ours", Path("/plugins"))
     files.write()

@@ -24,16 +24,16 @@ LACKING = {"ctr": "containerd", "containerd": "containerd", "buildah": "buildah"
         pytest.param({"ip": "iproute2"}, 1, "needs root and ip", id="both"),
     ],
 )
-def test_what_is_lacking_is_told(lacking: dict[str, str], uid: int, said: str) -> None:
+def test_require_lacking(lacking: dict[str, str], uid: int, said: str) -> None:
     with pytest.raises(UnsupportedError, match=f"a real node {said}"):
         host.require(lacking, uid)
 
 
-def test_nothing_is_lacking() -> None:
+def test_require_complete() -> None:
     host.require({}, 0)
 
 
-def test_missing_programs_and_plugins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("runc", "ip"):
         (tmp_path / name).touch(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -44,7 +44,7 @@ def test_missing_programs_and_plugins(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert not {"runc", "ip"} & missing.keys()
 
 
-def test_plugins_are_taken_from_the_first_folder_with_all(tmp_path: Path) -> None:
+def test_find_plugins(tmp_path: Path) -> None:
     folders = tuple(tmp_path / name for name in ("missing", "part", "all"))
     for folder, names in zip(
         folders[1:], (("ptp",), ("host-local", "loopback", "ptp")), strict=True
@@ -67,7 +67,7 @@ def apt_get(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return log
 
 
-def test_packages_are_installed_after_saying_so(apt_get: Path) -> None:
+def test_install(apt_get: Path) -> None:
     said: list[str] = []
     host.install(LACKING, 0, said.append)
     assert said == ["installing the Debian packages buildah containerd"]
@@ -77,18 +77,18 @@ def test_packages_are_installed_after_saying_so(apt_get: Path) -> None:
     ]
 
 
-def test_nothing_is_installed_if_all_is_there(apt_get: Path) -> None:
+def test_install_nothing(apt_get: Path) -> None:
     host.install({}, 1000, pytest.fail)
     assert not apt_get.exists()
 
 
-def test_only_root_installs(apt_get: Path) -> None:
+def test_install_without_root(apt_get: Path) -> None:
     with pytest.raises(UnsupportedError, match="needs root and"):
         host.install(LACKING, 1000, pytest.fail)
     assert not apt_get.exists()
 
 
-def test_without_apt_get(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_install_without_apt_get(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UnsupportedError, match="needs ctr, containerd, buildah"):
         host.install(LACKING, 0, pytest.fail)

@@ -24,7 +24,7 @@ def test_parse() -> None:
     ]
 
 
-def test_count_follows_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_count_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     line = f"31 21 0:4 / {tmp_path}/real rw - tmpfs tmpfs rw\n"
@@ -34,7 +34,7 @@ def test_count_follows_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert mounts.count(tmp_path) == 0
 
 
-def test_mounts_of_all_processes(tmp_path: Path) -> None:
+def test_of_all_processes(tmp_path: Path) -> None:
     for name in ("1", "22", "self"):
         (tmp_path / name).mkdir()
         line = f"31 21 0:4 / /of/{name} rw - tmpfs tmpfs rw\n"

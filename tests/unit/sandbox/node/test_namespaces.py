@@ -8,9 +8,7 @@ import pytest
 from nimops_sandbox.node import mounts, namespaces
 
 
-def test_the_last_node_removes_a_mount_point(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_remove_points_last_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made, used, foreign = (tmp_path / name for name in ("made", "used", "foreign"))
     foreign.mkdir()
     monkeypatch.setattr(
@@ -26,9 +24,7 @@ def test_the_last_node_removes_a_mount_point(
     assert list(tmp_path.iterdir()) == [foreign]
 
 
-def test_what_somebody_else_uses_by_now_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_remove_points_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     point = tmp_path / "point"
     monkeypatch.setattr(namespaces, "_FOLDERS", {str(point): "point"})
     namespaces._make_point(point)

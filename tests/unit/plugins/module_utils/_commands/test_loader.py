@@ -63,7 +63,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)
-def test_errors_say_where(content, message):
+def test_custom_resources_errors(content, message):
     with pytest.raises(NimError) as caught:
         custom_resources([Text("f", content)], "nim")
     assert str(caught.value).startswith(message)
@@ -81,7 +81,7 @@ def test_errors_say_where(content, message):
     ids=["type", "range", "missing", "unknown", "below"],
 )
 @pytest.mark.parametrize("file", sorted(SAMPLES.glob("nemo_*.yaml")), ids=lambda file: file.stem)
-def test_fields_of_nemo_kinds_are_checked(file, wrong, message):
+def test_custom_resources_nemo_fields(file, wrong, message):
     resource = yaml.safe_load(file.read_text())
     kind, name = resource["kind"], resource["metadata"]["name"]
     assert custom_resources([Text("f", file.read_text())], "nim")
@@ -91,7 +91,7 @@ def test_fields_of_nemo_kinds_are_checked(file, wrong, message):
     assert str(caught.value).startswith(f"f: {kind} {name}: {message}")
 
 
-def test_streams_lists_json_and_others(make_service, make_cache):
+def test_parse_formats(make_service, make_cache):
     listed = {"apiVersion": "v1", "kind": "List", "items": [make_cache(), SECRET]}
     texts = [
         Text("a", yaml.safe_dump_all([SECRET, make_service(), None])),
@@ -101,20 +101,20 @@ def test_streams_lists_json_and_others(make_service, make_cache):
     assert [item["kind"] for item in found] == ["NIMService", "NIMCache"]
 
 
-def test_the_namespace_is_a_default(make_service):
+def test_custom_resources_default_namespace(make_service):
     given, other = make_service("a"), make_service("b")
     del given["metadata"]["namespace"]
     found = custom_resources([Text("f", yaml.safe_dump_all([given, other]))], "there")
     assert [item["metadata"]["namespace"] for item in found] == ["there", "nim"]
 
 
-def test_twice_is_a_fault(make_service):
+def test_custom_resources_duplicate(make_service):
     text = yaml.safe_dump_all([make_service(), make_service()])
     with pytest.raises(NimError, match="f: NIMService llm: is duplicated in namespace nim"):
         custom_resources([Text("f", text)], "nim")
 
 
-def test_many_faults_are_cut(make_service):
+def test_custom_resources_many_errors(make_service):
     text = yaml.safe_dump_all(make_service(f"s{number}", what=1) for number in range(25))
     with pytest.raises(NimError) as caught:
         custom_resources([Text("f", text)], "nim")
@@ -122,7 +122,7 @@ def test_many_faults_are_cut(make_service):
     assert str(caught.value).endswith("… and 5 more")
 
 
-def test_what_is_given_is_not_what_is_stored(make_service):
+def test_stored_adds_defaults(make_service):
     given = make_service(nodeSelector=None)
     del given["spec"]["expose"]["service"]["port"]
     (found,) = custom_resources([Text("f", yaml.safe_dump(given))], "nim")
@@ -131,7 +131,7 @@ def test_what_is_given_is_not_what_is_stored(make_service):
     assert stored(found)["spec"]["expose"]["service"]["port"] == 8000
 
 
-def test_what_is_applied_is_the_user_s(make_service):
+def test_to_apply(make_service):
     given = make_service()
     given["metadata"] |= {
         "uid": "u",
@@ -146,6 +146,6 @@ def test_what_is_applied_is_the_user_s(make_service):
     assert "status" not in applied
 
 
-def test_parse_keeps_order():
+def test_parse_order():
     text = yaml.safe_dump_all([{**SECRET, "metadata": {"name": name}} for name in "ba"])
     assert [item["metadata"]["name"] for item in parse(Text("f", text))] == ["b", "a"]

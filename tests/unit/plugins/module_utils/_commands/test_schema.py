@@ -96,40 +96,40 @@ BAD = {
 
 
 @pytest.mark.parametrize("value", GOOD.values(), ids=GOOD)
-def test_what_is_right_has_no_faults(value):
+def test_find_violations_valid(value):
     assert find_violations(SCHEMA, value) == []
 
 
 @pytest.mark.parametrize(("value", "fault"), BAD.values(), ids=BAD)
-def test_a_fault_says_where_what_and_what_else(value, fault):
+def test_find_violations_invalid(value, fault):
     assert find_violations(SCHEMA, value) == [fault]
 
 
-def test_all_faults_are_found():
+def test_find_violations_several():
     assert len(find_violations(SCHEMA, {"port": 0, "mode": "c"})) == 3
 
 
-def test_defaults_are_filled_in_where_their_parent_is():
+def test_apply_defaults_nested():
     assert apply_defaults(SCHEMA, {"name": "a"}) == {"name": "a", "mode": "a"}
     assert apply_defaults(SCHEMA, {"list": [{}]})["list"] == [{"port": 80}]
     assert apply_defaults(SCHEMA, {"mode": "b", "port": None}) == {"mode": "b"}
 
 
 @pytest.mark.parametrize("change", [apply_defaults, drop_nulls])
-def test_null_is_absent_but_where_fields_are_not_known(change):
+def test_drop_nulls(change):
     value = {"mode": "b", "port": None, "map": {"k": None}, "open": {"a": None, "b": [{"c": None}]}}
     assert change(SCHEMA, value) == {"mode": "b", "map": {}, "open": value["open"]}
     metadata = {"type": "object"}
     assert change(metadata, {"labels": {"a": None, "b": "c"}}) == {"labels": {"b": "c"}}
 
 
-def test_the_input_stays_as_it_is():
+def test_apply_defaults_keeps_input():
     value = {"list": [{}]}
     apply_defaults(SCHEMA, value)
     assert value == {"list": [{}]}
 
 
-def test_defaults_of_a_service(make_service):
+def test_apply_defaults_service(make_service):
     given = make_service(expose={"service": {}})
     del given["spec"]["inferencePlatform"]
     filled = apply_defaults(schema_of("NIMService"), given)
@@ -137,6 +137,6 @@ def test_defaults_of_a_service(make_service):
     assert filled["spec"]["inferencePlatform"] == "standalone"
 
 
-def test_a_kind_that_is_not_ours():
+def test_schema_of_unknown_kind():
     with pytest.raises(NimError, match=r"'Deployment' is not one of ClusterPolicy, NIM"):
         schema_of("Deployment")

@@ -23,7 +23,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.text import (
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import ObjectKey
 
 
-def test_problems_and_notes(make_service):
+def test_write_plan_problems_and_notes(make_service):
     bad = make_service("bad", storage={})
     waiting = make_service("waits", storage={"nimCache": {"name": "models"}})
     facts = Facts([])
@@ -33,7 +33,7 @@ def test_problems_and_notes(make_service):
     assert "\n# NIMService nim/waits: NIMCache models not found" in text
 
 
-def test_table_is_aligned():
+def test_write_table():
     assert write_table(("A", "LONG"), [("xyz", "1"), ("", "2")]) == "A     LONG\nxyz   1\n      2"
 
 
@@ -93,5 +93,5 @@ def test_write_plan():
     assert {"-  x: '1'", "+  x: '2'"} <= set(shown)
 
 
-def test_table_without_rows():
+def test_write_table_without_rows():
     assert write_table(("A", "B"), []) == "A   B"

@@ -43,7 +43,7 @@ def test_selectors_and_ports(nemo: t.Any, kind: str) -> None:
         pytest.param({"userID": 0, "groupID": 0}, 0, 0, id="zero counts"),
     ],
 )
-def test_security_context(nemo: t.Any, given: t.Any, user: int, group: int) -> None:
+def test_pod_security(nemo: t.Any, given: t.Any, user: int, group: int) -> None:
     wanted = {"runAsUser": user, "runAsGroup": group, "fsGroup": group}
     assert nemo.pod("NemoEvaluator", given)["securityContext"] == wanted
     wanted = {"fsGroup": given.get("groupID", 1000)}

@@ -81,7 +81,7 @@ def conditions(status: Json) -> dict[str, tuple[str, str, str]]:
         ),
     ],
 )  # fmt: skip
-def test_spec_that_cannot_be_served(
+def test_desired_invalid_spec(
     nemo: t.Any, kind: str, spec: Json, reason: str, message: str
 ) -> None:
     cr = nemo.cr(kind, spec)
@@ -103,7 +103,7 @@ def test_spec_that_cannot_be_served(
         ("NemoGuardrail", {"configStore": {"pvc": {"name": "c"}}}, "c", "spec.configStore.pvc"),
     ],
 )
-def test_claim_that_is_missing(nemo: t.Any, kind: str, spec: Json, name: str, field: str) -> None:
+def test_find_missing_claim(nemo: t.Any, kind: str, spec: Json, name: str, field: str) -> None:
     observed = nemo.observe(**{f"PersistentVolumeClaim/ns/{name}": None})
     found = find_missing(nemo.app(kind, spec, observed))
     assert found
@@ -117,7 +117,7 @@ def test_claim_that_is_missing(nemo: t.Any, kind: str, spec: Json, name: str, fi
 ODD = "{{ 1 }} $(id) `x` 'q' \"q\" #: \n- &a *a %s \\"
 
 
-def test_odd_text_stays_as_it_is(nemo: t.Any) -> None:
+def test_desired_odd_text(nemo: t.Any) -> None:
     """Texts are data: no shell, template or YAML takes them apart."""
     spec = {
         "annotations": {"a": ODD},
@@ -135,7 +135,7 @@ def test_odd_text_stays_as_it_is(nemo: t.Any) -> None:
     assert values["BASE_URL_DATASTORE"] == f"http{ODD}"
 
 
-def test_variable_that_is_listed_twice(nemo: t.Any) -> None:
+def test_desired_duplicate_variable(nemo: t.Any) -> None:
     """The last one counts, as in a container; two would end server-side apply."""
     mine = [{"name": "A", "value": "1"}, {"name": "POSTGRES_DB", "value": "x"}]
     found = nemo.rows(nemo.container("NemoEntitystore", {"env": [*mine, {"name": "A"}]})["env"])

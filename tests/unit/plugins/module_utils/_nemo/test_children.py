@@ -74,12 +74,12 @@ def order(app: t.Any) -> list[str]:
         ),
     ],
 )
-def test_order(nemo: t.Any, kind: str, spec: Json, wanted: list[str]) -> None:
+def test_desired_order(nemo: t.Any, kind: str, spec: Json, wanted: list[str]) -> None:
     spec = spec | ({"databaseConfig": nemo.database} if "databaseConfig" in spec else {})
     assert order(nemo.app(kind, spec)) == wanted
 
 
-def test_all_children_belong_to_the_resource_and_have_its_name(nemo: t.Any) -> None:
+def test_desired_owners_and_names(nemo: t.Any) -> None:
     for kind, item in nemo.made("NemoGuardrail", ALL | CLAIM).items():
         (owner,) = item["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["uid"], owner["controller"]) == ("NemoGuardrail", "u-x", True)
@@ -88,7 +88,7 @@ def test_all_children_belong_to_the_resource_and_have_its_name(nemo: t.Any) -> N
 
 
 @pytest.mark.parametrize("kind", ["NemoEntitystore", "NemoGuardrail"])
-def test_features_that_were_turned_off_are_unwanted(nemo: t.Any, kind: str) -> None:
+def test_desired_disabled_features(nemo: t.Any, kind: str) -> None:
     leftovers = ["Secret"] if kind == "NemoGuardrail" else []
     found = desired(nemo.app(kind)).unwanted
     assert found == [(item, "x") for item in [*FEATURES, *leftovers]]
@@ -96,7 +96,7 @@ def test_features_that_were_turned_off_are_unwanted(nemo: t.Any, kind: str) -> N
 
 
 @pytest.mark.parametrize("kind", FEATURES)
-def test_each_feature_by_itself(nemo: t.Any, kind: str) -> None:
+def test_desired_single_feature(nemo: t.Any, kind: str) -> None:
     spec = {
         "Ingress": {"expose": {"router": INGRESS}},
         "HTTPRoute": {"expose": {"router": GATEWAY}},
@@ -108,7 +108,7 @@ def test_each_feature_by_itself(nemo: t.Any, kind: str) -> None:
     assert (kind, "x") not in found.unwanted
 
 
-def test_router_ingress(nemo: t.Any) -> None:
+def test_ingress_of_router(nemo: t.Any) -> None:
     found = nemo.made("NemoEvaluator", {"expose": {"router": INGRESS}})["Ingress"]
     host = "x.ns.example.com"
     paths = [{"path": "/", "pathType": "Prefix", "backend": BACKEND}]
@@ -139,7 +139,7 @@ def test_router_ingress(nemo: t.Any) -> None:
         ),
     ],
 )
-def test_legacy_ingress(nemo: t.Any, given: Json, rule: Json) -> None:
+def test_ingress_legacy(nemo: t.Any, given: Json, rule: Json) -> None:
     legacy = {"enabled": True, "annotations": {"l": "1"}}
     legacy["spec"] = {"ingressClassName": "old", **given}
     both = {"expose": {"ingress": legacy, "router": GATEWAY}}
@@ -151,19 +151,19 @@ def test_legacy_ingress(nemo: t.Any, given: Json, rule: Json) -> None:
     assert made["HTTPRoute"]["metadata"]["annotations"] == SCC | {"r": "1"}
 
 
-def test_http_route_to_the_service_port(nemo: t.Any) -> None:
+def test_http_route(nemo: t.Any) -> None:
     spec = {"expose": {"router": GATEWAY, "service": {"port": 81}}}
     found = nemo.made("NemoEvaluator", spec)["HTTPRoute"]["spec"]
     assert found["hostnames"] == ["x.ns.example.com"]
     assert found["rules"][0]["backendRefs"] == [{"name": "x", "port": 81}]
 
 
-def test_http_routes_disabled(nemo: t.Any) -> None:
+def test_http_route_disabled(nemo: t.Any) -> None:
     off = GATEWAY["gateway"] | {"httpRoutesEnabled": False}
     assert "HTTPRoute" not in nemo.made("NemoEvaluator", {"expose": {"router": {"gateway": off}}})
 
 
-def test_exposure_needs_a_domain(nemo: t.Any) -> None:
+def test_exposure_without_domain(nemo: t.Any) -> None:
     with pytest.raises(NimError, match="hostDomainName is required"):
         nemo.made("NemoEvaluator", {"expose": {"router": {"gateway": GATEWAY["gateway"]}}})
 
@@ -188,7 +188,7 @@ def test_service_monitor(nemo: t.Any) -> None:
     assert (labels["release"], labels["app.kubernetes.io/name"]) == ("p", "o")
 
 
-def test_labels_and_annotations_of_the_user_never_replace_ours(nemo: t.Any) -> None:
+def test_user_labels_and_annotations(nemo: t.Any) -> None:
     ours = "app.kubernetes.io/name"
     scc, hashed = "openshift.io/required-scc", "nvidia.com/parent-spec-hash"
     service = {"labels": {ours: "z", "team": "b", "s": "1"}, "annotations": {scc: "z", "t": "2"}}
@@ -237,7 +237,7 @@ def test_pod_settings(nemo: t.Any) -> None:
     assert (container["image"], container["imagePullPolicy"]) == ("r:1", "Always")
 
 
-def test_least_pod(nemo: t.Any) -> None:
+def test_pod_minimal(nemo: t.Any) -> None:
     assert set(nemo.pod("NemoGuardrail")) == {
         "containers", "securityContext", "serviceAccountName", "volumes",
     }  # fmt: skip
@@ -254,7 +254,7 @@ def test_container_settings(nemo: t.Any) -> None:
         assert "resources" not in item
 
 
-def test_variables_of_the_user_come_first_and_replace(nemo: t.Any) -> None:
+def test_user_variables(nemo: t.Any) -> None:
     mine = [{"name": "Z", "value": "1"}, {"name": "POSTGRES_DB", "value": "mine"}]
     plain = nemo.rows(nemo.container("NemoEntitystore")["env"])
     found = nemo.rows(nemo.container("NemoEntitystore", {"env": mine})["env"])
@@ -275,7 +275,9 @@ def test_variables_of_the_user_come_first_and_replace(nemo: t.Any) -> None:
         ),
     ],
 )
-def test_refused_spec(nemo: t.Any, spec: Json, metadata: Json, message: str, reason: str) -> None:
+def test_desired_refused_spec(
+    nemo: t.Any, spec: Json, metadata: Json, message: str, reason: str
+) -> None:
     switches = {"NIMOPS_ROOT_USER": "forbid", "NIMOPS_POD_LABELS": "ok"}
     app = nemo.app("NemoDatastore", spec, nemo.observe(operator={"switches": switches}))
     app.resource["metadata"].update(metadata)
@@ -284,7 +286,7 @@ def test_refused_spec(nemo: t.Any, spec: Json, metadata: Json, message: str, rea
     assert error.value.reason == reason
 
 
-def test_root_is_refused_where_user_ids_count(nemo: t.Any) -> None:
+def test_desired_root_user(nemo: t.Any) -> None:
     observed = nemo.observe(operator={"switches": {"NIMOPS_ROOT_USER": "forbid"}})
     for kind in ("NemoEntitystore", "NemoEvaluator", "NemoGuardrail"):
         with pytest.raises(NimError, match=r"spec\.userID: 0 is forbidden") as error:
@@ -298,7 +300,7 @@ def test_root_is_refused_where_user_ids_count(nemo: t.Any) -> None:
 
 
 @pytest.mark.parametrize("is_running", [True, False])
-def test_what_selects_pods_is_read_before_there_are_any(nemo: t.Any, is_running: bool) -> None:
+def test_reads_selectors_before_deployment(nemo: t.Any, is_running: bool) -> None:
     live = (
         {"metadata": {"name": "x"}, "spec": {"replicas": 1}, "status": {}} if is_running else None
     )
@@ -311,14 +313,14 @@ def test_what_selects_pods_is_read_before_there_are_any(nemo: t.Any, is_running:
     assert ("Service/ns/*" in found) is not is_running
 
 
-def test_claim_is_only_ever_created(nemo: t.Any) -> None:
+def test_claim_create_only(nemo: t.Any) -> None:
     children = desired(nemo.app("NemoDatastore", {"pvc": {"create": True, "size": "1Gi"}})).children
     assert [item.manifest["kind"] for item in children if item.create_only] == [
         "PersistentVolumeClaim"
     ]
 
 
-def test_claim_that_exists_is_left_alone(nemo: t.Any) -> None:
+def test_claim_existing(nemo: t.Any) -> None:
     """Whoever owns it if it is named, and whatever its size is said to be."""
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "x-pvc", "namespace": "ns"}}
     spec = {"pvc": {"create": True, "size": "bad", "name": "x-pvc"}}
@@ -329,7 +331,7 @@ def test_claim_that_exists_is_left_alone(nemo: t.Any) -> None:
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_claim_of_others_is_awaited(nemo: t.Any, *, is_there: bool) -> None:
+def test_claim_of_user_awaited(nemo: t.Any, *, is_there: bool) -> None:
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "mine", "namespace": "ns"}}
     key = "PersistentVolumeClaim/ns/mine"
     observed = nemo.observe(**{key: claim if is_there else None})
@@ -338,7 +340,7 @@ def test_claim_of_others_is_awaited(nemo: t.Any, *, is_there: bool) -> None:
     assert (find_missing(app) or ("",))[0] == ("" if is_there else "PersistentVolumeClaimNotFound")
 
 
-def test_without_an_input_the_deployment_and_its_secret_stay_as_they_are(nemo: t.Any) -> None:
+def test_desired_without_input(nemo: t.Any) -> None:
     observed = nemo.observe(**{'Secret/ns/pg#["password"]': None})
     found = desired(nemo.app("NemoEvaluator", observed=observed))
     assert [child.manifest["kind"] for child in found.children] == ALWAYS
@@ -350,20 +352,20 @@ def keys(app: t.Any, kind: type[Read] = Read) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["NemoEntitystore", "NemoEvaluator", "NemoGuardrail"])
-def test_first_pass_reads_what_it_wants(nemo: t.Any, kind: str) -> None:
+def test_reads_first_pass(nemo: t.Any, kind: str) -> None:
     sealed = ["Secret"] if kind == "NemoEvaluator" else []
     wanted = [*ALWAYS, "Deployment", *sealed]
     assert keys(nemo.app(kind)) == [f"{item}/ns/x" for item in wanted]
 
 
-def test_later_passes_look_for_leftovers(nemo: t.Any) -> None:
+def test_reads_leftovers(nemo: t.Any) -> None:
     app = nemo.app("NemoGuardrail", status={"state": "Ready"})
     wanted = [*ALWAYS, "Deployment", *FEATURES, "Secret"]
     assert keys(app) == [f"{item}/ns/x" for item in wanted]
     assert keys(app, ReadPresence) == ["Secret/ns/x"], "without its values"
 
 
-def test_secret_values_are_never_read(nemo: t.Any) -> None:
+def test_reads_without_secret_values(nemo: t.Any) -> None:
     spec = {"databaseConfig": nemo.database} | CLAIM
     deployment = nemo.made("NemoGuardrail", spec)["Deployment"]
     for status in ({}, {"state": "Ready"}):
@@ -373,7 +375,7 @@ def test_secret_values_are_never_read(nemo: t.Any) -> None:
         assert "PersistentVolumeClaim/ns/x-pvc" in keys(app)
 
 
-def test_pods_are_read_while_some_are_awaited(nemo: t.Any) -> None:
+def test_reads_awaited_pods(nemo: t.Any) -> None:
     deployment = nemo.rolled_out(nemo.made("NemoEntitystore")["Deployment"])
     late = nemo.rolled_out(deployment, availableReplicas=0)
     for live, wanted in ((deployment, []), (late, ["Pod/ns/*?app=x"])):
@@ -381,7 +383,7 @@ def test_pods_are_read_while_some_are_awaited(nemo: t.Any) -> None:
         assert keys(app, ReadPods) == wanted
 
 
-def test_deployment_records_and_restarts(nemo: t.Any) -> None:
+def test_deployment_hashes(nemo: t.Any) -> None:
     key = 'Secret/ns/pg#["password"]'
     known = {"version": "1", "missing": [], "digest": "p1"}
     first = nemo.made("NemoEntitystore", observed=nemo.observe(**{key: known}))["Deployment"]

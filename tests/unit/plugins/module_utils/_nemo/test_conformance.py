@@ -103,7 +103,7 @@ def veil(value: t.Any) -> t.Any:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_desired_is_what_the_reference_made(case: str, paths: t.Any) -> None:
+def test_desired_equals_reference(case: str, paths: t.Any) -> None:
     cr, expected = load(case)
     ours = make(cr)
     assert set(ours) == set(expected)
@@ -113,7 +113,7 @@ def test_desired_is_what_the_reference_made(case: str, paths: t.Any) -> None:
         assert paths.leaves(want) - paths.leaves(ours[key]) <= DEFAULTED.get(kind, set()), key
 
 
-def test_known_gaps_are_all_real(paths: t.Any) -> None:
+def test_known_gaps_current(paths: t.Any) -> None:
     """A field listed above in which no recording differs would hide a mistake."""
     missing: dict[str, set[str]] = {}
     more: dict[str, set[str]] = {}
@@ -130,7 +130,7 @@ def test_known_gaps_are_all_real(paths: t.Any) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_takeover_leaves_the_pods_alone(case: str, paths: t.Any) -> None:
+def test_takeover_keeps_pods(case: str, paths: t.Any) -> None:
     """Even though the inputs are seen for the first time: they are only recorded."""
     cr, expected = load(case)
     live = next(item for item in expected.values() if item["kind"] == "Deployment")

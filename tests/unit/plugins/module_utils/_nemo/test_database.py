@@ -21,7 +21,7 @@ def database(nemo: t.Any, credentials: Json | None = None, **fields: t.Any) -> D
     return parse_database(nemo.database | fields | {"credentials": given})
 
 
-def test_defaults(nemo: t.Any) -> None:
+def test_parse_database_defaults(nemo: t.Any) -> None:
     found = database(nemo)
     assert (found.port, found.key) == (5432, "password")
     needed = found.input(is_copied=True)
@@ -58,12 +58,12 @@ def test_url(nemo: t.Any, credentials: Json, fields: Json, before: str, after: s
 @pytest.mark.parametrize(
     "kind", ["NemoDatastore", "NemoEntitystore", "NemoEvaluator", "NemoGuardrail"]
 )
-def test_hostile_host_is_refused(nemo: t.Any, kind: str, host: str) -> None:
+def test_host_invalid(nemo: t.Any, kind: str, host: str) -> None:
     with pytest.raises(NimError, match=r"^spec\.databaseConfig\.host: .* is neither"):
         nemo.made(kind, {"databaseConfig": nemo.database | {"host": host}})
 
 
-def test_secret_has_a_placeholder_and_service_labels(nemo: t.Any) -> None:
+def test_secret(nemo: t.Any) -> None:
     app = nemo.app("NemoEvaluator", {"labels": {"team": "a"}, "annotations": {"a": "b"}})
     found = app.secret()
     assert found["data"] == {"uri": database(nemo).url.placeholder}

@@ -13,7 +13,7 @@ WHY = "the Role of a NemoEvaluator grants it, so the operator needs it too"
 
 
 @pytest.mark.parametrize(("given", "groups"), [("", [""]), ("a", ["a"]), ("a b", ["a", "b"])])
-def test_rules(given: str, groups: list[str]) -> None:
+def test_grant_rules(given: str, groups: list[str]) -> None:
     grant = Grant(given, "jobs jobs/status", "get list")
     assert grant.role_rule() == {
         "apiGroups": groups,

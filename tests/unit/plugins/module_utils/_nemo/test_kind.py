@@ -24,7 +24,7 @@ MORE = {
 
 
 @pytest.mark.parametrize("name", MORE)
-def test_declaration(nemo: t.Any, name: str) -> None:
+def test_nemo_kind(nemo: t.Any, name: str) -> None:
     kind = kind_of(nemo.cr(name))
     assert kind.finalizer == f"finalizer.{SPELLING.get(name, name.lower())}.apps.nvidia.com"
     assert (kind.plural, kind.reconcile_period) == (f"{name.lower()}s", "1m")
@@ -35,7 +35,7 @@ def test_declaration(nemo: t.Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MORE)
-def test_operator_has_what_it_grants(nemo: t.Any, name: str) -> None:
+def test_operator_covers_grants(nemo: t.Any, name: str) -> None:
     """Kubernetes forbids granting rights that one does not have."""
     kind = kind_of(nemo.cr(name))
     granted = nemo.made(name)["Role"]["rules"]

@@ -23,7 +23,7 @@ COMMANDS: dict[str, dict[str, t.Any]] = {
 
 
 @pytest.mark.parametrize("service", COMMANDS)
-def test_migration_of_each_kind(nemo: t.Any, service: str) -> None:
+def test_migrate_per_kind(nemo: t.Any, service: str) -> None:
     image = {"repository": "r", "tag": "1", "pullPolicy": "Always"}
     more = {"image": image, "databaseConfig": nemo.database, "env": [{"name": "A", "value": "b"}]}
     wait, migration = nemo.pod(f"Nemo{service.title()}", more)["initContainers"]
@@ -44,7 +44,7 @@ def test_migration_of_each_kind(nemo: t.Any, service: str) -> None:
 @pytest.mark.parametrize(
     ("host", "shown"), [("pg", "pg"), ("10.0.0.1", "10.0.0.1"), ("[::1]", "'[::1]'")]
 )
-def test_wait(nemo: t.Any, host: str, shown: str) -> None:
+def test_wait_container(nemo: t.Any, host: str, shown: str) -> None:
     spec = {
         "image": {"repository": "r", "tag": "1", "pullPolicy": "Always"},
         "databaseConfig": nemo.database | {"host": host, "port": 6432},
@@ -63,5 +63,5 @@ def test_wait(nemo: t.Any, host: str, shown: str) -> None:
     }
 
 
-def test_image_of_the_wait_container(nemo: t.Any) -> None:
+def test_wait_image(nemo: t.Any) -> None:
     assert nemo.pod("NemoEvaluator")["initContainers"][0]["image"] == "busybox"

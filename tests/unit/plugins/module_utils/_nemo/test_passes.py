@@ -125,7 +125,7 @@ def test_second_pass_writes_nothing(world: t.Any, nemo: t.Any, kind: str, more: 
     assert not found.passes[-1].report.changed
 
 
-def test_password_is_in_the_url_and_nowhere_else(world: t.Any) -> None:
+def test_password_only_in_url(world: t.Any) -> None:
     found = world()
     found.set_password()
     found.run()
@@ -147,7 +147,7 @@ def test_password_is_in_the_url_and_nowhere_else(world: t.Any) -> None:
     assert [text for text in said for value in hidden if value in text] == []
 
 
-def test_error_of_the_write_does_not_quote_the_password(world: t.Any, refused: t.Any) -> None:
+def test_write_error_hides_password(world: t.Any, refused: t.Any) -> None:
     found = world()
     found.set_password()
     found.server.refuse[("PATCH", found.path("Secret"))] = [refused(422, "too big", "Invalid")]
@@ -174,9 +174,7 @@ WAITING = {
         ("HorizontalPodAutoscaler", "HPAFailed"),
     ],
 )
-def test_refused_child_is_named_and_others_are_made(
-    world: t.Any, refused: t.Any, kind: str, reason: str
-) -> None:
+def test_refused_child(world: t.Any, refused: t.Any, kind: str, reason: str) -> None:
     found = world(
         expose={"router": {"hostDomainName": "example.com", "ingress": {"ingressClass": "nginx"}}},
         scale={"enabled": True, "hpa": {"maxReplicas": 2}},
@@ -199,7 +197,7 @@ def test_refused_child_is_named_and_others_are_made(
     assert found.status["state"] == "Ready"
 
 
-def test_changed_password_reaches_the_url_and_restarts_pods_once(world: t.Any) -> None:
+def test_changed_password_restarts_once(world: t.Any) -> None:
     found = world()
     found.set_password()
     found.run()
@@ -213,7 +211,7 @@ def test_changed_password_reaches_the_url_and_restarts_pods_once(world: t.Any) -
     assert found.run() == []
 
 
-def test_metadata_of_the_password_restarts_nothing(world: t.Any) -> None:
+def test_password_metadata_restarts_nothing(world: t.Any) -> None:
     found = world()
     found.set_password()
     found.run()
@@ -225,7 +223,7 @@ def test_metadata_of_the_password_restarts_nothing(world: t.Any) -> None:
     assert found.run() == []
 
 
-def test_takeover_records_and_restarts_nothing(world: t.Any) -> None:
+def test_takeover_restarts_nothing(world: t.Any) -> None:
     found = world()
     found.set_password()
     found.run()
@@ -238,7 +236,7 @@ def test_takeover_records_and_restarts_nothing(world: t.Any) -> None:
     assert found.run() == []
 
 
-def test_foreign_secret_of_that_name_is_refused(world: t.Any, nemo: t.Any) -> None:
+def test_foreign_secret_refused(world: t.Any, nemo: t.Any) -> None:
     """Even if it is the one with the password, which would be lost."""
     credentials = nemo.database["credentials"] | {"secretName": "x"}
     found = world(databaseConfig=nemo.database | {"credentials": credentials})
@@ -257,7 +255,7 @@ def test_foreign_secret_of_that_name_is_refused(world: t.Any, nemo: t.Any) -> No
         pytest.param({"pw": "p"}, "SecretKeyNotFound", 'to have "password"', id="no key"),
     ],
 )
-def test_missing_password_is_awaited(
+def test_missing_password(
     world: t.Any, nemo: t.Any, data: Json | None, reason: str, message: str
 ) -> None:
     found = world()
@@ -271,7 +269,7 @@ def test_missing_password_is_awaited(
     assert found.run() == ["Secret", "Deployment"]
 
 
-def test_pods_that_run_stay_ready_without_the_password(world: t.Any) -> None:
+def test_missing_password_with_running_pods(world: t.Any) -> None:
     found = world()
     found.set_password()
     found.run()
@@ -291,7 +289,7 @@ def test_pods_that_run_stay_ready_without_the_password(world: t.Any) -> None:
     assert (found.status["state"], found.condition("Reconciling")) == ("Ready", ())
 
 
-def test_features_that_are_turned_off_go(world: t.Any, nemo: t.Any) -> None:
+def test_disabled_features_deleted(world: t.Any, nemo: t.Any) -> None:
     """The Secret of a guardrail without a database too, but nobody else's."""
     router = {"hostDomainName": "example.com", "ingress": {"ingressClass": "nginx"}}
     found = world(
@@ -315,7 +313,7 @@ def test_features_that_are_turned_off_go(world: t.Any, nemo: t.Any) -> None:
     assert "uri" not in json.dumps(found.passes[-2].answers["Secret/ns/x"])
 
 
-def test_a_pass_with_nothing_to_do_asks_for_each_object_once(world: t.Any) -> None:
+def test_idle_pass_reads_once(world: t.Any) -> None:
     found = world()
     found.set_password()
     found.run()
@@ -329,9 +327,7 @@ def test_a_pass_with_nothing_to_do_asks_for_each_object_once(world: t.Any) -> No
     assert found.path("Secret", "pg") in asked
 
 
-def test_a_leftover_that_could_not_be_deleted_is_tried_again(
-    world: t.Any, nemo: t.Any, refused: t.Any
-) -> None:
+def test_failed_deletion_retried(world: t.Any, nemo: t.Any, refused: t.Any) -> None:
     """Once all is done, features that are off are looked for no more."""
     found = world("NemoEntitystore", databaseConfig=nemo.database, metrics={"enabled": True})
     found.set_password()

@@ -35,7 +35,7 @@ def test_probe() -> None:
 
 
 @pytest.mark.parametrize("kind", TIMES)
-def test_probes_of_each_kind(nemo: t.Any, kind: str) -> None:
+def test_probes_per_kind(nemo: t.Any, kind: str) -> None:
     container = nemo.container(kind)
     found = [container[f"{name}Probe"] for name in ("liveness", "readiness", "startup")]
     assert [

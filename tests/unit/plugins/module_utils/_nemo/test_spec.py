@@ -20,11 +20,11 @@ def test_text_of(fields: Json, expected: str) -> None:
     assert text_of(fields, "a", "default") == expected
 
 
-def test_endpoint() -> None:
+def test_endpoint_of() -> None:
     assert endpoint_of({"datastore": {"endpoint": "http://d"}}, "datastore") == "http://d"
 
 
-def test_what_all_kinds_have(nemo: t.Any) -> None:
+def test_shared_fields(nemo: t.Any) -> None:
     for kind in nemo.kinds:
         spec = nemo.app(kind).spec
         assert spec.image == Image("registry.example/nemo:25.10", "25.10")
@@ -34,7 +34,7 @@ def test_what_all_kinds_have(nemo: t.Any) -> None:
 
 
 @pytest.mark.parametrize("is_enabled", [True, False])
-def test_what_must_be_enabled(nemo: t.Any, is_enabled: bool) -> None:
+def test_shared_fields_disabled(nemo: t.Any, is_enabled: bool) -> None:
     for more in ({}, {"hpa": {"maxReplicas": 2}}):
         given = {"scale": {"enabled": is_enabled, **more}, "metrics": {"enabled": is_enabled}}
         spec = nemo.app("NemoEvaluator", given).spec
@@ -42,7 +42,7 @@ def test_what_must_be_enabled(nemo: t.Any, is_enabled: bool) -> None:
         assert spec.service_monitor == ({} if is_enabled else None)
 
 
-def test_spec_is_parsed_once(nemo: t.Any) -> None:
+def test_spec_parsed_once(nemo: t.Any) -> None:
     for kind in nemo.kinds:
         app = nemo.app(kind)
         assert app.spec is app.spec

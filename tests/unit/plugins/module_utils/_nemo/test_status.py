@@ -45,7 +45,7 @@ def conditions(found: t.Any) -> dict[str, tuple[str, str, str]]:
     }
 
 
-def test_ready(nemo: t.Any) -> None:
+def test_assess_ready(nemo: t.Any) -> None:
     found = judge(nemo, deployment(nemo))
     assert found.status["state"] == "Ready"
     assert found.status["availableReplicas"] == 2
@@ -67,7 +67,7 @@ def test_ready(nemo: t.Any) -> None:
                      id="starting"),
     ],
 )  # fmt: skip
-def test_not_ready(nemo: t.Any, live: Json, message: str, *, is_moving: bool) -> None:
+def test_assess_not_ready(nemo: t.Any, live: Json, message: str, *, is_moving: bool) -> None:
     found = judge(nemo, deployment(nemo, **live))
     text = f"{WAIT}{message}...\n"
     assert found.status["state"] == "NotReady"
@@ -80,20 +80,20 @@ def test_not_ready(nemo: t.Any, live: Json, message: str, *, is_moving: bool) ->
     assert found.requeue.after is is_moving
 
 
-def test_no_deployment_yet(nemo: t.Any) -> None:
+def test_assess_without_deployment(nemo: t.Any) -> None:
     found = judge(nemo, None)
     assert conditions(found)["Ready"] == ("False", "NotReady", "")
     assert "availableReplicas" not in found.status
 
 
-def test_past_the_deadline(nemo: t.Any) -> None:
+def test_assess_deadline_exceeded(nemo: t.Any) -> None:
     found = judge(nemo, deployment(nemo, conditions=EXCEEDED))
     text = 'deployment "x" exceeded its progress deadline'
     assert conditions(found)["Ready"] == ("False", "NotReady", text)
     assert conditions(found)["Stalled"] == ("True", "ProgressDeadlineExceeded", text)
 
 
-def test_why_pods_are_not_ready(nemo: t.Any) -> None:
+def test_assess_unready_pods(nemo: t.Any) -> None:
     live = deployment(nemo, availableReplicas=0)
     found = judge(nemo, live, **{"Pod/ns/*?app=x": [POD]})
     why = "Pod x-1, container x-ctr: InvalidImageName: ?"
@@ -109,7 +109,7 @@ def test_why_pods_are_not_ready(nemo: t.Any) -> None:
         pytest.param({}, "Ready", "Ready", id="pods run"),
     ],
 )
-def test_missing_secret(nemo: t.Any, live: Json | None, state: str, reason: str) -> None:
+def test_assess_missing_secret(nemo: t.Any, live: Json | None, state: str, reason: str) -> None:
     running = None if live is None else deployment(nemo, **live)
     found = judge(nemo, running, **{PASSWORD: None})
     assert found.status["state"] == state
@@ -118,7 +118,7 @@ def test_missing_secret(nemo: t.Any, live: Json | None, state: str, reason: str)
     assert found.requeue.after, "nothing tells when it is there"
 
 
-def test_events_only_for_transitions(nemo: t.Any) -> None:
+def test_assess_events(nemo: t.Any) -> None:
     first = judge(nemo, deployment(nemo))
     assert judge(nemo, deployment(nemo), first.status).events == []
     assert judge(nemo, deployment(nemo), first.status, **{PASSWORD: None}).events == []
@@ -136,9 +136,7 @@ def test_events_only_for_transitions(nemo: t.Any) -> None:
         pytest.param({"replicas": 3}, "NotReady", id="more pods"),
     ],
 )
-def test_ready_through_a_change_that_leaves_pods_alone(
-    nemo: t.Any, change: Json, state: str
-) -> None:
+def test_assess_ready_during_change(nemo: t.Any, change: Json, state: str) -> None:
     live = deployment(nemo)
     metadata = live["metadata"] | {"generation": 4}
     written = live | {"metadata": metadata, "spec": live["spec"] | change}
@@ -178,7 +176,7 @@ def test_ready_through_a_change_that_leaves_pods_alone(
         ),
     ],
 )
-def test_failed(nemo: t.Any, outcome: Outcome, reason: str, message: str) -> None:
+def test_assess_failed(nemo: t.Any, outcome: Outcome, reason: str, message: str) -> None:
     app = nemo.app(KIND, observed=nemo.observe(deployment(nemo)))
     found = assess(app, outcome)
     assert found.status["state"] == "Failed"
@@ -200,9 +198,7 @@ def test_failed(nemo: t.Any, outcome: Outcome, reason: str, message: str) -> Non
         pytest.param(True, None, "", id="not there"),
     ],
 )
-def test_what_happens_to_the_claim_at_deletion(
-    nemo: t.Any, create: bool, owner: str | None, said: str
-) -> None:
+def test_assess_on_deletion(nemo: t.Any, create: bool, owner: str | None, said: str) -> None:
     metadata = {"name": "x-pvc", "namespace": "ns", "ownerReferences": [{"uid": owner}]}
     claim = {"kind": "PersistentVolumeClaim", "metadata": metadata}
     observed = nemo.observe(*([claim] if owner else []))

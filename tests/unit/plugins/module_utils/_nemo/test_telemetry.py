@@ -24,7 +24,7 @@ ON = {
 
 
 @pytest.mark.parametrize("given", [None, {}, {"enabled": False, "logLevel": "DEBUG"}])
-def test_off(nemo: t.Any, given: Json | None) -> None:
+def test_telemetry_env_off(nemo: t.Any, given: Json | None) -> None:
     assert nemo.rows(telemetry_env(parse_telemetry(given))) == OFF
 
 
@@ -59,7 +59,7 @@ def test_off(nemo: t.Any, given: Json | None) -> None:
         pytest.param({"disableLogging": False}, {}, id="logging explicitly on"),
     ],
 )
-def test_on(nemo: t.Any, given: Json, wanted: Json) -> None:
+def test_telemetry_env_on(nemo: t.Any, given: Json, wanted: Json) -> None:
     found = nemo.rows(telemetry_env(parse_telemetry({"enabled": True} | given)))
     assert [row.removesuffix("=") for row in found] == [
         row.removesuffix("=") for row in (ON | wanted).values() if row

@@ -54,7 +54,7 @@ def start_pods(cluster, address):
     return int(port)
 
 
-def test_until_ready(cluster, client, model, make_service):
+def test_wait_until_ready(cluster, client, model, make_service):
     port = int(model.host.split(":")[1])
     service = make_service(expose={"service": {"port": port}})
     run, said = submit(client, [service]), []
@@ -77,7 +77,7 @@ def test_until_ready(cluster, client, model, make_service):
     assert [call.path for call in cluster.calls("PATCH")[requests:]] == []
 
 
-def test_model_server_through_the_api_server(cluster, client, make_service, answer, monkeypatch):
+def test_fetch_through_api_server(cluster, client, make_service, answer, monkeypatch):
     """From outside of a cluster its Services cannot be reached."""
     refused = {"status": 0, "body": "", "error": "timed out"}
     monkeypatch.setattr(reader, "fetch", lambda _url, **_options: refused)
@@ -91,20 +91,20 @@ def test_model_server_through_the_api_server(cluster, client, make_service, answ
     assert cluster.objects[SERVICE]["status"]["model"]["name"] == "acme/far"
 
 
-def test_timeout(client, make_service):
+def test_wait_until_ready_timeout(client, make_service):
     run = submit(client, [make_service()])
     with pytest.raises(NimError, match=r"^not Ready after 0 s: NIMService nim/llm: NotReady: "):
         wait_until_ready(client, run, 0, lambda _text: None)
 
 
-def test_does_not_wait_for_what_has_failed(client, make_service):
+def test_wait_until_ready_failed(client, make_service):
     bad = make_service(storage={})
     run = submit(client, [bad])
     with pytest.raises(NimError, match=r"^failed: NIMService nim/llm: Failed: neither external"):
         wait_until_ready(client, run, 60, lambda _text: None)
 
 
-def test_deleting_a_resource_ends_the_wait(cluster, client, make_service):
+def test_wait_until_ready_deleted(cluster, client, make_service):
     run = submit(client, [make_service()])
     cluster.objects.clear()
     with pytest.raises(NimError, match="NIMService nim/llm was deleted by another client"):
@@ -120,14 +120,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("code", "text", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused_resource(cluster, client, make_service, refused, code, text, message):
+def test_submit_refused(cluster, client, make_service, refused, code, text, message):
     cluster.refuse["PATCH", SERVICE] = [refused(code, text)]
     with pytest.raises(NimError) as caught:
         submit(client, [make_service()])
     assert str(caught.value).startswith(message)
 
 
-def test_unreachable_api_server(make_service, tmp_path, kubeconfig_text):
+def test_submit_unreachable(make_service, tmp_path, kubeconfig_text):
     path = tmp_path / "kubeconfig"
     path.write_text(kubeconfig_text("http://127.0.0.1:9"))
     with pytest.raises(ApiError, match="cannot be reached"):

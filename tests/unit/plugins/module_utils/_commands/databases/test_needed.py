@@ -28,7 +28,7 @@ def make(kind="NemoEvaluator", name="e", namespace="nemo", **given):
     return {"kind": kind, "metadata": metadata, "spec": {"databaseConfig": database}}
 
 
-def test_each_sample_of_nemo_needs_one():
+def test_needed_databases_samples():
     samples = [yaml.safe_load(file.read_text()) for file in SAMPLES.glob("nemo_*.yaml")]
     for sample in samples:
         sample["metadata"]["namespace"] = "nemo"
@@ -40,7 +40,7 @@ def test_each_sample_of_nemo_needs_one():
     assert (one.name, one.key, one.secret) == ("customizer", "password", "nemo-customizer-database")
 
 
-def test_guardrails_need_none():
+def test_needed_databases_guardrail():
     guardrail = {
         "kind": "NemoGuardrail",
         "metadata": {"name": "g", "namespace": "nemo"},
@@ -66,7 +66,7 @@ def test_guardrails_need_none():
         ("PUBLIC", "is reserved"),
     ],
 )
-def test_names_that_are_refused(field, value, wrong):
+def test_needed_databases_invalid_names(field, value, wrong):
     with pytest.raises(NimError, match=wrong) as error:
         needed_databases([make(**{field: value})], [])
     path = {"database": "databaseName", "user": "credentials.user"}[field]
@@ -74,12 +74,12 @@ def test_names_that_are_refused(field, value, wrong):
 
 
 @pytest.mark.parametrize("value", ["me@corp:1", "with space", "a.b-c", "Ü" * 31, "{{ x }}", "a;b"])
-def test_names_that_are_taken_as_they_are(value):
+def test_needed_databases_unusual_names(value):
     (found,) = needed_databases([make(database=value, user=value)], [])
     assert (found.name, found.user) == (value, value)
 
 
-def test_several_servers():
+def test_needed_databases_several_servers():
     both = [make(), make(name="f", host="other", port=6432) | {"kind": "NemoDatastore"}]
     wrong = (
         r"several servers: db:5432 \(NemoEvaluator nemo/e\), other:6432 \(NemoDatastore nemo/f\)"
@@ -92,7 +92,7 @@ def test_several_servers():
         needed_databases(both, ["x"])
 
 
-def test_an_address_of_ipv6_is_selected_as_it_is_written():
+def test_needed_databases_ipv6_host():
     assert needed_databases([make(host="fd00::1")], ["fd00::1"])[0].server == "[fd00::1]:5432"
     assert needed_databases([make(host="[fd00::1]")], ["[fd00::1]"])[0].server == "[fd00::1]:5432"
 
@@ -104,7 +104,7 @@ def test_an_address_of_ipv6_is_selected_as_it_is_written():
         ({"user": "you"}, "share the database 'data', but not the user"),
     ],
 )
-def test_what_cannot_be_shared(other, wrong):
+def test_needed_databases_conflicts(other, wrong):
     with pytest.raises(NimError, match=wrong):
         needed_databases([make(), make(name="f", **other)], [])
     assert len(needed_databases([make(), make("NemoDatastore")], [])) == 2

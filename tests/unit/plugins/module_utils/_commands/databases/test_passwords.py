@@ -37,7 +37,7 @@ def put(cluster):
     return put_secret
 
 
-def test_the_password_of_a_secret(client, put):
+def test_read_passwords(client, put):
     put("pw", password="p@:/% ü\n".encode())
     found = read_passwords(client, [ONE])
     assert (found.of, found.missing) == ({"me": "p@:/% ü\n"}, {})
@@ -55,13 +55,13 @@ def test_the_password_of_a_secret(client, put):
         ({"password": b"SCRAM-SHA-256$4096:x$y:z"}, "a hash"),
     ],
 )
-def test_secrets_without_a_usable_password(client, put, values, wrong):
+def test_read_passwords_unusable(client, put, values, wrong):
     put("pw", **values)
     with pytest.raises(NimError, match=f"NemoEvaluator nemo/e: Secret nemo/pw.*{wrong}"):
         read_passwords(client, [ONE])
 
 
-def test_two_resources_with_one_user(client, put):
+def test_read_passwords_shared_user(client, put):
     put("pw", password=b"same")
     found = read_passwords(client, [ONE, TWO])
     assert found.missing == {("nemo", "pw2"): {"password": "same"}}
@@ -73,7 +73,7 @@ def test_two_resources_with_one_user(client, put):
     assert "same" not in str(e.value)
 
 
-def test_missing_secrets_are_created_once(client, cluster, put):
+def test_create_secrets(client, cluster, put):
     found = read_passwords(client, [ONE, replace(ONE, user="you", key="other")])
     (data,) = found.missing.values()
     assert data == {"password": found.of["me"], "other": found.of["you"]}
@@ -90,7 +90,7 @@ def test_missing_secrets_are_created_once(client, cluster, put):
         create_secrets(client, found, dry=False)
 
 
-def test_a_namespace_that_does_not_exist(client, cluster, answer):
+def test_create_secrets_missing_namespace(client, cluster, answer):
     path = api_path("Secret", "nemo", "pw")
     cluster.refuse["PATCH", path] = [answer(404, {"message": 'namespaces "nemo" not found'})]
     with pytest.raises(NimError, match='nemo/pw cannot be created: namespaces "nemo" not found'):

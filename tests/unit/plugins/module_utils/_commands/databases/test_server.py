@@ -51,7 +51,7 @@ def opens_with(*passwords):
         pytest.param("é", {"me": MINE}, True, ["é"], False, id="hash that cannot be compared"),
     ],
 )
-def test_when_a_password_is_set(password, users, is_superuser, opening, is_set):
+def test_make_user(password, users, is_superuser, opening, is_set):
     modules = Modules(postgresql_ping=opens_with(*opening))
     Server(modules, LOGIN).make_user(
         "me", "nemo", password, found(users, is_superuser=is_superuser)
@@ -62,7 +62,7 @@ def test_when_a_password_is_set(password, users, is_superuser, opening, is_set):
     assert arguments == LOGIN | wanted | ({"password": password} if is_set else {})
 
 
-def test_a_server_that_lets_everybody_in_proves_nothing():
+def test_make_user_trusting_server():
     modules = Modules(postgresql_ping={"is_available": True})
     Server(modules, LOGIN).make_user("me", "nemo", "pw", found({"me": MINE}, is_superuser=False))
     assert modules.calls[-1][1]["password"] == "pw"
@@ -76,7 +76,7 @@ def test_a_server_that_lets_everybody_in_proves_nothing():
         (False, True, ["postgresql_db"]),
     ],
 )
-def test_a_database(is_superuser, dry, names):
+def test_make_database(is_superuser, dry, names):
     modules = Modules()
     server = Server(modules, LOGIN)
     assert server.make_database("data", "me", found(is_superuser=is_superuser), dry=dry)
@@ -87,7 +87,7 @@ def test_a_database(is_superuser, dry, names):
     assert len(modules.calls) == len(names)
 
 
-def test_failures_do_not_repeat_the_statement():
+def test_failure_hides_statement():
     message = "syntax error\nLINE 1: ALTER USER me PASSWORD 'it''s'"
     modules = Modules(postgresql_user={"failed": True, "msg": message})
     with pytest.raises(NimError) as error:
@@ -95,7 +95,7 @@ def test_failures_do_not_repeat_the_statement():
     assert str(error.value) == "PostgreSQL: user 'me': syntax error"
 
 
-def test_look():
+def test_inspect():
     me = {"rolname": "admin", "rolsuper": True}
     user = {"rolname": "me", "is_administrator": False, "comment": None}
     results = [[me], [user], [{"datname": "data", "owner": "me"}]]
@@ -115,7 +115,7 @@ def test_look():
         (found({"me": MINE}, {"data": "postgres"}), "exists and belongs to 'postgres'"),
     ],
 )
-def test_what_is_left_alone(there, wrong):
+def test_require_ours_refused(there, wrong):
     with pytest.raises(NimError, match=f"NemoEvaluator nemo/e: .*{wrong}"):
         require_ours([NEEDED], there, adopt=False)
     if "adopt" not in wrong and "namespace" not in wrong:
@@ -125,6 +125,6 @@ def test_what_is_left_alone(there, wrong):
         require_ours([NEEDED], there, adopt=True)
 
 
-def test_what_is_ours():
+def test_require_ours_accepted():
     require_ours([NEEDED], found(), adopt=False)
     require_ours([NEEDED], found({"me": MINE}, {"data": "me"}), adopt=False)

@@ -38,7 +38,7 @@ class Opened:
         self.index = json.loads(self.files["top/index.json"])
 
 
-def test_what_is_put_in_comes_out():
+def test_archive_round_trip():
     long = "d/" * 80 + "name with ü"
 
     def fill(archive):
@@ -64,7 +64,7 @@ def test_what_is_put_in_comes_out():
     assert opened.archive.size == len(opened.bytes)
 
 
-def test_the_same_gives_the_same():
+def test_archive_reproducible():
     def fill(archive):
         archive.add("a", noise(5000))
 
@@ -73,7 +73,7 @@ def test_the_same_gives_the_same():
 
 @pytest.mark.parametrize("size", [1, 100 * KIB, 180 * KIB, 400 * KIB])
 @pytest.mark.parametrize("method", ["add", "add_end"])
-def test_it_is_never_larger_than_its_limit(method, size):
+def test_archive_size_limit(method, size):
     def fill(archive):
         for number in range(8):
             getattr(archive, method)(f"{number}.log", noise(size + number))
@@ -87,7 +87,7 @@ def test_it_is_never_larger_than_its_limit(method, size):
         assert not there & cut
 
 
-def test_of_a_log_the_end_is_kept_in_whole_lines():
+def test_add_end_whole_lines():
     log = noise(1024 * KIB)
     opened = Opened(lambda archive: archive.add_end("a.log", log))
     kept = opened.files["top/a.log"]
@@ -101,12 +101,12 @@ def test_of_a_log_the_end_is_kept_in_whole_lines():
     }
 
 
-def test_what_compresses_well_has_more_room():
+def test_add_compressible():
     opened = Opened(lambda archive: archive.add("a", b"x" * (4 << 20)))
     assert opened.index["cut"] == []
 
 
-def test_small_files_go_on_where_a_large_one_had_no_room():
+def test_add_small_after_large():
     def fill(archive):
         assert not archive.add("large", noise(1024 * KIB))
         assert archive.add("small", b"x")
@@ -114,7 +114,7 @@ def test_small_files_go_on_where_a_large_one_had_no_room():
     assert Opened(fill).index["files"] == [{"path": "small", "bytes": 1}]
 
 
-def test_it_knows_when_it_is_full():
+def test_is_full():
     seen = []
 
     def fill(archive):
@@ -127,7 +127,7 @@ def test_it_knows_when_it_is_full():
     assert seen == [False, True]
 
 
-def test_notes_are_bounded_too():
+def test_notes_bounded():
     def fill(archive):
         for number in range(5000):
             archive.note_unread("what" * 50 + str(number), "why" * 100)
@@ -141,13 +141,13 @@ def test_notes_are_bounded_too():
     assert opened.index["cut_besides"] >= 4800
 
 
-def test_bytes_that_are_no_text_do_no_harm():
+def test_add_binary():
     name = "\udcff.yaml"
     opened = Opened(lambda archive: archive.note_unread(name, "x"))
     assert opened.index["unread"][0]["what"] == "?.yaml"
 
 
-def test_what_is_noted_twice_is_told_once():
+def test_notes_unique():
     def fill(archive):
         archive.note_unread("x", "y")
         archive.note_unread("x", "y")

@@ -224,7 +224,7 @@ ORDERS = {
 
 
 @pytest.mark.parametrize(("order", "wanted"), ORDERS.values(), ids=ORDERS)
-def test_what_is_gathered(scene, take, order, wanted):
+def test_gather_contents(scene, take, order, wanted):
     files, index, _said = take(**order)
     besides = BESIDES if wanted else BESIDES - {"secrets.yaml"}
     assert set(files) == wanted | besides
@@ -251,13 +251,13 @@ def fleet(scene, monkeypatch):
 
 
 @pytest.mark.parametrize("order", [{"resource": "Fleet/gpus", "namespace": "nim"}, {}], ids=str)
-def test_a_cluster_scoped_resource_and_its_children(fleet, take, order):
+def test_gather_cluster_scoped_resource(fleet, take, order):
     files, _index, _said = take(**order)
     assert {path for path in files if path.startswith("cluster/")} == fleet
     assert (f"{NIM}nimservices.apps.nvidia.com/llm.yaml" in files) is not bool(order)
 
 
-def test_a_namespace_has_no_cluster_scoped_resources(fleet, take):
+def test_gather_namespace(fleet, take):
     files, _index, _said = take(namespace="nim")
     assert not [path for path in files if path.startswith("cluster/")]
 
@@ -265,7 +265,7 @@ def test_a_namespace_has_no_cluster_scoped_resources(fleet, take):
 @pytest.mark.parametrize(
     "order", [{}, {"resource": "NIMPipeline/rag", "namespace": "nim"}], ids=str
 )
-def test_no_secret_is_among_it(scene, take, order):
+def test_gather_without_secret_values(scene, take, order):
     files, _index, said = take(**order)
     encoded = base64.b64encode(PLANTED.encode()).decode()[:8]
     for path, text in files.items():
@@ -277,7 +277,7 @@ def test_no_secret_is_among_it(scene, take, order):
     assert (kept["kind"], kept["data"]["plain"]) == ("ConfigMap", "kept\n")
 
 
-def test_secrets_are_never_read(scene, take):
+def test_gather_never_reads_secrets(scene, take):
     files, _index, _said = take()
     asked = [item for item in scene.cluster.calls("GET") if "/secrets" in item.path]
     assert {item.path.rpartition("/")[2] for item in asked} == {"ngc-api", "ngc"}
@@ -292,16 +292,16 @@ def test_secrets_are_never_read(scene, take):
     assert shown["ngc-api"]["exists"] is True
 
 
-def test_nothing_is_written(scene, take):
+def test_gather_writes_nothing(scene, take):
     take()
     assert {item.method for item in scene.cluster.server.requests} == {"GET"}
 
 
-def test_the_same_in_the_same_order(scene, take):
+def test_gather_order(scene, take):
     assert list(take()[0].items()) == list(take()[0].items())
 
 
-def test_events_of_one_resource_are_about_it(scene, take):
+def test_gather_events_of_one_resource(scene, take):
     def about(**order):
         events = yaml.safe_load(take(**order)[0][f"{NIM}events.yaml"])
         return {item["involvedObject"]["name"] for item in events}
@@ -310,7 +310,7 @@ def test_events_of_one_resource_are_about_it(scene, take):
     assert about(resource="NIMService/llm", namespace="nim") == {"llm-1-a", "llm-0-gone"}
 
 
-def test_logs_current_and_previous(scene, take):
+def test_gather_logs(scene, take):
     files, index, _said = take()
     assert files[f"{NIM}pods/llm-1-a/main.log"].endswith("previous=False\n")
     assert files[f"{NIM}pods/llm-1-a/main.previous.log"].endswith("previous=True\n")
@@ -320,7 +320,7 @@ def test_logs_current_and_previous(scene, take):
     } in index["unread"]
 
 
-def test_what_is_shown_of_the_cluster(scene, take):
+def test_gather_nodes_and_definitions(scene, take):
     files, _index, _said = take()
     (node,) = yaml.safe_load(files["nodes.yaml"])
     assert (node["name"], node["allocatable"]) == ("gpu-0", {"nvidia.com/gpu": "8"})
@@ -334,7 +334,7 @@ def test_what_is_shown_of_the_cluster(scene, take):
     assert apis["serving.knative.dev/v1"] == []
 
 
-def test_a_long_log_has_its_beginning_and_its_end(scene, take, monkeypatch):
+def test_gather_long_log(scene, take, monkeypatch):
     monkeypatch.setattr(gathering, "_HEAD_BYTES", 200)
     lines = "".join(f"line {number}\n" for number in range(1000))
 
@@ -354,7 +354,7 @@ def test_a_long_log_has_its_beginning_and_its_end(scene, take, monkeypatch):
     assert path in {item["what"] for item in index["cut"]}
 
 
-def test_what_may_not_be_read_is_told_and_the_rest_goes_on(scene, take, refused):
+def test_gather_forbidden(scene, take, refused):
     no = f"nodes is forbidden with token={PLANTED}"
     forbidden = {
         "/api/v1/nodes": no,
@@ -388,7 +388,7 @@ def test_what_may_not_be_read_is_told_and_the_rest_goes_on(scene, take, refused)
     assert secrets == {"ngc": False, "ngc-api": None}
 
 
-def test_who_may_list_no_resource_at_all_is_told_so(scene, take, refused):
+def test_gather_nothing_listable(scene, take, refused):
     for kind in kind_names():
         path = scene.path(kind, "", "nim")
         scene.cluster.refuse["GET", path] = [refused(403, f"{kind} is forbidden")]
@@ -407,12 +407,12 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("resource", "message"), WRONG.values(), ids=WRONG)
-def test_what_does_not_exist(scene, take, resource, message):
+def test_gather_missing_resource(scene, take, resource, message):
     with pytest.raises(NimError, match=message):
         take(resource=resource, namespace="nim")
 
 
-def test_a_cluster_without_our_kinds(cluster, take):
+def test_gather_no_served_kinds(cluster, take):
     cluster.kinds = {"Pod": ("v1", "pods")}
     files, _index, said = take()
     assert "versions/server.yaml" in files
@@ -423,7 +423,7 @@ def test_a_cluster_without_our_kinds(cluster, take):
         take(resource="NIMService/llm", namespace="nim")
 
 
-def test_time_is_bounded(scene, take, monkeypatch):
+def test_gather_time_limit(scene, take, monkeypatch):
     """A clock that goes on by a second whenever it is looked at."""
     ticks = itertools.count()
     monkeypatch.setattr(gathering, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
@@ -437,7 +437,7 @@ def test_time_is_bounded(scene, take, monkeypatch):
     assert "nodes: timed out after 40 s" in said
 
 
-def test_a_single_answer_is_bounded_too(scene, take, monkeypatch):
+def test_gather_call_time_limit(scene, take, monkeypatch):
     def hang(_seconds, work):
         found = work()
         if isinstance(found, str):  # a log
@@ -451,7 +451,7 @@ def test_a_single_answer_is_bounded_too(scene, take, monkeypatch):
     assert {"what": path, "why": "no complete answer within 60 s"} in index["unread"]
 
 
-def test_size_is_bounded(scene, take):
+def test_gather_size_limit(scene, take):
     noisy = "".join(f"{number * 2654435761 % 2**32:x}\n" for number in range(60_000))
     scene.cluster.texts[f"{scene.path('Pod', 'llm-1-a')}/log"] = noisy
     files, index, _said = take(limit=256 << 10)
@@ -460,7 +460,7 @@ def test_size_is_bounded(scene, take):
     assert any("bytes fit" in why for why in whys)
 
 
-def test_lists_come_in_pages(scene, take):
+def test_gather_paged_lists(scene, take):
     path = api_path("Pod", "nim")
     items = [scene.cluster.objects[scene.path("Pod", name)] for name in ("stranger", "llm-1-a")]
 

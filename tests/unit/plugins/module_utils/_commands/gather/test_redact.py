@@ -98,7 +98,7 @@ KEPT = [
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_no_credential_is_left_in_a_text(text):
+def test_redact_text(text):
     found = redact_text(text)
     assert S not in found
     assert "LS0t" not in found
@@ -109,12 +109,12 @@ def test_no_credential_is_left_in_a_text(text):
 
 @pytest.mark.parametrize("token", LOOKS)
 @pytest.mark.parametrize("text", ["{}", "got {}, and", '"{}"', "a/{}/b", "x={}", "2026Z {}\nnext"])
-def test_what_looks_like_a_credential_is_none(token, text):
+def test_redact_text_harmless(token, text):
     assert redact_text(text.format(token)) == text.format(MARK)
 
 
 @pytest.mark.parametrize("text", KEPT)
-def test_the_rest_stays(text):
+def test_redact_text_rest(text):
     assert redact_text(text) == text
 
 
@@ -141,7 +141,7 @@ def test_the_rest_stays(text):
         ],
     ],
 )
-def test_names(name, is_one):
+def test_is_sensitive_name(name, is_one):
     assert is_sensitive_name(name) is is_one
 
 
@@ -178,7 +178,7 @@ OBJECTS = {
 
 
 @pytest.mark.parametrize("item", OBJECTS.values(), ids=OBJECTS)
-def test_no_credential_is_left_in_an_object(item):
+def test_redact_object(item):
     before = json.dumps(item)
     found = json.dumps(redact_object(item))
     assert S not in found
@@ -186,7 +186,7 @@ def test_no_credential_is_left_in_an_object(item):
     assert json.dumps(item) == before, "the input stays as it is"
 
 
-def test_what_support_needs_of_an_object_stays():
+def test_redact_object_rest():
     pod = {
         "kind": "Pod",
         "metadata": {"name": "llm", "annotations": {"x": "y"}, "labels": {"secret": "true"}},
@@ -226,7 +226,7 @@ def test_what_support_needs_of_an_object_stays():
     ],
     ids=lambda text: text[:20].strip() or "space",
 )
-def test_no_text_takes_long(text):
+def test_redact_text_time(text):
     """Each of these would take minutes, were some pattern to look at it again and again."""
     assert len(redact_text(text)) <= 3 * len(text)
 
@@ -239,7 +239,7 @@ def test_no_text_takes_long(text):
         pytest.param("-----BEGIN A-----\n" + "A" * 60_000 + " !", id="a line that is no PEM"),
     ],
 )
-def test_a_log_does_not_keep_the_expressions_busy(text: str) -> None:
+def test_redact_log_time(text: str) -> None:
     """Each took minutes: hours for a whole log."""
     assert redact_text(text).endswith(text[-2:])
     assert redact_data_of("log.txt", text)

@@ -101,25 +101,25 @@ OF_SERVICE = OF_CACHE | {
         pytest.param(PIPELINE, OF_SERVICE | {"NIMPipeline/rag"}, id="pipeline, with its services"),
     ],
 )
-def test_belongings(root, belongings):
+def test_list_related_objects(root, belongings):
     assert names(list_related_objects([root], POOL)) == belongings
 
 
-def test_the_order_is_always_the_same():
+def test_list_related_objects_order():
     first = list_related_objects([PIPELINE], POOL)
     assert first == list_related_objects([PIPELINE], POOL[::-1])
     addresses = [(each["apiVersion"], each["kind"], each["metadata"]["name"]) for each in first]
     assert addresses == sorted(addresses)
 
 
-def test_without_a_uid_nothing_is_owned():
+def test_list_related_objects_without_uid():
     thought = item("NIMService", "new")
     thought["metadata"]["uid"] = ""
     lost = item("Pod", "p", "")
     assert names(list_related_objects([thought], [lost])) == {"NIMService/new"}
 
 
-def test_secrets_that_are_named():
+def test_list_references_secrets():
     found = {name for each in POOL for kind, name in list_references(each) if kind == "Secret"}
     assert found == {"auth", "pull", "env", "v", "of-account"}
 
@@ -136,11 +136,11 @@ def test_secrets_that_are_named():
         {"nimCache": ""},
     ],
 )
-def test_odd_specs_name_nothing(spec):
+def test_list_references_odd_specs(spec):
     assert list_references(item("NIMService", "x", spec=spec)) == []
 
 
-def test_what_a_nemo_service_refers_to():
+def test_list_references_nemo_service():
     spec = {
         "configStore": {"configMap": {"name": "rails"}},
         "databaseConfig": {"credentials": {"secretName": "pg"}},

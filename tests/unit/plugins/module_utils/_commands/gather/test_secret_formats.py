@@ -295,7 +295,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("text", FORMATS.values(), ids=FORMATS)
-def test_no_secret_is_left(text: str) -> None:
+def test_redact_text(text: str) -> None:
     text = _fill(text)
     found = redact_text(text)
     assert not _shown(found), found
@@ -344,7 +344,7 @@ LOOKS = {
 @pytest.mark.parametrize(
     "text", ["{}", "got {}, x", '"{}"', "a/{}/b", "2026Z {}\nnext", "a\\n{}\\nb"]
 )
-def test_what_looks_like_a_credential_is_hidden(token: str, text: str) -> None:
+def test_redact_text_known_formats(token: str, text: str) -> None:
     found = redact_text(text.format(token))
     assert "canary" not in found
     assert "Y2FuYXJ5" not in found
@@ -409,7 +409,7 @@ STAYS = [
 
 
 @pytest.mark.parametrize("text", STAYS, ids=lambda text: text[:30])
-def test_what_support_needs_stays(text: str) -> None:
+def test_redact_text_keeps(text: str) -> None:
     assert redact_text(text) == text
 
 
@@ -443,11 +443,11 @@ OBJECTS = {
 
 
 @pytest.mark.parametrize("value", OBJECTS.values(), ids=OBJECTS)
-def test_no_secret_is_left_in_an_object(value: object) -> None:
+def test_redact_object(value: object) -> None:
     assert S not in json.dumps(redact_object(value))
 
 
-def test_references_stay_in_an_object() -> None:
+def test_redact_object_keeps_references() -> None:
     spec = {
         "credentials": {"user": "bob", "secretName": "db", "passwordKey": "password"},
         "secrets": {"lfsJwtSecret": "a", "giteaAdminSecret": "b"},
@@ -469,7 +469,7 @@ def test_references_stay_in_an_object() -> None:
         f"{LINE}\n-----END KEY-----\nKEPT",
     ],
 )
-def test_the_end_of_a_log_may_begin_in_a_secret(text: str) -> None:
+def test_redact_rest(text: str) -> None:
     found = redact_rest(text)
     assert "canary" not in found
     assert "KEPT" in found

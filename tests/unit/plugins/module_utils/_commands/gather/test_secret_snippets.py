@@ -375,7 +375,7 @@ def is_left(text: str) -> bool:
 
 
 @pytest.mark.parametrize("text", SNIPPETS.values(), ids=SNIPPETS)
-def test_no_secret_is_left(text: str) -> None:
+def test_redact_text(text: str) -> None:
     text = fill(text)
     found = redact_text(text)
     assert not is_left(found), found[-2000:]
@@ -387,7 +387,7 @@ def test_no_secret_is_left(text: str) -> None:
 OBJECT = [{"op": "replace", "path": "/spec/password", "value": S}, {"x": "KEPT"}]
 
 
-def test_no_secret_is_left_in_a_patch() -> None:
+def test_redact_text_patch() -> None:
     found = json.dumps(Redactor().redact_object(OBJECT))
     assert not is_left(found)
     assert "KEPT" in found
@@ -406,7 +406,7 @@ SEEN = {
 
 
 @pytest.mark.parametrize("seen", SEEN.values(), ids=SEEN)
-def test_what_an_object_names_is_hidden_without_its_name(seen: dict[str, object]) -> None:
+def test_redactor_hides_known_values(seen: dict[str, object]) -> None:
     redactor = Redactor()
     redactor.learn([{"items": 1}, seen])
     secret = "0123abcd-0123-4567-89ab-0123canary00" if "0123" in json.dumps(seen) else S
@@ -430,7 +430,7 @@ UNSEEN = {
 
 
 @pytest.mark.parametrize("name", UNSEEN)
-def test_what_may_be_any_other_word_stays(name: str) -> None:
+def test_redactor_keeps_common_words(name: str) -> None:
     redactor = Redactor()
     for value in UNSEEN[name]:
         redactor.learn({"env": [{"name": name, "value": value}], name: value})

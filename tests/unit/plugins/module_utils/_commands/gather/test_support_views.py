@@ -34,7 +34,7 @@ STATES = {
 
 
 @pytest.mark.parametrize(("state", "has_previous", "waits_for"), STATES.values(), ids=STATES)
-def test_containers(state, has_previous, waits_for):
+def test_list_containers(state, has_previous, waits_for):
     statuses = [{"name": "main", **state}] if state else None
     pod = {
         "metadata": {"name": "p", "namespace": "nim"},
@@ -60,7 +60,7 @@ LOGS = {
 
 
 @pytest.mark.parametrize(("head", "end", "text", "is_whole"), LOGS.values(), ids=LOGS)
-def test_a_log_is_joined_at_whole_lines(head, end, text, is_whole):
+def test_join_log(head, end, text, is_whole):
     assert join_log(head, end) == (text, is_whole)
 
 
@@ -93,11 +93,11 @@ ACCOUNT = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "d
         pytest.param({}, False, id="nothing"),
     ],
 )
-def test_events_about(involved, is_so):
+def test_event_concerns(involved, is_so):
     assert event_concerns(event(**involved), [SERVICE, ACCOUNT]) is is_so
 
 
-def test_events_in_the_order_in_which_they_came():
+def test_sort_events():
     events = [
         event("c", "2026-01-01T00:00:01Z"),
         {**event("b", None), "eventTime": "2026-01-01T00:00:00.5Z"},
@@ -113,7 +113,7 @@ def test_events_in_the_order_in_which_they_came():
     }
 
 
-def test_a_node():
+def test_show_node():
     node = {
         "metadata": {"name": "n", "labels": {"a": "b"}, "annotations": {"x": "hidden"}},
         "spec": {"taints": [{"key": "t"}], "podCIDR": "hidden"},
@@ -132,7 +132,7 @@ def test_a_node():
     assert show_node({"metadata": {"name": "new"}})["taints"] == []
 
 
-def test_a_definition():
+def test_show_definition():
     definition = {
         "metadata": {"name": "nimservices.apps.nvidia.com", "annotations": {"a": "b"}},
         "spec": {"versions": [{"name": "v1", "served": True, "schema": {"large": 1}}]},

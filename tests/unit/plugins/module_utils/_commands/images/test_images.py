@@ -14,7 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.images.images
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.images import IMAGES
 
 
-def test_the_stack_has_an_image_of_the_driver_for_each_system() -> None:
+def test_stack_images() -> None:
     found = stack_images(["ubuntu22.04", "rhel9"])
     assert list(found) == sorted(found)
     drivers = [image for image, users in found.items() if users == ["DRIVER_IMAGE"]]
@@ -23,7 +23,7 @@ def test_the_stack_has_an_image_of_the_driver_for_each_system() -> None:
     assert {user for users in found.values() for user in users} == set(IMAGES)
 
 
-def test_images_of_all_containers() -> None:
+def test_images_of() -> None:
     pod = {"initContainers": [{"image": "b"}], "containers": [{"image": "a"}, {"image": "b"}]}
     objects = [
         {"kind": "DaemonSet", "metadata": {"name": "y"}, "spec": {"template": {"spec": pod}}},
@@ -47,5 +47,5 @@ def test_images_of_all_containers() -> None:
         pytest.param(None, [], id="none"),
     ],
 )
-def test_images_that_a_resource_names(spec: t.Any, wanted: list[str]) -> None:
+def test_named_images(spec: t.Any, wanted: list[str]) -> None:
     assert list(named_images({"spec": spec})) == wanted

@@ -60,14 +60,14 @@ def plan(service, objects, **given):
     return find_changes(simulated, given, facts.ask), simulated
 
 
-def test_applied_objects_do_not_change(applied):
+def test_find_changes_after_apply(applied):
     service, objects = applied
     changes, simulated = plan(service, objects.values())
     assert changes == []
     assert write_plan(changes, simulated) == "no changes"
 
 
-def test_missing_object_is_created(applied):
+def test_find_changes_missing_object(applied):
     service, objects = applied
     del objects["Service", "nim", "llm"]
     (change,), _outlook = plan(service, objects.values())
@@ -77,7 +77,7 @@ def test_missing_object_is_created(applied):
     assert "+kind: Service" in change.diff()
 
 
-def test_changed_template_replaces_pods(applied):
+def test_find_changes_template(applied):
     service, objects = applied
     service["spec"]["env"] = [{"name": "A", "value": "1"}]
     (change,), simulated = plan(service, objects.values())
@@ -86,7 +86,7 @@ def test_changed_template_replaces_pods(applied):
     assert write_plan([change], simulated).endswith("1 to change; pods of 1 are replaced")
 
 
-def test_scaling_replaces_no_pods(applied):
+def test_find_changes_replicas(applied):
     service, objects = applied
     service["spec"]["replicas"] = 3
     (change,), _outlook = plan(service, objects.values())
@@ -95,7 +95,7 @@ def test_scaling_replaces_no_pods(applied):
     assert body == ["-  replicas: 1", "+  replicas: 3"]
 
 
-def test_fields_added_by_the_api_server_are_no_change(applied):
+def test_find_changes_server_defaults(applied):
     service, objects = applied
     deployment = objects["Deployment", "nim", "llm"]
     deployment["spec"]["progressDeadlineSeconds"] = 600
@@ -104,7 +104,7 @@ def test_fields_added_by_the_api_server_are_no_change(applied):
     assert plan(service, objects.values())[0] == []
 
 
-def test_manual_edit_is_reverted(applied):
+def test_find_changes_manual_edit(applied):
     service, objects = applied
     objects["Service", "nim", "llm"]["spec"]["ports"][0]["port"] = 1
     (change,), _outlook = plan(service, objects.values())
@@ -113,7 +113,7 @@ def test_manual_edit_is_reverted(applied):
     assert "+    port: 8000" in change.diff()
 
 
-def test_unwanted_field_is_shown(applied):
+def test_find_changes_unwanted_field(applied):
     service, objects = applied
     service["spec"]["nodeSelector"] = {"a": "b"}
     (_key, wanted) = list(simulate([service], Facts([]).ask).wanted.items())[-1]
@@ -123,7 +123,7 @@ def test_unwanted_field_is_shown(applied):
     assert "-      nodeSelector:" in change.diff()
 
 
-def test_objects_of_another_manager_are_adopted(applied):
+def test_find_changes_adoption(applied):
     service, objects = applied
     for item in objects.values():
         item["metadata"]["managedFields"][0] |= {"manager": "manager", "operation": "Update"}
@@ -132,7 +132,7 @@ def test_objects_of_another_manager_are_adopted(applied):
     assert summarize(changes) == "5 to take over"
 
 
-def test_what_a_takeover_removes_is_shown(applied):
+def test_find_changes_takeover_removal(applied):
     service, objects = applied
     deployment = objects["Deployment", "nim", "llm"]
     fields = deployment["metadata"]["managedFields"][0]
@@ -155,7 +155,7 @@ def test_what_a_takeover_removes_is_shown(applied):
     assert (change.action, change.restarts) == ("adopt", False)
 
 
-def test_kept_duplicates_are_no_change(applied):
+def test_find_changes_kept_duplicates(applied):
     service, objects = applied
     deployment = objects["Deployment", "nim", "llm"]
     container = deployment["spec"]["template"]["spec"]["containers"][0]
@@ -166,7 +166,7 @@ def test_kept_duplicates_are_no_change(applied):
     assert (change.action, change.restarts) == ("adopt", False)
 
 
-def test_custom_resource_comes_first(applied):
+def test_find_changes_resource_first(applied):
     service, objects = applied
     new = copy.deepcopy(service)
     new["spec"]["replicas"] = 2
@@ -177,7 +177,7 @@ def test_custom_resource_comes_first(applied):
     assert "+  replicas: 2" in changes[0].diff()
 
 
-def test_deletions_come_last(applied):
+def test_find_changes_deletions_last(applied):
     service, objects = applied
     owner = {"kind": "NIMService", "name": "llm", "uid": "u1", "controller": True}
     ingress = {
@@ -191,7 +191,7 @@ def test_deletions_come_last(applied):
     assert write_plan(changes, simulated) == "- delete Ingress nim/llm\n1 to delete"
 
 
-def test_secrets_are_hidden():
+def test_hide_secrets():
     secret = {"kind": "Secret", "data": {"a": "czNjcjN0"}, "stringData": {"b": "s3cr3t"}}
     assert hide_secrets(secret) == {
         "kind": "Secret",
@@ -209,7 +209,7 @@ def test_secrets_are_hidden():
         pytest.param(None, ["change"], id="unknown"),
     ],
 )
-def test_secret_with_a_password_of_another(nemo, password, actions):
+def test_hide_secrets_foreign_password(nemo, password, actions):
     cr = nemo.cr("NemoEvaluator")
     simulated = simulate([cr], Facts([]).ask)
     objects = [live(item.child.manifest) for item in simulated.wanted.values()]

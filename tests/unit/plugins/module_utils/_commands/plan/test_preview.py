@@ -47,7 +47,7 @@ def test_preview_writes_nothing(cluster, client, make_service, answer):
     assert cluster.calls("PATCH")[-1].query["dryRun"] == "All"
 
 
-def test_preview_without_permission_to_write(cluster, client, make_service, refused):
+def test_preview_without_write_permission(cluster, client, make_service, refused):
     given = make_service()
     del given["spec"]["inferencePlatform"]
     cluster.refuse["PATCH", SERVICE] = [refused(403, "forbidden")]
@@ -56,7 +56,7 @@ def test_preview_without_permission_to_write(cluster, client, make_service, refu
     assert found.changes[0].after["spec"]["inferencePlatform"] == "standalone"
 
 
-def test_preview_of_what_is_there(cluster, client, make_service):
+def test_preview_live_resources(cluster, client, make_service):
     reconcile_once(client, submit(client, [make_service()]), lambda _text: None)
     del cluster.objects[PODS]
     resources = list_resources(client, "")
@@ -66,14 +66,14 @@ def test_preview_of_what_is_there(cluster, client, make_service):
     assert list_resources(client, "other") == []
 
 
-def test_dry_run_of_a_new_resource_has_no_uid(cluster, client, make_service, answer):
+def test_submit_dry_run_new(cluster, client, make_service, answer):
     service = make_service()
     dry = {**service, "metadata": {**service["metadata"], "uid": "u-dry"}}
     cluster.refuse["PATCH", SERVICE] = [answer(200, dry)]
     assert "uid" not in submit_dry_run(client, service)["metadata"]
 
 
-def test_dry_run_of_a_live_resource_keeps_uid_and_status(cluster, client, make_service, refused):
+def test_submit_dry_run_live(cluster, client, make_service, refused):
     live = cluster.put(SERVICE, make_service() | {"status": {"state": "Ready"}})
     cluster.refuse["PATCH", SERVICE] = [refused(403, "forbidden")]
     found = submit_dry_run(client, make_service(replicas=2))
@@ -81,12 +81,12 @@ def test_dry_run_of_a_live_resource_keeps_uid_and_status(cluster, client, make_s
     assert (found["status"], found["spec"]["replicas"]) == ({"state": "Ready"}, 2)
 
 
-def test_namespace_that_does_not_exist_yet(cluster, client, make_service, refused):
+def test_submit_dry_run_missing_namespace(cluster, client, make_service, refused):
     cluster.refuse["PATCH", SERVICE] = [refused(404, 'namespaces "nim" not found')]
     assert submit_dry_run(client, make_service())["spec"]["replicas"] == 1
 
 
-def test_invalid_resource(cluster, client, make_service, refused):
+def test_submit_dry_run_invalid(cluster, client, make_service, refused):
     cluster.refuse["PATCH", SERVICE] = [refused(422, "spec.x: Required value")]
     with pytest.raises(NimError, match=r"NIMService llm: spec\.x"):
         submit_dry_run(client, make_service())
@@ -102,18 +102,18 @@ def test_invalid_resource(cluster, client, make_service, refused):
         ),
     ],
 )
-def test_advice_about_a_refusal(make_service, status, text, message):
+def test_refused_advice(make_service, status, text, message):
     found = refusal_of(make_service(), ApiError(status, text))
     assert isinstance(found, NimError)
     assert message in str(found)
 
 
-def test_no_answer_is_no_refusal(make_service):
+def test_submit_dry_run_no_answer(make_service):
     error = ApiError(0, "cannot be reached")
     assert refusal_of(make_service(), error) is error
 
 
-def test_each_read_is_made_once():
+def test_remember():
     asked = []
     ask = remember(asked.append)
     reads = [ReadObject("Pod", "nim", name) for name in ("a", "b", "a")]
@@ -122,7 +122,7 @@ def test_each_read_is_made_once():
     assert asked == reads[:2]
 
 
-def test_children_are_listed_by_our_label(cluster, client):
+def test_list_children(cluster, client):
     labels = {"app.kubernetes.io/managed-by": "k8s-nim-operator"}
     cluster.put(
         "/api/v1/namespaces/nim/configmaps/c", {"metadata": {"name": "c", "labels": labels}}
@@ -135,7 +135,7 @@ def test_children_are_listed_by_our_label(cluster, client):
     )
 
 
-def test_who_serves_models_need_not_read_what_is_in_no_namespace(cluster, client, answer):
+def test_list_resources_without_cluster_scope(cluster, client, answer):
     policies = api_path("ClusterPolicy", "")
     cluster.put(f"{policies}/gpu", {"metadata": {"name": "gpu"}})
     assert list_resources(client, "nim") == []

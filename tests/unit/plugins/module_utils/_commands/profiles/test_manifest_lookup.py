@@ -80,7 +80,7 @@ def ask(client, **options):
     return found, said
 
 
-def test_an_image_is_asked_by_a_pod_that_is_gone_afterwards(cluster, client, pods):
+def test_ask_image(cluster, client, pods):
     made = pods([WAITING, RUNNING, RUNNING], f"{BEGIN_MARK}\n{MANIFEST}\n{END_MARK}\n")
     found, said = ask(client, pull_secrets=["pull", "other"])
     assert [profile.model for profile in found.profiles] == ["acme/llm"]
@@ -90,7 +90,7 @@ def test_an_image_is_asked_by_a_pod_that_is_gone_afterwards(cluster, client, pod
     assert [request.method for request in cluster.calls("DELETE")] == ["DELETE"]
 
 
-def test_the_pod_is_that_of_a_cache(client, pods):
+def test_ask_image_pod_equals_cache(client, pods):
     """But for what a NIMCache of its own would bring: an owner and an account."""
     made = pods([RUNNING], NOT_FOUND)
     tolerations = [{"operator": "Exists"}]
@@ -121,14 +121,14 @@ def test_the_pod_is_that_of_a_cache(client, pods):
     assert pod == wanted
 
 
-def test_names_differ(client, pods):
+def test_ask_image_unique_names(client, pods):
     made = pods([RUNNING, RUNNING], NOT_FOUND)
     ask(client)
     ask(client)
     assert len({pod["metadata"]["name"] for pod in made}) == 2
 
 
-def test_an_image_without_a_manifest(cluster, client, pods):
+def test_ask_image_without_manifest(cluster, client, pods):
     pods([RUNNING], NOT_FOUND)
     assert ask(client)[0] is None
     assert cluster.objects == {}
@@ -151,14 +151,14 @@ ENDS = {
 
 
 @pytest.mark.parametrize(("states", "log", "message"), ENDS.values(), ids=ENDS)
-def test_the_pod_is_gone_when_it_fails_too(cluster, client, pods, states, log, message):
+def test_ask_image_failed_pod(cluster, client, pods, states, log, message):
     pods([dict(item) for item in states], log)
     with pytest.raises(NimError, match=message):
         ask(client, seconds=9)
     assert cluster.objects == {}
 
 
-def test_and_when_somebody_ends_it(cluster, client, pods):
+def test_ask_image_interrupted(cluster, client, pods):
     pods([WAITING])
 
     def stop(_text):
@@ -169,7 +169,7 @@ def test_and_when_somebody_ends_it(cluster, client, pods):
     assert cluster.objects == {}
 
 
-def test_a_pod_that_is_refused(cluster, client, refused):
+def test_ask_image_refused_pod(cluster, client, refused):
     respond = cluster.server.respond
     cluster.server.respond = lambda request: (
         refused(403, "pods is forbidden") if request.method == "PATCH" else respond(request)
@@ -178,7 +178,7 @@ def test_a_pod_that_is_refused(cluster, client, refused):
         ask(client)
 
 
-def test_a_pod_that_cannot_be_deleted_is_told(cluster, client, pods, refused):
+def test_ask_image_undeletable_pod(cluster, client, pods, refused):
     made = pods([RUNNING], NOT_FOUND)
     respond = cluster.server.respond
     cluster.server.respond = lambda request: (
@@ -190,18 +190,18 @@ def test_a_pod_that_cannot_be_deleted_is_told(cluster, client, pods, refused):
     ]
 
 
-def test_who_may_not_list_nodes_can_ask_too(cluster, client, pods, refused):
+def test_ask_image_without_node_permission(cluster, client, pods, refused):
     cluster.refuse["GET", "/api/v1/nodes"] = [refused(403, "nodes is forbidden")]
     pods([RUNNING], MANIFEST.join([f"{BEGIN_MARK}\n", f"\n{END_MARK}"]))
     assert ask(client)[0]
 
 
-def test_products_of_the_nodes(cluster, client):
+def test_find_products(cluster, client):
     cluster.put("/api/v1/nodes/n", {"kind": "Node", **NODE})
     assert find_products(client) == ["NVIDIA-H100"]
 
 
-def test_what_a_cache_keeps(cluster, client, make_cache):
+def test_read_stored(cluster, client, make_cache):
     cluster.put(api_path("NIMCache", "nim", "models"), make_cache(precision="fp8"))
     kept = {
         "metadata": {"name": "models-manifest", "namespace": "nim"},

@@ -47,7 +47,7 @@ WANTED = {
 @pytest.mark.parametrize("products", [[], [H100], ["NVIDIA-L40S"]], ids=str)
 @pytest.mark.parametrize("wanted", WANTED.values(), ids=WANTED)
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_profile_fits_if_a_cache_would_select_it(version, wanted, products):
+def test_list_offers(version, wanted, products):
     manifest = MANIFESTS[version]
     found = list_offers(manifest, wanted, products)
     selection = select_profiles(manifest.profiles, wanted, products, version)
@@ -56,7 +56,7 @@ def test_a_profile_fits_if_a_cache_would_select_it(version, wanted, products):
     assert reasons == {item.profile: (item.rule, item.message) for item in selection.dropped}
 
 
-def test_the_table():
+def test_offers_to_text():
     text = list_offers(MANIFESTS[2], {"precision": "bf16"}, [H100]).to_text()
     lines = [line.split("   ") for line in text.splitlines()]
     assert [" ".join(" ".join(line).split()) for line in lines] == [
@@ -72,7 +72,7 @@ def test_the_table():
     ]
 
 
-def test_as_data():
+def test_offers_to_dict():
     found = list_offers(MANIFESTS[1], {"precision": "int4"}, []).to_dict()
     first = MANIFESTS[1].profiles[0]
     assert found["manifest_version"] == 1
@@ -107,7 +107,7 @@ NOTES = {
 
 
 @pytest.mark.parametrize(("version", "wanted", "products", "note"), NOTES.values(), ids=NOTES)
-def test_notes(version, wanted, products, note):
+def test_offers_notes(version, wanted, products, note):
     found = list_offers(MANIFESTS[version], wanted, products)
     assert found.notes == ([note] if note else [])
     assert "profiles" not in found.wanted
@@ -139,11 +139,11 @@ WISHES = {
 
 
 @pytest.mark.parametrize(("given", "wanted"), WISHES.values(), ids=WISHES)
-def test_wishes(given, wanted):
+def test_to_model(given, wanted):
     assert to_model(OPTIONS | given) == wanted
 
 
 @pytest.mark.parametrize("entry", [1, {}, {"name": "H100"}, {"product": 1}, {"ids": "20b0"}, ["x"]])
-def test_a_gpu_that_is_none(entry):
+def test_to_model_invalid_gpu(entry):
     with pytest.raises(NimError, match=r"^gpus: .*product"):
         to_model(OPTIONS | {"gpus": [entry]})

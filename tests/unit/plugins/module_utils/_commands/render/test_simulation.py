@@ -60,14 +60,14 @@ def manifest_of(cache):
     }
 
 
-def test_a_service(make_service):
+def test_simulate_service(make_service):
     simulated = simulate([make_service()], Facts([]).ask)
     assert kinds(simulated) == ["ServiceAccount", "Role", "RoleBinding", "Service", "Deployment"]
     assert simulated.problems == simulated.notes == {}
     assert simulated.unwanted == []
 
 
-def test_no_cluster_has_the_owner_yet(make_service):
+def test_simulate_owner_uid(make_service):
     simulated = simulate([make_service()], Facts([]).ask)
     assert all(
         "ownerReferences" not in publish(item.child.manifest)["metadata"]
@@ -79,7 +79,7 @@ def test_no_cluster_has_the_owner_yet(make_service):
     assert publish(manifest)["metadata"]["ownerReferences"][0]["uid"] == "u1"
 
 
-def test_what_a_cache_owns_in_the_facts_is_its_own(make_cache):
+def test_simulate_cache_in_facts(make_cache):
     """As `kubectl get nimcaches,configmaps -o yaml` has it: the file to render has no uid."""
     cache = make_cache()
     live = {**cache, "metadata": cache["metadata"] | {"uid": "u1"}}
@@ -89,7 +89,7 @@ def test_what_a_cache_owns_in_the_facts_is_its_own(make_cache):
     assert "Job" in kinds(known)
 
 
-def test_nothing_that_is_given_changes(make_service, make_cache):
+def test_simulate_keeps_input(make_service, make_cache):
     given = [make_service(storage={"nimCache": {"name": "models"}}), make_cache()]
     before = copy.deepcopy(given)
     facts = Facts([NODE])
@@ -98,13 +98,13 @@ def test_nothing_that_is_given_changes(make_service, make_cache):
     assert first == second
 
 
-def test_a_service_of_an_unknown_cache_waits(make_service):
+def test_simulate_unknown_cache(make_service):
     simulated = simulate([make_service(storage={"nimCache": {"name": "models"}})], Facts([]).ask)
     assert "Deployment" not in kinds(simulated)
     assert simulated.notes == {("NIMService", "nim", "llm"): ["NIMCache models not found"]}
 
 
-def test_a_cache_that_is_given_is_taken_for_ready(make_service, make_cache):
+def test_simulate_given_cache(make_service, make_cache):
     given = [make_service(storage={"nimCache": {"name": "models"}}), make_cache()]
     simulated = simulate(given, Facts([]).ask)
     volume = find(simulated, "Deployment")["spec"]["template"]["spec"]["volumes"][-1]
@@ -114,7 +114,7 @@ def test_a_cache_that_is_given_is_taken_for_ready(make_service, make_cache):
     }
 
 
-def test_with_its_manifest_a_cache_is_ready_by_itself(make_service, make_cache):
+def test_simulate_cache_with_manifest(make_service, make_cache):
     """The Job succeeds, the status gets its profile, and the service the GPUs of this profile."""
     cache = make_cache(engine="tensorrt_llm", precision="fp8")
     cache["metadata"]["uid"] = "u1"
@@ -127,7 +127,7 @@ def test_with_its_manifest_a_cache_is_ready_by_itself(make_service, make_cache):
     assert simulated.notes == {}
 
 
-def test_a_cache_that_failed_is_not_taken_for_ready(make_service, make_cache):
+def test_simulate_failed_cache(make_service, make_cache):
     """A cache in a cluster whose download was given up."""
     cache = make_cache()
     cache["metadata"]["uid"] = "u1"
@@ -153,7 +153,7 @@ def test_a_cache_that_failed_is_not_taken_for_ready(make_service, make_cache):
     assert "Deployment" not in kinds(simulate(given, Facts(facts).ask))
 
 
-def test_a_problem_keeps_what_can_be_had(make_service):
+def test_simulate_problem_keeps_children(make_service):
     bad = make_service(storage={})
     simulated = simulate([bad, make_service("other")], Facts([]).ask)
     ((key, (problem,)),) = simulated.problems.items()
@@ -162,7 +162,7 @@ def test_a_problem_keeps_what_can_be_had(make_service):
     assert [key[2] for key in simulated.wanted if key[0] == "Deployment"] == ["other"]
 
 
-def test_what_is_somebody_else_s_is_a_problem(make_service):
+def test_simulate_foreign_object(make_service):
     foreign = {
         "apiVersion": "v1",
         "kind": "Service",
@@ -175,7 +175,7 @@ def test_what_is_somebody_else_s_is_a_problem(make_service):
     assert problem.startswith('Service "llm" exists and was not created by this NIMService')
 
 
-def test_what_a_feature_left_goes(make_service):
+def test_simulate_leftovers(make_service):
     service = make_service()
     service["metadata"]["uid"] = "u1"
     service["status"] = {"state": "Ready"}
@@ -213,7 +213,7 @@ SETTINGS = {
     [([], "Standard"), ([CONTROLLER, SETTINGS], "Knative")],
     ids=["unknown", "told"],
 )
-def test_the_mode_of_kserve(make_service, facts, mode):
+def test_simulate_kserve_mode(make_service, facts, mode):
     simulated = simulate(
         [make_service(inferencePlatform="kserve")], Facts(facts, assumed=assumed_objects()).ask
     )

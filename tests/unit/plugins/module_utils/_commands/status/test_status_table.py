@@ -61,16 +61,16 @@ AGES = {0: "0s", 119: "119s", 120: "2m", 3661: "1h1m", 90000: "1d1h", 86400: "1d
 
 
 @pytest.mark.parametrize(("found", "count"), GPUS.values(), ids=GPUS)
-def test_gpus(found, count):
+def test_count_gpus(found, count):
     assert count_gpus(found) == count
 
 
-def test_claims():
+def test_count_claims():
     assert count_claims(deployment(claims=2)) == 6
 
 
 @pytest.mark.parametrize(("seconds", "text"), AGES.items())
-def test_ages(seconds, text):
+def test_write_age(seconds, text):
     assert write_age(seconds) == text
 
 
@@ -79,7 +79,7 @@ def known(resource, status):
     return {**resource, "status": status}
 
 
-def test_lines(make_service, make_cache):
+def test_list_status(make_service, make_cache):
     ready = known(
         make_service(),
         {
@@ -120,20 +120,20 @@ def test_lines(make_service, make_cache):
     ]
 
 
-def test_a_namesake_s_workload_is_not_counted(make_service):
+def test_list_status_namesake_workload(make_service):
     service = known(make_service(), {})
     (line,) = list_status([service], [workload("Deployment", {"replicas": 9}, uid="old")], NOW)
     assert line.replicas is None
 
 
-def test_nor_is_what_stands_beside_it(make_service):
+def test_list_status_unrelated_workload(make_service):
     """The endpoint picker has a Deployment of the same owner, too."""
     service = known(make_service(), {})
     (line,) = list_status([service], [workload("Deployment", {"replicas": 9}, name="llm-epp")], NOW)
     assert line.replicas is None
 
 
-def test_claims_are_told(make_service):
+def test_line_cells_claims(make_service):
     service = known(make_service(), {})
     (line,) = list_status([service], [deployment(gpus=1, claims=1)], NOW)
     assert line.cells()[8] == "3+3 claims"
@@ -150,7 +150,7 @@ def test_claims_are_told(make_service):
         pytest.param({"Reconciling": "False"}, "", id="over"),
     ],
 )
-def test_what_a_ready_resource_lacks(make_service, given, shown):
+def test_list_status_ready_with_problem(make_service, given, shown):
     conditions = [
         {"type": kind, "status": status, "reason": "SecretNotFound", "message": "Waiting"}
         for kind, status in given.items()

@@ -22,7 +22,7 @@ def item(kind, name, **fields):
     return {"apiVersion": "x/v1", "kind": kind, "metadata": metadata, **fields}
 
 
-def test_a_backup_can_be_read_again():
+def test_write_backup_round_trip():
     crd = item("CustomResourceDefinition", "nims", spec={"group": "g"})
     hook = item("ValidatingWebhookConfiguration", "hook", webhooks=[{"name": "a"}])
     service = item("NIMService", "llm", spec={"x": "{{ 1 }}"}, status={"state": "Ready"})

@@ -179,7 +179,7 @@ def stop(installed):
     return installed
 
 
-def test_a_takeover(world, handle, manifests):
+def test_take_over(world, handle, manifests):
     world.cluster.put(f"/api/v1/namespaces/{HOME}", {"metadata": {"name": HOME, "labels": {}}})
     there = handle(manifests)
     now = there.inspect()
@@ -199,13 +199,13 @@ def test_a_takeover(world, handle, manifests):
     assert "leader" in after.ours.describe()
 
 
-def test_a_namespace_that_is_missing_is_created(world, handle, manifests):
+def test_take_over_missing_namespace(world, handle, manifests):
     there = handle(manifests)
     there.take_over(there.inspect())
     assert f"/api/v1/namespaces/{HOME}" in world.cluster.objects
 
 
-def test_an_image_that_is_missing_stops_nothing(world, handle, manifests):
+def test_take_over_missing_image(world, handle, manifests):
     world.is_image_missing = True
     there = handle(manifests, seconds=0.05)
     now = there.inspect()
@@ -215,14 +215,14 @@ def test_an_image_that_is_missing_stops_nothing(world, handle, manifests):
     assert f"{HOOKS}/nim" in world.cluster.objects
 
 
-def test_a_resource_that_is_not_reconciled_is_named(world, handle, manifests):
+def test_take_over_unreconciled_resource(world, handle, manifests):
     world.is_idle = True
     there = handle(manifests, seconds=0.05)
     with pytest.raises(NimError, match=r"has not reconciled after .* NIMService nim/llm"):
         there.take_over(there.inspect())
 
 
-def test_a_loss_is_reported(world, handle, manifests, monkeypatch):
+def test_take_over_loss(world, handle, manifests, monkeypatch):
     there = handle(manifests, seconds=0.05)
     now = there.inspect()
     path = api_path("NIMService", "nim", "llm")
@@ -236,7 +236,7 @@ def test_a_loss_is_reported(world, handle, manifests, monkeypatch):
     assert there.take_over(now).lost == ["NIMService nim/llm: was Ready, now NotReady"]
 
 
-def test_what_must_not_be_taken_over(world, handle, manifests, ours):
+def test_check_refused(world, handle, manifests, ours):
     names = {"kind": "NemoThing", "plural": "nemothings"}
     spec = {"group": "apps.nvidia.com", "names": names, "versions": [{"name": "v1alpha1"}]}
     world.cluster.put(f"{CRDS}/nemo", {"metadata": {"name": "nemo"}, "spec": spec})
@@ -249,7 +249,7 @@ def test_what_must_not_be_taken_over(world, handle, manifests, ours):
 
 
 @pytest.mark.parametrize("namespace", ["other", ""])
-def test_another_namespace_is_refused(world, handle, ours, namespace):
+def test_check_other_namespace(world, handle, ours, namespace):
     deployment = ours(namespace) if namespace else ours()
     if not namespace:
         del deployment["metadata"]["namespace"]
@@ -258,7 +258,7 @@ def test_another_namespace_is_refused(world, handle, ours, namespace):
         there.check(there.inspect())
 
 
-def test_manifests_are_needed(world, handle, reference):
+def test_check_without_manifests(world, handle, reference):
     there = handle()
     with pytest.raises(NimError, match="manifests: missing"):
         there.check(there.inspect())
@@ -267,7 +267,7 @@ def test_manifests_are_needed(world, handle, reference):
         there.check(there.inspect())
 
 
-def test_the_version_is_needed(world, handle, ours):
+def test_check_without_version(world, handle, ours):
     deployment = ours()
     del deployment["spec"]["template"]["spec"]["containers"][0]["env"]
     there = handle([deployment])
@@ -278,7 +278,7 @@ def test_the_version_is_needed(world, handle, ours):
 @pytest.mark.parametrize(
     ("watched", "said"), [("a, b", "WATCH_NAMESPACE leaves out nim"), ("a,nim", ""), ("", "")]
 )
-def test_all_resources_must_be_watched(world, handle, manifests, watched, said):
+def test_check_unwatched_namespaces(world, handle, manifests, watched, said):
     deployment = manifests[0]
     container = deployment["spec"]["template"]["spec"]["containers"][0]
     container["env"].append({"name": "WATCH_NAMESPACE", "value": watched})
@@ -290,7 +290,7 @@ def test_all_resources_must_be_watched(world, handle, manifests, watched, said):
         there.check(there.inspect())
 
 
-def test_what_olm_starts_again_is_not_stopped(world, handle, manifests):
+def test_check_olm(world, handle, manifests):
     path = api_path("Deployment", HOME, "k8s-nim-operator")
     owner = {"kind": "ClusterServiceVersion", "name": "nim.v3", "uid": "1"}
     world.cluster.objects[path]["metadata"]["ownerReferences"] = [owner]
@@ -299,7 +299,7 @@ def test_what_olm_starts_again_is_not_stopped(world, handle, manifests):
         there.check(there.inspect())
 
 
-def test_without_another_operator(world, handle):
+def test_check_without_reference(world, handle):
     del world.cluster.objects[api_path("Deployment", HOME, "k8s-nim-operator")]
     there = handle()
     now = there.inspect()
@@ -310,7 +310,7 @@ def test_without_another_operator(world, handle):
         there.check_return(now)
 
 
-def test_an_installed_operator_is_scaled_up(world, handle, ours):
+def test_take_over_installed_operator(world, handle, ours):
     path = api_path("Deployment", HOME, "nimops-controller-manager")
     world.cluster.put(path, stop(ours()))
     there = handle()
@@ -319,7 +319,7 @@ def test_an_installed_operator_is_scaled_up(world, handle, ours):
     assert world.cluster.objects[path]["metadata"]["annotations"] == {}
 
 
-def test_an_operator_that_leads_already_keeps_its_version(world, handle, manifests):
+def test_take_over_active_operator(world, handle, manifests):
     there = handle(manifests)
     there.take_over(there.inspect())
     world.is_idle = True  # a leader does not reconcile again what has not changed
@@ -343,7 +343,7 @@ def put(world, kind, name, **annotations):
     world.cluster.put(api_path(kind, "nim", name), item)
 
 
-def test_a_return(world, handle, taken):
+def test_give_back(world, handle, taken):
     put(world, "ResourceClaimTemplate", "theirs", **HASHED)
     put(world, "ResourceClaimTemplate", "idle")
     put(world, "InferencePool", "pool")
@@ -367,14 +367,14 @@ def test_a_return(world, handle, taken):
     assert definition["spec"]["names"]["plural"] == "nimservices"
 
 
-def test_a_return_without_a_backup_leaves_definitions(world, handle, taken):
+def test_give_back_without_backup(world, handle, taken):
     back = handle()
     back.give_back(back.inspect(), Backup())
     assert world.cluster.objects[f"{CRDS}/nimservices"]["spec"]["versions"] == [OUR_VERSION]
     assert f"{HOOKS}/nim" not in world.cluster.objects
 
 
-def test_there_and_back_and_there(world, handle, taken, manifests):
+def test_take_over_after_return(world, handle, taken, manifests):
     back = handle()
     back.give_back(back.inspect(), taken)
     bare = handle()
@@ -389,7 +389,7 @@ def test_there_and_back_and_there(world, handle, taken, manifests):
     assert found.foreign_definitions == {}
 
 
-def test_ours_with_definitions_of_the_reference_is_not_taken_over(world, handle, taken):
+def test_is_taken_over_with_reference_crds(world, handle, taken):
     definition = taken.definitions[0]
     world.cluster.put(f"{CRDS}/nimservices", definition)
     found = handle().inspect()
@@ -397,9 +397,7 @@ def test_ours_with_definitions_of_the_reference_is_not_taken_over(world, handle,
     assert not found.is_taken_over
 
 
-def test_a_version_that_definitions_of_the_reference_hide_does_not_count(
-    world, handle, taken, manifests
-):
+def test_version_hidden_by_reference_crds(world, handle, taken, manifests):
     """A stored version is visible again once the CRDs are ours: it is of the last takeover."""
     back = handle()
     back.give_back(back.inspect(), taken)
@@ -421,7 +419,7 @@ def test_a_version_that_definitions_of_the_reference_hide_does_not_count(
     assert written[1] == f"{path}/status"
 
 
-def test_an_operator_whose_status_was_dropped_starts_again(world, handle, taken, manifests):
+def test_take_over_after_dropped_status(world, handle, taken, manifests):
     """An active operator does not reconcile again only because its CRDs are back."""
     world.cluster.put(f"{CRDS}/nimservices", taken.definitions[0])
     del world.cluster.objects[api_path("NIMService", "nim", "llm")]["status"]["operatorVersion"]
@@ -436,7 +434,7 @@ def test_an_operator_whose_status_was_dropped_starts_again(world, handle, taken,
     assert handle().inspect().is_taken_over
 
 
-def test_a_takeover_ends_the_contest_with_what_it_stopped(world, handle, manifests):
+def test_take_over_ends_contest(world, handle, manifests):
     path = api_path("NIMService", "nim", "llm")
     contested, ready = {"type": "Contested", "status": "True"}, {"type": "Ready", "status": "True"}
     world.cluster.objects[path]["status"]["conditions"] = [contested, ready]
@@ -445,7 +443,7 @@ def test_a_takeover_ends_the_contest_with_what_it_stopped(world, handle, manifes
     assert world.cluster.objects[path]["status"]["conditions"] == [ready]
 
 
-def test_a_return_waits_until_the_reference_has_written_everything(world, handle, taken):
+def test_give_back_waits_for_reference(world, handle, taken):
     """It compares when workloads have the reference's hashes again, and notices its panics."""
     path = api_path("Deployment", "nim", "llm")
     metadata = {"name": "llm", "namespace": "nim", "labels": MANAGED, "uid": "d"}
@@ -471,13 +469,13 @@ def test_a_return_waits_until_the_reference_has_written_everything(world, handle
     assert "0 of 1 workloads have the same pod templates" in found.kept
 
 
-def test_a_return_without_ours(world, handle):
+def test_check_return_without_ours(world, handle):
     back = handle()
     with pytest.raises(NimError, match="our operator is not installed"):
         back.check_return(back.inspect())
 
 
-def test_the_report(world, handle, manifests):
+def test_describe(world, handle, manifests):
     there = handle(manifests)
     now = there.inspect()
     lines = describe(now, there.preview(now)).splitlines()
@@ -486,7 +484,7 @@ def test_the_report(world, handle, manifests):
     assert lines[-1].endswith("to create")
 
 
-def test_kinds_that_are_not_served_are_named(world, handle, manifests):
+def test_check_unserved_kinds(world, handle, manifests):
     there = handle([*manifests, {"apiVersion": "x/v1", "kind": "Y", "metadata": {"name": "y"}}])
     with pytest.raises(NimError, match="manifests: the cluster does not serve Y of x/v1"):
         there.take_over(there.inspect())

@@ -26,7 +26,7 @@ OTHER = {
         "k8s-nim-operator",
     ],
 )
-def test_the_reference_is_known_by_its_image(reference, ours, image):
+def test_find_installations_by_image(reference, ours, image):
     found = find_installations([OTHER, reference(image=image), ours()], [])
     assert [(item.name, item.is_ours, item.is_leader) for item in found] == [
         ("k8s-nim-operator", False, False),
@@ -34,7 +34,7 @@ def test_the_reference_is_known_by_its_image(reference, ours, image):
     ]
 
 
-def test_a_rebuilt_reference_is_known_by_its_lease(reference, lease):
+def test_find_installations_by_lease(reference, lease):
     rebuilt = reference("rel-k8s-nim-operator", image="mine/operator:1")
     leases = [lease("rel-k8s-nim-operator-6c9f-x2x_0f-1"), lease("web-1-2_3", name="other")]
     (found,) = find_installations([rebuilt, OTHER], leases)
@@ -42,13 +42,13 @@ def test_a_rebuilt_reference_is_known_by_its_lease(reference, lease):
 
 
 @pytest.mark.parametrize("holder", ["", "web", "a-b_c", "k8s-nim-operator-1-2_3"])
-def test_another_namespace_or_holder_is_no_leader(reference, lease, holder):
+def test_is_leader_other_holder(reference, lease, holder):
     elsewhere = lease(holder, namespace="other")
     (found,) = find_installations([reference()], [elsewhere])
     assert not found.is_leader
 
 
-def test_several_operators(reference, ours):
+def test_only_several_operators(reference, ours):
     found = find_installations([reference(), reference("second", "other"), ours()], [])
     with pytest.raises(NimError, match="Deployments nim-operator/k8s-nim-operator, other/second"):
         only(found, is_ours=False)
@@ -81,7 +81,7 @@ def test_is_available(reference, status, expected):
     assert Installation(deployment, False).is_available is expected
 
 
-def test_description(reference, ours):
+def test_describe(reference, ours):
     helm = reference(
         labels={"helm.sh/chart": "k8s-nim-operator-3.0.1"},
         annotations={"meta.helm.sh/release-name": "nim"},

@@ -23,13 +23,13 @@ def pod(name, *templates):
     }
 
 
-def test_what_the_reference_knows_is_no_obstacle():
+def test_find_obstacles_known_to_reference():
     kinds = ("ResourceClaimTemplate", "InferencePool", "ComputeDomain")
     found = find_obstacles([item(kind, "a", **HASH) for kind in kinds], [pod("p", "a")])
     assert (found.removable, found.kept) == ([], {})
 
 
-def test_pools_and_unused_templates_are_removed():
+def test_find_obstacles_removable():
     pool, idle = item("InferencePool", "pool"), item("ResourceClaimTemplate", "idle")
     elsewhere = item("ResourceClaimTemplate", "used", "other")
     others = [item("Deployment", "llm"), item("ConfigMap", "x")]
@@ -38,7 +38,7 @@ def test_pools_and_unused_templates_are_removed():
     assert found.describe() == []
 
 
-def test_what_pods_use_stays():
+def test_find_obstacles_in_use():
     items = [item("ResourceClaimTemplate", "used"), item("ComputeDomain", "domain")]
     pods = [pod("p", "used"), pod("q", "used"), {"metadata": {"name": "r", "namespace": "nim"}}]
     found = find_obstacles(items, pods)

@@ -36,7 +36,7 @@ BEFORE = [
 ]
 
 
-def test_nothing_is_lost():
+def test_compare_unchanged():
     before = take_snapshot(BEFORE)
     after = take_snapshot([*BEFORE[:-1], item("Service", "new")])
     found = compare(before, after)
@@ -64,7 +64,7 @@ def test_nothing_is_lost():
         (pod("llm-1", phase="Failed"), ["Pod nim/llm-1: gone"]),
     ],
 )
-def test_losses(changed, lost):
+def test_compare_losses(changed, lost):
     key = changed["kind"], changed["metadata"]["name"]
     after = [x for x in BEFORE if (x["kind"], x["metadata"]["name"]) != key]
     found = compare(take_snapshot(BEFORE), take_snapshot([*after, changed]))
@@ -81,7 +81,7 @@ def test_losses(changed, lost):
         ({}, "", None),
     ],
 )
-def test_pods_that_the_plan_announced_are_no_loss(labels, owner, workload):
+def test_compare_announced(labels, owner, workload):
     owners = [{"kind": "ReplicaSet", "name": owner}] if owner else []
     given = pod("llm-1")
     given["metadata"] |= {"labels": labels, "ownerReferences": owners}

@@ -32,7 +32,7 @@ def same(one: t.Any, other: t.Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def test_least_spec(around: t.Any) -> None:
+def test_config_text_minimal(around: t.Any) -> None:
     assert same(
         config(around),
         {
@@ -134,7 +134,9 @@ TOLERATION = {"key": "gpu", "operator": "Exists", "tolerationSeconds": 5}
         ),
     ],
 )
-def test_fields(around: t.Any, field: str, value: t.Any, path: str, expected: t.Any) -> None:
+def test_config_text_fields(
+    around: t.Any, field: str, value: t.Any, path: str, expected: t.Any
+) -> None:
     found: t.Any = config(around.set(field, value))
     for name in path.split("."):
         found = found[name]
@@ -150,11 +152,11 @@ def test_fields(around: t.Any, field: str, value: t.Any, path: str, expected: t.
         ("trainingConfig.runaiQueue", "default", "runaiQueue"),
     ],
 )
-def test_fields_that_are_left_out(around: t.Any, field: str, value: t.Any, name: str) -> None:
+def test_config_text_omitted_fields(around: t.Any, field: str, value: t.Any, name: str) -> None:
     assert name not in config(around.set(field, value))["training"]
 
 
-def test_secrets_of_downloads(around: t.Any) -> None:
+def test_config_text_download_secrets(around: t.Any) -> None:
     around.set("modelDownloadJobs.ngcAPISecret", {"name": "n", "key": "k"})
     around.set("modelDownloadJobs.hfSecret", {"name": "h", "key": "hk"})
     found = config(around)["model_download_jobs"]
@@ -170,7 +172,7 @@ def test_secrets_of_downloads(around: t.Any) -> None:
     }
 
 
-def test_volumes(around: t.Any) -> None:
+def test_config_text_volumes(around: t.Any) -> None:
     around.set("trainingConfig.modelPVC", {"name": "mine"})
     around.set("trainingConfig.sharedMemorySizeLimit", "8Gi")
     claim, memory = config(around)["training"]["volumes"]
@@ -178,7 +180,7 @@ def test_volumes(around: t.Any) -> None:
     assert memory["emptyDir"] == {"medium": "Memory", "sizeLimit": "8Gi"}
 
 
-def test_training_is_the_users_mapping_with_our_keys(around: t.Any) -> None:
+def test_config_text_training_merge(around: t.Any) -> None:
     around.training["data"]["training"] = "{lr: 1e-4, on: 0644, image: x, pvc: {size: 1, mine: 2}}"
     found = config(around)["training"]
     assert same([found["lr"], found["true"]], [0.0001, 420])
@@ -187,19 +189,19 @@ def test_training_is_the_users_mapping_with_our_keys(around: t.Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# nothing", "null", "{}"])
-def test_empty_training(around: t.Any, text: str) -> None:
+def test_config_text_training_empty(around: t.Any, text: str) -> None:
     around.training["data"]["training"] = text
     assert config(around)["training"]["image"] == "r.example/train:2"
 
 
-def test_training_without_a_config_map_starts_empty(around: t.Any) -> None:
+def test_config_text_training_without_config_map(around: t.Any) -> None:
     before = config(around)
     around.set("trainingConfig.configMap", None).objects.remove(around.training)
     assert config(around) == before
 
 
 @pytest.mark.parametrize("key", ["models", "customizationTargets", "customizationConfigTemplates"])
-def test_model_keys(around: t.Any, key: str) -> None:
+def test_config_text_model_keys(around: t.Any, key: str) -> None:
     assert key not in config(around)
     around.models["data"][key] = (
         "{m-70b: {num: 9007199254740993, t: '{{ x }}'}, m-8b: {d: 2020-01-01}}"
@@ -228,14 +230,14 @@ def test_model_keys(around: t.Any, key: str) -> None:
         ("training", "a" * 2**21, "parsing training config: it has more than 262144"),
     ],
 )
-def test_bad_text(around: t.Any, key: str, text: str, why: str) -> None:
+def test_config_text_invalid(around: t.Any, key: str, text: str, why: str) -> None:
     (around.training if key == "training" else around.models)["data"][key] = text
     with pytest.raises(NimError, match=why) as raised:
         text_of(around)
     assert raised.value.reason == "ConfigMapFailed"
 
 
-def test_text(around: t.Any) -> None:
+def test_config_text(around: t.Any) -> None:
     """Keys are sorted at every level, as those of the recordings are."""
     text = text_of(around)
     assert text.endswith(

@@ -106,7 +106,7 @@ def drop_hash(deployment: Json) -> str:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_desired_is_what_the_reference_made(case: str, paths: t.Any) -> None:
+def test_desired_equals_reference(case: str, paths: t.Any) -> None:
     cr, around, expected = load(case)
     made = make(cr, around)
     ours = {key: scrub(item) for key, item in made.items()}
@@ -122,7 +122,7 @@ def test_desired_is_what_the_reference_made(case: str, paths: t.Any) -> None:
         assert paths.leaves(want) - paths.leaves(ours[key]) <= DEFAULTED.get(kind, set()), key
 
 
-def test_known_gaps_are_all_real(paths: t.Any) -> None:
+def test_known_gaps_current(paths: t.Any) -> None:
     """A field listed above in which no recording differs would hide a mistake."""
     missing: dict[str, set[str]] = {}
     for case in CASES:
@@ -135,7 +135,7 @@ def test_known_gaps_are_all_real(paths: t.Any) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_takeover_leaves_configuration_and_pods_alone(case: str, paths: t.Any) -> None:
+def test_takeover_keeps_configuration_and_pods(case: str, paths: t.Any) -> None:
     cr, around, expected = load(case)
     made = make(cr, [*around, *expected.values()])
     for key, live in expected.items():

@@ -63,7 +63,7 @@ def rows(env: list[Json]) -> list[str]:
     return [f"{item['name']}{source(item)}" for item in env]
 
 
-def test_children_in_order(around: t.Any) -> None:
+def test_desired_order(around: t.Any) -> None:
     assert list(around.children) == [
         *("ServiceAccount", "Role", "RoleBinding", "Service", "PersistentVolumeClaim"),
         *("ConfigMap", "Secret", "Deployment"),
@@ -87,7 +87,7 @@ def test_env(around: t.Any) -> None:
     ]
 
 
-def test_env_of_given_fields(around: t.Any) -> None:
+def test_env_from_fields(around: t.Any) -> None:
     around.set("wandb", {"secretName": "w", "encryptionKey": "e", "apiKeyKey": "a"})
     around.set("otel", {"enabled": True}).set("env", [{"name": "LOG_LEVEL", "value": "DEBUG"}])
     found = rows(pod(around)["spec"]["containers"][0]["env"])
@@ -187,7 +187,7 @@ def test_role(around: t.Any, scheduler: Json | None, more: list[t.Any]) -> None:
 
 
 @pytest.mark.parametrize("scheduler", ["volcano", "runai"])
-def test_the_operator_may_grant_what_the_role_has(around: t.Any, scheduler: str) -> None:
+def test_operator_covers_role(around: t.Any, scheduler: str) -> None:
     held = {
         (rule.group, resource, verb)
         for rule in KIND.rules
@@ -210,7 +210,7 @@ def test_secret(around: t.Any) -> None:
     )
 
 
-def test_config_map_has_no_annotations(around: t.Any) -> None:
+def test_config_map_without_annotations(around: t.Any) -> None:
     around.set("annotations", {"a": "b"})
     made = around.children["ConfigMap"]
     assert made["metadata"]["name"] == "cu"
@@ -246,7 +246,7 @@ def test_reads(around: t.Any) -> None:
     }
 
 
-def test_reads_with_the_texts_still_unread(around: t.Any) -> None:
+def test_reads_before_texts(around: t.Any) -> None:
     around.objects.clear()
     assert "ConfigMap/ns/models" in {read.key for read in KIND.reads(around.app)}
 
@@ -295,7 +295,7 @@ def test_missing(around: t.Any, change: t.Callable[[t.Any], t.Any], reason: str,
     assert {"ConfigMap", "Secret", "Deployment"}.isdisjoint(around.children)
 
 
-def test_bad_text_is_looked_at_again_soon(around: t.Any) -> None:
+def test_invalid_text_requeues(around: t.Any) -> None:
     """No watch tells of the correction, and the runtime retries failed runs ever more rarely."""
     around.training["data"]["training"] = "lr: &a 1\nb: *a"
     with pytest.raises(NimError) as raised:
@@ -314,13 +314,13 @@ def test_bad_text_is_looked_at_again_soon(around: t.Any) -> None:
     assert found.source == "nemo-customizer-service-controller"
 
 
-def test_the_model_config_map_may_be_empty(around: t.Any) -> None:
+def test_empty_model_config_map(around: t.Any) -> None:
     del around.models["data"]
     assert find_missing(around.app) is None
     assert "Deployment" in around.children
 
 
-def test_offline_secrets_are_assumed_and_config_maps_must_be_given(around: t.Any) -> None:
+def test_simulated_inputs(around: t.Any) -> None:
     resource = dict(around.app.resource)
     found = simulate([resource], Facts([around.training]).ask)
     ((note,),) = found.notes.values()
@@ -374,13 +374,13 @@ def annotations(around: t.Any) -> Json:
     return found
 
 
-def test_hash_is_that_of_the_stored_text(around: t.Any) -> None:
+def test_hash_of_stored_text(around: t.Any) -> None:
     text = around.children["ConfigMap"]["data"]["config.yaml"]
     assert annotations(around)[HASH_ANNOTATION] == sha(text)
     assert RESTART_ANNOTATION not in annotations(around)
 
 
-def test_live_text_that_says_the_same_is_kept(around: t.Any) -> None:
+def test_equivalent_live_text_kept(around: t.Any) -> None:
     text = around.children["ConfigMap"]["data"]["config.yaml"]
     other = json.dumps(read_json_yaml(text)) + "\n"
     former = take_over(around, other)
@@ -392,7 +392,7 @@ def test_live_text_that_says_the_same_is_kept(around: t.Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["a: 1\n", "a: [", "", "a: &a [*a]"])
-def test_takeover_restarts_no_pods_although_the_text_differs(around: t.Any, text: str) -> None:
+def test_takeover_keeps_pods_with_other_text(around: t.Any, text: str) -> None:
     ours = around.children["ConfigMap"]["data"]
     former = take_over(around, text)
     for _pass in range(3):
@@ -404,7 +404,7 @@ def test_takeover_restarts_no_pods_although_the_text_differs(around: t.Any, text
         write(around)
 
 
-def test_takeover_restarts_no_pods_without_a_hash(around: t.Any) -> None:
+def test_takeover_keeps_pods_without_hash(around: t.Any) -> None:
     take_over(around, "a: 1\n")
     del around.objects[-1]["spec"]["template"]["metadata"]["annotations"][HASH_ANNOTATION]
     for _pass in range(2):
@@ -416,7 +416,7 @@ def test_takeover_restarts_no_pods_without_a_hash(around: t.Any) -> None:
 
 
 @pytest.mark.parametrize("is_taken_over", [True, False])
-def test_a_changed_config_map_restarts_pods_once(around: t.Any, is_taken_over: bool) -> None:
+def test_changed_config_map_restarts_once(around: t.Any, is_taken_over: bool) -> None:
     if is_taken_over:
         take_over(around, "a: 1\n")
     write(around)
@@ -431,7 +431,7 @@ def test_a_changed_config_map_restarts_pods_once(around: t.Any, is_taken_over: b
         assert annotations(around) == after
 
 
-def test_a_comment_in_a_config_map_restarts_no_pods(around: t.Any) -> None:
+def test_config_map_comment_restarts_nothing(around: t.Any) -> None:
     write(around)
     before = annotations(around)
     around.training["data"]["training"] = "# a comment\n{}"

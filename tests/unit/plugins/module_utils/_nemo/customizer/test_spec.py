@@ -13,7 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nemo.customizer.spec i
 from ansible_collections.nimops.nim.plugins.module_utils._nemo.spec import SecretKey
 
 
-def test_least_spec(around: t.Any) -> None:
+def test_parse_spec_minimal(around: t.Any) -> None:
     spec = around.set("trainingConfig.configMap", None).app.spec
     assert (spec.datastore, spec.entitystore, spec.mlflow) == (
         "http://ds",
@@ -32,7 +32,7 @@ def test_least_spec(around: t.Any) -> None:
     ("field", "attribute", "default"),
     [("ngcAPISecret", "ngc", "NGC_API_KEY"), ("hfSecret", "hf", "HF_TOKEN")],
 )
-def test_credentials(around: t.Any, field: str, attribute: str, default: str) -> None:
+def test_parse_spec_credentials(around: t.Any, field: str, attribute: str, default: str) -> None:
     for given, key in (({"name": "s"}, default), ({"name": "s", "key": "k"}, "k")):
         jobs = around.set(f"modelDownloadJobs.{field}", given).app.spec.download_jobs
         assert getattr(jobs, attribute) == SecretKey("s", key)

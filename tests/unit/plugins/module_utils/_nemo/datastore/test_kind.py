@@ -65,7 +65,7 @@ STORE_ROWS = [
         ),
     ],
 )
-def test_environment(nemo: t.Any, spec: Json, init: list[str], main: list[str]) -> None:
+def test_env(nemo: t.Any, spec: Json, init: list[str], main: list[str]) -> None:
     pod = nemo.pod("NemoDatastore", spec)
     assert nemo.rows(pod["containers"][0]["env"]) == [*SSH, *COMMON, *main]
     for container in pod["initContainers"]:
@@ -73,7 +73,7 @@ def test_environment(nemo: t.Any, spec: Json, init: list[str], main: list[str]) 
 
 
 @pytest.mark.parametrize("host", ["fd00::1", "[fd00::1]"])
-def test_address_of_the_database_in_ipv6(nemo: t.Any, host: str) -> None:
+def test_env_ipv6_database(nemo: t.Any, host: str) -> None:
     spec = {"databaseConfig": nemo.database | {"host": host, "port": 1}}
     rows = nemo.rows(nemo.pod("NemoDatastore", spec)["initContainers"][0]["env"])
     assert "GITEA__DATABASE__HOST=[fd00::1]:1" in rows

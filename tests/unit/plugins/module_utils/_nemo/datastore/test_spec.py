@@ -21,7 +21,7 @@ STORE = {
 }
 
 
-def test_least_spec(nemo: t.Any) -> None:
+def test_parse_spec_minimal(nemo: t.Any) -> None:
     spec = nemo.app("NemoDatastore").spec
     names = ("giteaadmin", "lfsjwt", "datastoreinit", "datastoreconfig", "datastoreinlineconfig")
     assert spec.secrets == Secrets(*names)
@@ -33,7 +33,7 @@ def test_least_spec(nemo: t.Any) -> None:
     ("more", "is_direct"),
     [({}, True), ({"serveDirect": True}, True), ({"serveDirect": False}, False)],
 )
-def test_object_store(nemo: t.Any, more: dict[str, bool], is_direct: bool) -> None:
+def test_parse_spec_object_store(nemo: t.Any, more: dict[str, bool], is_direct: bool) -> None:
     spec = nemo.app("NemoDatastore", {"objectStoreConfig": STORE | more}).spec
     password = SecretKey("minio", "pw")
     assert spec.object_store == ObjectStore(

@@ -14,7 +14,7 @@ DATABASE = [
 ]
 
 
-def test_environment(nemo: t.Any) -> None:
+def test_env(nemo: t.Any) -> None:
     pod = nemo.pod("NemoEntitystore")
     assert nemo.rows(pod["containers"][0]["env"]) == [
         "APP_VERSION=25.10",
@@ -25,7 +25,7 @@ def test_environment(nemo: t.Any) -> None:
     assert nemo.rows(migration["env"]) == DATABASE
 
 
-def test_neither_volumes_nor_secrets(nemo: t.Any) -> None:
+def test_without_volumes_and_secrets(nemo: t.Any) -> None:
     made = nemo.made("NemoEntitystore")
     assert "Secret" not in made
     assert "volumes" not in made["Deployment"]["spec"]["template"]["spec"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 
-def test_spec(nemo: t.Any) -> None:
+def test_parse_spec(nemo: t.Any) -> None:
     spec = nemo.app("NemoEntitystore").spec
     assert spec.datastore == "http://datastore:8000"
     assert spec.database.name == "db"

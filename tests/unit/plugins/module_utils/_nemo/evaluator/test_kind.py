@@ -68,17 +68,17 @@ def rows(nemo: t.Any, **spec: t.Any) -> list[str]:
         ),
     ],
 )
-def test_environment(nemo: t.Any, spec: t.Any, changes: dict[str, str | None]) -> None:
+def test_env(nemo: t.Any, spec: t.Any, changes: dict[str, str | None]) -> None:
     assert rows(nemo, **spec) == [row for item in ROWS if (row := changes.get(item, item))]
 
 
-def test_telemetry_comes_last(nemo: t.Any) -> None:
+def test_env_telemetry_last(nemo: t.Any) -> None:
     found = rows(nemo, otel={"enabled": True})
     assert found[: len(ROWS) - 1] == ROWS[:-1]
     assert len(found) == len(ROWS) - 1 + 7
 
 
-def test_migration_environment(nemo: t.Any) -> None:
+def test_migration_env(nemo: t.Any) -> None:
     _wait, migration = nemo.pod("NemoEvaluator")["initContainers"]
     assert nemo.rows(migration["env"]) == [
         "NAMESPACE=ns",

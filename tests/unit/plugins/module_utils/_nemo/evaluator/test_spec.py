@@ -8,7 +8,7 @@ import typing as t
 import pytest
 
 
-def test_services(nemo: t.Any) -> None:
+def test_parse_spec_services(nemo: t.Any) -> None:
     spec = nemo.app("NemoEvaluator").spec
     assert (spec.argo, spec.argo_account) == ("https://argo:2746", "executor")
     assert spec.milvus == "http://milvus:19530"
@@ -17,7 +17,7 @@ def test_services(nemo: t.Any) -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"logHandlers": "", "consoleLogLevel": None}])
-def test_defaults(nemo: t.Any, given: dict[str, t.Any]) -> None:
+def test_parse_spec_defaults(nemo: t.Any, given: dict[str, t.Any]) -> None:
     spec = nemo.app("NemoEvaluator", {"evaluationImages": None, **given}).spec
     assert (spec.log_handlers, spec.console_log_level, spec.log_level) == (
         "console",
@@ -29,6 +29,6 @@ def test_defaults(nemo: t.Any, given: dict[str, t.Any]) -> None:
     assert spec.telemetry is None
 
 
-def test_images(nemo: t.Any) -> None:
+def test_parse_spec_images(nemo: t.Any) -> None:
     spec = nemo.app("NemoEvaluator", {"evaluationImages": {"rag": "r", "bfcl": "b"}}).spec
     assert {key: value for key, value in spec.images.items() if value} == {"RAG": "r", "BFCL": "b"}

@@ -49,11 +49,11 @@ def with_key(**more: str) -> Json:
         pytest.param(with_key(apiKeySecret=""), [f"NIM_ENDPOINT_URL={URL}"], id="no API key"),
     ],
 )
-def test_environment(nemo: t.Any, spec: Json, more: list[str]) -> None:
+def test_env(nemo: t.Any, spec: Json, more: list[str]) -> None:
     assert nemo.rows(nemo.container("NemoGuardrail", spec)["env"]) == [*ROWS, *more, OFF]
 
 
-def test_environment_with_a_database(nemo: t.Any) -> None:
+def test_env_with_database(nemo: t.Any) -> None:
     pod = nemo.pod("NemoGuardrail", {"databaseConfig": nemo.database})
     assert nemo.rows(pod["containers"][0]["env"]) == [*ROWS, *DATABASE, OFF]
     _wait, migration = pod["initContainers"]
@@ -64,7 +64,7 @@ def test_environment_with_a_database(nemo: t.Any) -> None:
     ]
 
 
-def test_telemetry_names_the_namespace(nemo: t.Any) -> None:
+def test_env_telemetry_namespace(nemo: t.Any) -> None:
     found = nemo.rows(nemo.container("NemoGuardrail", {"otel": {"enabled": True}})["env"])
     assert found[-1] == "OTEL_RESOURCE_ATTRIBUTES=deployment.environment=$(NAMESPACE)"
     assert len(found) == len(ROWS) + 8
@@ -96,7 +96,7 @@ def test_config_store(nemo: t.Any, store: Json, source: Json, sub_path: str | No
 
 
 @pytest.mark.parametrize("store", [None, {}, {"configMap": {}}])
-def test_without_a_config_store(nemo: t.Any, store: Json | None) -> None:
+def test_config_store_missing(nemo: t.Any, store: Json | None) -> None:
     with pytest.raises(NimError, match=r"^spec\.configStore: ") as error:
         nemo.made("NemoGuardrail", {"configStore": store})
     assert error.value.reason == "DeploymentFailed"

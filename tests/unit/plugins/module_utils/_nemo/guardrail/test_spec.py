@@ -31,7 +31,7 @@ Json = dict[str, t.Any]
         ),
     ],
 )
-def test_model(nemo: t.Any, given: Json | None, wanted: Model | None) -> None:
+def test_parse_spec_model(nemo: t.Any, given: Json | None, wanted: Model | None) -> None:
     assert nemo.app("NemoGuardrail", {"nimEndpoint": given}).spec.model == wanted
 
 
@@ -43,7 +43,9 @@ def test_model(nemo: t.Any, given: Json | None, wanted: Model | None) -> None:
         pytest.param({"pvc": {}}, "", "x-pvc", id="claim"),
     ],
 )
-def test_store(nemo: t.Any, store: Json | None, config_map: str, claim: str | None) -> None:
+def test_parse_spec_store(
+    nemo: t.Any, store: Json | None, config_map: str, claim: str | None
+) -> None:
     spec = nemo.app("NemoGuardrail", {"configStore": store}).spec
     assert spec.config_map == config_map
     assert (spec.claim and spec.claim.name) == claim
