@@ -3,24 +3,20 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache_spec import (
     named_cache,
     parse_cache,
 )
 
-Json = dict[str, t.Any]
-
 HF = {"modelPuller": "p", "endpoint": "https://h", "namespace": "n", "revision": "r"}
 
 
-def cache(**spec: t.Any) -> Json:
+def cache(**spec):
     return {"metadata": {"name": "c", "namespace": "ns"}, "spec": spec}
 
 
-def test_an_empty_spec() -> None:
+def test_an_empty_spec():
     spec = parse_cache(cache())
     assert (spec.source, spec.claim.name, spec.claim.is_created) == (None, "c-pvc", False)
     assert (spec.user, spec.group, spec.host_path) == (1000, 2000, "")
@@ -41,13 +37,13 @@ def test_an_empty_spec() -> None:
         pytest.param({"dataStore": {"modelName": "x"}}, False, True, True, id="dataStore"),
     ],
 )
-def test_sorts_of_sources(source: Json, optimized: bool, universal: bool, hf: bool) -> None:
+def test_sorts_of_sources(source, optimized, universal, hf):
     found = parse_cache(cache(source=source)).source
     assert found
     assert (found.is_optimized, found.is_universal, found.is_hf) == (optimized, universal, hf)
 
 
-def test_source_of_a_model() -> None:
+def test_source_of_a_model():
     source = parse_cache(cache(source={"ngc": {}, "hf": HF | {"modelName": "m"}})).source
     assert source
     assert (source.kind, source.puller, source.endpoint) == ("hf", "p", "https://h")
@@ -55,7 +51,7 @@ def test_source_of_a_model() -> None:
     assert (source.revision, source.auth_secret, source.pull_secret) == ("r", "", "")
 
 
-def test_selection_of_profiles() -> None:
+def test_selection_of_profiles():
     model = {"profiles": ["a"], "engine": "tensorrt"}
     source = parse_cache(cache(source={"ngc": {"modelPuller": "p", "model": model}})).source
     assert source
@@ -70,7 +66,7 @@ def test_selection_of_profiles() -> None:
         pytest.param({"hostPath": "/m", "pvc": {"name": "x"}}, "", id="a claim"),
     ],
 )
-def test_host_path(storage: Json, path: str) -> None:
+def test_host_path(storage, path):
     assert parse_cache(cache(storage=storage)).host_path == path
 
 
@@ -83,5 +79,5 @@ def test_host_path(storage: Json, path: str) -> None:
         pytest.param({"spec": {"nimCache": {"name": "c"}}}, "c", id="a build"),
     ],
 )
-def test_users(user: Json, name: str) -> None:
+def test_users(user, name):
     assert named_cache(user) == name

@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import copy
-import typing as t
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
@@ -20,15 +18,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources i
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import Report
 from ansible_collections.nimops.nim.plugins.module_utils._nim.build.kind import KIND
 from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
     BEGIN_MARK,
     END_MARK,
 )
-
-Json = dict[str, t.Any]
 
 NAMESPACE = "nim"
 BUILDABLE = {
@@ -50,7 +45,7 @@ dddd:
 """
 
 
-def make_build(**spec: t.Any) -> Json:
+def make_build(**spec):
     """A NIMBuild called engine on the cache llama."""
     return {
         "apiVersion": "apps.nvidia.com/v1alpha1",
@@ -64,7 +59,7 @@ def make_build(**spec: t.Any) -> Json:
     }
 
 
-def make_cache(*profiles: Json, state: str = "Ready", **spec: t.Any) -> Json:
+def make_cache(*profiles, state="Ready", **spec):
     """A NIMCache called llama that lists these profiles."""
     return {
         "apiVersion": "apps.nvidia.com/v1alpha1",
@@ -79,7 +74,7 @@ def make_cache(*profiles: Json, state: str = "Ready", **spec: t.Any) -> Json:
     }
 
 
-def owned_by(owner: Json) -> Json:
+def owned_by(owner):
     reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "controller": True}
     return {
         "ownerReferences": [reference | {key: owner["metadata"][key] for key in ("name", "uid")}]
@@ -90,71 +85,69 @@ def owned_by(owner: Json) -> Json:
 class Pass:
     """What one reconcile read, wrote and said."""
 
-    asked: list[str]
-    applied: list[str]
-    pruned: list[str]
+    asked: list
+    applied: list
+    pruned: list
     report: Report
-    events: list[tuple[str, str]]
+    events: list
 
 
 @dataclass
 class World:
     """One namespace. ``log`` is what pods print, ``refused`` has messages by key."""
 
-    cluster: t.Any
+    cluster: object
     client: Client
-    answer: t.Any
+    answer: object
     log: str = ""
-    refused: dict[str, str] = field(default_factory=dict)
+    refused: dict = field(default_factory=dict)
     failure: str = ""
 
-    def put(self, item: Json) -> Json:
+    def put(self, item):
         meta = item["metadata"]
-        stored: Json = self.cluster.put(api_path(item["kind"], NAMESPACE, meta["name"]), item)
-        return stored
+        return self.cluster.put(api_path(item["kind"], NAMESPACE, meta["name"]), item)
 
-    def get(self, key: str) -> Json | None:
+    def get(self, key):
         """A live object by Kind/name."""
-        found: Json | None = self.cluster.objects.get(api_path(*self._split(key)))
-        return found
+        return self.cluster.objects.get(api_path(*self._split(key)))
 
-    def remove(self, key: str) -> None:
+    def remove(self, key):
         del self.cluster.objects[api_path(*self._split(key))]
 
     @staticmethod
-    def _split(key: str) -> tuple[str, str, str]:
+    def _split(key):
         kind, namespace, name = key.split("/")
         return kind, namespace, name
 
     @property
-    def cr(self) -> Json:
-        return t.cast(Json, self.get("NIMBuild/nim/engine"))
+    def cr(self):
+        return self.get("NIMBuild/nim/engine")
 
     @property
-    def status(self) -> Json:
-        return t.cast(Json, self.cr["status"])
+    def status(self):
+        return self.cr["status"]
 
     @property
-    def state(self) -> str:
+    def state(self):
         return str(self.status["state"])
 
     @property
-    def pods(self) -> list[str]:
+    def pods(self):
         return [path.rsplit("/", 1)[-1] for path in self.cluster.objects if "/pods/" in path]
 
     @property
-    def profiles(self) -> list[Json]:
+    def profiles(self):
         """What the cache lists."""
-        return t.cast(Json, self.get("NIMCache/nim/llama"))["status"]["profiles"]  # type: ignore[no-any-return]
+        return self.get("NIMCache/nim/llama")["status"]["profiles"]
 
-    def condition(self, kind: str) -> tuple[str, str, str] | None:
+    def condition(self, kind):
         """(status, reason, message) of a condition."""
         for item in self.status["conditions"]:
             if item["type"] == kind:
                 return item["status"], item["reason"], item["message"]
         return None
 
-    def reconcile(self, meanwhile: t.Callable[[], t.Any] = lambda: None) -> Pass:
+    def reconcile(self, meanwhile=lambda: None):
         """One pass; ``meanwhile`` happens when all is observed and nothing reported."""
         before = set(self.cluster.objects)
         for name in self.pods:
@@ -172,9 +165,9 @@ class World:
         asked = [key for key in answers if key != "operator"]
         return Pass(asked, list(outcome.written), outcome.deleted, said, told)
 
-    def _write(self, plan: Plan) -> Outcome:
+    def _write(self, plan):
         refusals = list(plan.refusals)
-        written: dict[str, Json] = {}
+        written = {}
         for item in plan.adopt:
             self.client.patch(api_path(*self._split(key_of(item))), item)
         for item in plan.apply:
@@ -189,34 +182,32 @@ class World:
             self.remove(key)
         return Outcome(written, pruned, refusals, self.failure or plan.failure)
 
-    def set_pod(
-        self, name: str, phase: str = "Running", ready: bool = False, **status: t.Any
-    ) -> None:
+    def set_pod(self, name, phase="Running", ready=False, **status):
         """The status of a pod."""
-        pod = t.cast(Json, self.get(f"Pod/nim/{name}"))
+        pod = self.get(f"Pod/nim/{name}")
         conditions = [{"type": "Ready", "status": str(ready)}]
         self.put(pod | {"status": {"phase": phase, "conditions": conditions} | status})
 
-    def set_cache(self, **status: t.Any) -> None:
+    def set_cache(self, **status):
         """Fields of the status of the cache."""
-        cache = t.cast(Json, self.get("NIMCache/nim/llama"))
+        cache = self.get("NIMCache/nim/llama")
         self.put(cache | {"status": {**cache["status"], **status}})
 
-    def become_built(self) -> World:
+    def become_built(self):
         """Up to the pass that sees the pod ready."""
         self.reconcile()
         self.set_pod("engine-engine-build-pod", ready=True)
         self.reconcile()
         return self
 
-    def print_manifest(self, text: str = LOCAL_MANIFEST) -> World:
+    def print_manifest(self, text=LOCAL_MANIFEST):
         """The other pod is made, runs and prints."""
         self.reconcile()
         self.set_pod("engine-local-manifest-pod")
         self.log = f"{BEGIN_MARK}\n{text}\n{END_MARK}\n"
         return self
 
-    def become_ready(self) -> World:
+    def become_ready(self):
         """The usual way to Ready."""
         self.become_built().print_manifest()
         self.reconcile()
@@ -226,11 +217,11 @@ class World:
 
 
 @pytest.fixture
-def world(cluster: t.Any, tmp_path: Path, answer: t.Any) -> t.Callable[..., World]:
+def world(cluster, tmp_path, answer):
     """A new namespace with a NIMBuild, and with a cache and what belongs to it."""
     client = Client(cluster.kubeconfig(tmp_path))
 
-    def make(*, cache: Json | None = None, build: Json | None = None, **spec: t.Any) -> World:
+    def make(*, cache=None, build=None, **spec):
         made = World(cluster, client, answer)
         made.put(build or make_build(**spec))
         cache = make_cache(BUILDABLE, OTHER) if cache is None else cache
@@ -254,15 +245,15 @@ def world(cluster: t.Any, tmp_path: Path, answer: t.Any) -> t.Callable[..., Worl
 
 
 @pytest.fixture
-def build() -> t.Callable[..., Json]:
+def build():
     return make_build
 
 
 @pytest.fixture
-def cache() -> t.Callable[..., Json]:
+def cache():
     return make_cache
 
 
 @pytest.fixture
-def buildable() -> Json:
+def buildable():
     return copy.deepcopy(BUILDABLE)

@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.build.app import NIMBuildApp
-
-Make = t.Callable[..., t.Any]
 
 COMPLETED = "NIM_BUILD_ENGINE_BUILD_POD_COMPLETED"
 READ = "NIM_BUILD_MODEL_MANIFEST_POD_COMPLETED"
 
 
-def test_names(build: Make) -> None:
+def test_names(build):
     app = NIMBuildApp(build())
     assert app.build_pod_name == "engine-engine-build-pod"
     assert app.manifest_pod_name == "engine-local-manifest-pod"
@@ -30,13 +26,11 @@ def test_names(build: Make) -> None:
         pytest.param({COMPLETED: "True", READ: "True"}, True, True, id="manifest read"),
     ],
 )
-def test_progress_in_the_status(
-    build: Make, conditions: dict[str, str] | None, is_built: bool, is_finished: bool
-) -> None:
+def test_progress_in_the_status(build, conditions, is_built, is_finished):
     listed = [{"type": kind, "status": status} for kind, status in (conditions or {}).items()]
     app = NIMBuildApp(build() | {"status": {"conditions": conditions and listed}})
     assert (app.is_built, app.is_finished) == (is_built, is_finished)
 
 
-def test_pods_do_not_inherit_annotations(build: Make) -> None:
+def test_pods_do_not_inherit_annotations(build):
     assert NIMBuildApp(build(annotations={"a": "1"})).annotations == {}

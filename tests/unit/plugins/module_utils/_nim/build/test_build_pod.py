@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.build.app import NIMBuildApp
@@ -12,8 +10,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.build.build_pod im
     build_engine_pod,
 )
 
-Json = dict[str, t.Any]
-Make = t.Callable[..., t.Any]
 GPU = "nvidia.com/gpu"
 OWNER = {
     "apiVersion": "apps.nvidia.com/v1alpha1",
@@ -37,7 +33,7 @@ SECURITY = {
 }
 
 
-def probe(path: str, delay: int, failures: int) -> Json:
+def probe(path, delay, failures):
     return {
         "httpGet": {"path": path, "port": "api"},
         "initialDelaySeconds": delay,
@@ -48,7 +44,7 @@ def probe(path: str, delay: int, failures: int) -> Json:
     }
 
 
-def test_pod(build: Make, cache: Make, buildable: Json) -> None:
+def test_pod(build, cache, buildable):
     assert build_engine_pod(NIMBuildApp(build()), cache(), buildable, "Kubernetes") == {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -100,14 +96,14 @@ def test_pod(build: Make, cache: Make, buildable: Json) -> None:
     }
 
 
-def test_openshift(build: Make, cache: Make, buildable: Json) -> None:
+def test_openshift(build, cache, buildable):
     pod = build_engine_pod(NIMBuildApp(build()), cache(), buildable, "OpenShift")
     assert pod["metadata"]["annotations"] == {
         "sidecar.istio.io/inject": "false", "openshift.io/scc": "nonroot",
     }  # fmt: skip
 
 
-def test_labels_and_annotations(build: Make, cache: Make, buildable: Json) -> None:
+def test_labels_and_annotations(build, cache, buildable):
     """O-41: those of the spec win over those of the NIMBuild; ours win over all."""
     cr = build(labels={"team": "a", "app": "mine"}, annotations={"note": "spec", "x": "1"})
     cr["metadata"]["labels"] = {"team": "b", "tier": "gold"}
@@ -126,7 +122,7 @@ def test_labels_and_annotations(build: Make, cache: Make, buildable: Json) -> No
     }  # fmt: skip
 
 
-def names_and_values(pod: Json) -> list[tuple[str, t.Any]]:
+def names_and_values(pod):
     return [(item["name"], item.get("value")) for item in pod["spec"]["containers"][0]["env"]]
 
 
@@ -138,7 +134,7 @@ def names_and_values(pod: Json) -> list[tuple[str, t.Any]]:
         ("true", [("X", "1"), ("NIM_SERVER_PORT", "9"), ("NIM_PEFT_SOURCE", "/mine")]),
     ],
 )
-def test_env(build: Make, cache: Make, buildable: Json, lora: str | None, first: t.Any) -> None:
+def test_env(build, cache, buildable, lora, first):
     given = [
         {"name": "X", "value": "1"},
         {"name": "NIM_SERVER_PORT", "value": "9"},
@@ -182,7 +178,7 @@ def test_env(build: Make, cache: Make, buildable: Json, lora: str | None, first:
         pytest.param({}, {"limits": {GPU: 1}}, {"limits": {GPU: "1"}}, id="given-as-a-limit"),
     ],
 )
-def test_gpus(build: Make, cache: Make, config: Json, given: Json | None, made: Json) -> None:
+def test_gpus(build, cache, config, given, made):
     cr = build(resources=given) if given is not None else build()
     pod = build_engine_pod(
         NIMBuildApp(cr), cache(), {"name": "aaaa", "config": config}, "Kubernetes"
@@ -220,9 +216,7 @@ def test_gpus(build: Make, cache: Make, config: Json, given: Json | None, made: 
         ),
     ],
 )
-def test_unknown_number_of_gpus(
-    build: Make, cache: Make, config: Json, given: Json, message: str
-) -> None:
+def test_unknown_number_of_gpus(build, cache, config, given, message):
     with pytest.raises(NimError) as raised:
         build_engine_pod(
             NIMBuildApp(build(resources=given)),

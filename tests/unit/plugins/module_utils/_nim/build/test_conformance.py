@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import typing as t
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ CONFORMANCE = Path(__file__).parents[7] / "shared" / "conformance"
 @pytest.mark.skipif(
     not CONFORMANCE.is_dir(), reason="there are no recorded objects at ../shared/conformance"
 )
-def test_status(world: t.Callable[..., t.Any], cache: t.Callable[..., t.Any]) -> None:
+def test_status(world, cache):
     docs = list(yaml.safe_load_all((CONFORMANCE / "cases" / "own-build.yaml").read_text()))
     spec = next(doc["spec"] for doc in docs if doc["kind"] == "NIMBuild")
     cluster = world(cache=cache(), **spec | {"nimCache": spec["nimCache"] | {"name": "llama"}})

@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nim.build.app import NIMBuildApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.build.desired import desired
 
-Make = t.Callable[..., t.Any]
-
 BUILD_POD, MANIFEST_POD = ("Pod", "engine-engine-build-pod"), ("Pod", "engine-local-manifest-pod")
 
 
-def test_pod_is_only_ever_created(build: Make, cache: Make, buildable: t.Any) -> None:
+def test_pod_is_only_ever_created(build, cache, buildable):
     observed = Observed({"NIMCache/nim/llama": cache(buildable)})
     wanted = desired(NIMBuildApp(build(), observed))
     (child,) = wanted.children
@@ -25,7 +21,7 @@ def test_pod_is_only_ever_created(build: Make, cache: Make, buildable: t.Any) ->
     assert wanted.unwanted == [MANIFEST_POD]
 
 
-def test_pods_have_no_root_where_it_is_forbidden(world: Make, monkeypatch: t.Any) -> None:
+def test_pods_have_no_root_where_it_is_forbidden(world, monkeypatch):
     monkeypatch.setenv("NIMOPS_ROOT_USER", "forbid")
     made = world()
     for name in (BUILD_POD[1], MANIFEST_POD[1]):
@@ -39,7 +35,7 @@ def test_pods_have_no_root_where_it_is_forbidden(world: Make, monkeypatch: t.Any
         assert container["securityContext"]["runAsNonRoot"] is True
 
 
-def test_pod_must_not_get_the_traffic_of_others(world: Make, monkeypatch: t.Any) -> None:
+def test_pod_must_not_get_the_traffic_of_others(world, monkeypatch):
     service = {
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": "db", "namespace": "nim"},
         "spec": {"selector": {"app.kubernetes.io/name": "engine"}},
@@ -57,7 +53,7 @@ def test_pod_must_not_get_the_traffic_of_others(world: Make, monkeypatch: t.Any)
     assert said.applied
 
 
-def test_config_map_still_belongs_to_the_cache(world: Make) -> None:
+def test_config_map_still_belongs_to_the_cache(world):
     cluster = world().become_built().print_manifest()
     cluster.reconcile()
     answers = {
@@ -76,12 +72,12 @@ def test_config_map_still_belongs_to_the_cache(world: Make) -> None:
     assert wanted.unwanted == [BUILD_POD]
 
 
-def test_nothing_is_wanted_without_a_cache(build: Make) -> None:
+def test_nothing_is_wanted_without_a_cache(build):
     wanted = desired(NIMBuildApp(build()))
     assert (wanted.children, wanted.unwanted) == ([], [BUILD_POD, MANIFEST_POD])
 
 
-def test_name_too_long_for_a_label(build: Make) -> None:
+def test_name_too_long_for_a_label(build):
     cr = build()
     cr["metadata"]["name"] = "x" * 64
     with pytest.raises(NimError, match="at most 63"):

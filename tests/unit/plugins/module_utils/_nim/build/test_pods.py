@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ansible_collections.nimops.nim.plugins.module_utils._nim.build.app import NIMBuildApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.build.build_pod import (
     build_engine_pod,
@@ -15,20 +13,15 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.build.manifest_pod
     build_manifest_pod,
 )
 
-Json = dict[str, t.Any]
-Make = t.Callable[..., t.Any]
 
-
-def both(cr: Json, on: Json, profile: Json, orchestrator: str = "Kubernetes") -> list[Json]:
+def both(cr, on, profile, orchestrator="Kubernetes"):
     return [
         build_engine_pod(NIMBuildApp(cr), on, profile, orchestrator),
         build_manifest_pod(NIMBuildApp(cr), on, orchestrator),
     ]
 
 
-def test_volume_user_and_runtime_come_from_the_cache(
-    build: Make, cache: Make, buildable: Json
-) -> None:
+def test_volume_user_and_runtime_come_from_the_cache(build, cache, buildable):
     on = cache(
         storage={"pvc": {"name": "models", "subPath": "llm"}},
         userID=7,
@@ -49,7 +42,7 @@ def test_volume_user_and_runtime_come_from_the_cache(
         assert "serviceAccountName" not in spec
 
 
-def test_placement_and_image_come_from_the_build(build: Make, cache: Make, buildable: Json) -> None:
+def test_placement_and_image_come_from_the_build(build, cache, buildable):
     cr = build(
         tolerations=[{"key": "gpu", "operator": "Exists", "tolerationSeconds": 5}],
         nodeSelector={"x": "true"},
@@ -63,7 +56,7 @@ def test_placement_and_image_come_from_the_build(build: Make, cache: Make, build
         assert "imagePullPolicy" not in pod["spec"]["containers"][0]
 
 
-def test_tkgs(build: Make, cache: Make, buildable: Json) -> None:
+def test_tkgs(build, cache, buildable):
     for pod in both(build(), cache(), buildable, "TKGS"):
         assert pod["spec"]["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
         assert "seccompProfile" not in pod["spec"]["containers"][0]["securityContext"]

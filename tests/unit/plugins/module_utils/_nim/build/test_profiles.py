@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
@@ -19,15 +18,15 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_man
 ETCD_LIMIT = 1536 << 10
 
 
-def built(number: int = 0, **config: str) -> dict[str, t.Any]:
+def built(number=0, **config):
     return {"name": f"built-{number}", "config": {"input_profile": "a", **config}}
 
 
-def cached(number: int, size: int = 0) -> dict[str, t.Any]:
+def cached(number, size=0):
     return {"name": f"cached-{number}", "config": {"tag": "x" * size}}
 
 
-def with_version(cache: t.Any) -> t.Any:
+def with_version(cache):
     return cache | {"metadata": cache["metadata"] | {"resourceVersion": "5"}}
 
 
@@ -49,9 +48,7 @@ def with_version(cache: t.Any) -> t.Any:
         ),
     ],
 )
-def test_room_in_the_status_of_a_cache(
-    cache: t.Any, listed: t.Any, entry: t.Any, said: str
-) -> None:
+def test_room_in_the_status_of_a_cache(cache, listed, entry, said):
     full = cache(*listed)
     if not said:
         check_capacity(full, entry)
@@ -62,7 +59,7 @@ def test_room_in_the_status_of_a_cache(
     assert str(raised.value).startswith("NIMCache llama ")
 
 
-def test_many_builds_leave_the_status_writable(cache: t.Any, build: t.Any) -> None:
+def test_many_builds_leave_the_status_writable(cache, build):
     """Each as large as it may be, on a cache that is as full as it may be."""
     on = with_version(cache(*(cached(n, 10_000) for n in range(20))))
     count = 0
@@ -79,6 +76,6 @@ def test_many_builds_leave_the_status_writable(cache: t.Any, build: t.Any) -> No
     assert len(json.dumps(on)) < ETCD_LIMIT
 
 
-def test_what_is_listed_already_needs_no_room(cache: t.Any, build: t.Any) -> None:
+def test_what_is_listed_already_needs_no_room(cache, build):
     on = with_version(cache(*(built(n) for n in range(MAX_BUILT))))
     assert list_in_cache(NIMBuildApp(build()), on, Profile("built-3")) is None

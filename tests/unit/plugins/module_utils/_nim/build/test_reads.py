@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nim.build.app import NIMBuildApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.build.reads import reads
 
-Make = t.Callable[..., t.Any]
 BUILD_POD, MANIFEST_POD = "engine-engine-build-pod", "engine-local-manifest-pod"
 CACHE, CLAIM = "NIMCache/nim/llama", "PersistentVolumeClaim/nim/llama-pvc"
 PODS = [f"Pod/nim/{BUILD_POD}", f"Pod/nim/{MANIFEST_POD}"]
@@ -21,7 +18,7 @@ READ = {"type": "NIM_BUILD_MODEL_MANIFEST_POD_COMPLETED", "status": "True"}
 POD = {"metadata": {"name": "p"}}
 
 
-def test_reads_of_each_pass(world: Make) -> None:
+def test_reads_of_each_pass(world):
     pods = [f"Pod/nim/{BUILD_POD}", f"Pod/nim/{MANIFEST_POD}"]
     first = [*pods, "NIMCache/nim/llama"]
     claim = "PersistentVolumeClaim/nim/llama-pvc"
@@ -50,14 +47,12 @@ def test_reads_of_each_pass(world: Make) -> None:
         ),
     ],
 )
-def test_reads(
-    build: Make, cache: Make, conditions: t.Any, state: str | None, pods: list[str], more: list[str]
-) -> None:
+def test_reads(build, cache, conditions, state, pods, more):
     answers = dict.fromkeys(pods, POD) | ({CACHE: cache(state=state)} if state else {})
     app = NIMBuildApp(build() | {"status": {"conditions": conditions}}, Observed(answers))
     assert [read.key for read in reads(app)] == [*PODS, CACHE, *more]
 
 
-def test_finished_build_reads_only_its_pods(build: Make) -> None:
+def test_finished_build_reads_only_its_pods(build):
     cr = build() | {"status": {"conditions": [COMPLETED, READ]}}
     assert [read.key for read in reads(NIMBuildApp(cr))] == PODS

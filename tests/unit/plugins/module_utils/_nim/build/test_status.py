@@ -5,19 +5,15 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 
-Json = dict[str, t.Any]
-Make = t.Callable[..., t.Any]
 BUILD_POD, MANIFEST_POD = "engine-engine-build-pod", "engine-local-manifest-pod"
 COMPLETED = "NIM_BUILD_ENGINE_BUILD_POD_COMPLETED"
 MADE = "NIM_BUILD_ENGINE_BUILD_POD_CREATED"
 FAILED = "NIM_BUILD_RECONCILE_FAILED"
 
 
-def types(world: t.Any) -> list[str]:
+def types(world):
     return [item["type"] for item in world.status["conditions"]]
 
 
@@ -48,9 +44,8 @@ def types(world: t.Any) -> list[str]:
     ],
 )  # fmt: skip
 def test_cache_that_is_not_ready(
-    world: Make, cache: Make, buildable: Json, status: str | None, state: str,
-    condition: tuple[str, str, str], stalled: bool,
-) -> None:  # fmt: skip
+    world, cache, buildable, status, state,
+    condition, stalled):  # fmt: skip
     kind = {
         "NOT_FOUND": "NIM_BUILD_NIM_CACHE_NOT_FOUND",
         "FAILED": "NIM_BUILD_NIM_CACHE_FAILED",
@@ -73,7 +68,7 @@ def test_cache_that_is_not_ready(
     assert cluster.state == "InProgress"
 
 
-def test_cache_that_appears_and_fails_has_one_condition(world: Make, cache: Make) -> None:
+def test_cache_that_appears_and_fails_has_one_condition(world, cache):
     cluster = world(cache={})
     cluster.reconcile()
     cluster.put(cache(state="Failed"))
@@ -114,9 +109,8 @@ def test_cache_that_appears_and_fails_has_one_condition(world: Make, cache: Make
     ],
 )  # fmt: skip
 def test_choice_of_the_profile(
-    world: Make, cache: Make, buildable: Json, names: list[str], asked: str | None, kind: str,
-    reason: str, message: str,
-) -> None:  # fmt: skip
+    world, cache, buildable, names, asked, kind,
+    reason, message):  # fmt: skip
     config = {"trtllm_buildable": "True"}
     profiles = [buildable | {"name": name} for name in names]
     chosen = {"name": "llama"} | ({} if asked is None else {"profile": asked})
@@ -132,7 +126,7 @@ def test_choice_of_the_profile(
     assert len([item for item in types(cluster) if "PROFILE" in item]) == 1
 
 
-def test_reconciling_says_why_the_pod_is_not_running(world: Make) -> None:
+def test_reconciling_says_why_the_pod_is_not_running(world):
     cluster = world()
     cluster.reconcile()
     waiting = {"reason": "CreateContainerConfigError", "message": "no Secret"}
@@ -172,7 +166,7 @@ def test_reconciling_says_why_the_pod_is_not_running(world: Make) -> None:
         ),
     ],
 )
-def test_failed_build(world: Make, phase: str, status: Json, why: str) -> None:
+def test_failed_build(world, phase, status, why):
     cluster = world()
     cluster.reconcile()
     cluster.set_pod(BUILD_POD, phase, **status)
@@ -195,7 +189,7 @@ def test_failed_build(world: Make, phase: str, status: Json, why: str) -> None:
     assert COMPLETED not in types(cluster)
 
 
-def test_lost_status_is_restored(world: Make, buildable: Json) -> None:
+def test_lost_status_is_restored(world, buildable):
     """The pod was made, and then nothing was written."""
     cluster = world()
     cluster.reconcile()
@@ -205,7 +199,7 @@ def test_lost_status_is_restored(world: Make, buildable: Json) -> None:
     assert cluster.condition(MADE)[0] == "True"
 
 
-def test_refused_pod(world: Make) -> None:
+def test_refused_pod(world):
     cluster = world()
     cluster.refused[f"Pod/nim/{BUILD_POD}"] = "exceeded quota"
     done = cluster.reconcile()
@@ -220,7 +214,7 @@ def test_refused_pod(world: Make) -> None:
     assert cluster.state == "InProgress"
 
 
-def test_ready_build_stays_ready(world: Make) -> None:
+def test_ready_build_stays_ready(world):
     cluster = world().become_ready()
     cluster.remove("NIMCache/nim/llama")
     cluster.reconcile()
@@ -228,7 +222,7 @@ def test_ready_build_stays_ready(world: Make) -> None:
 
 
 @pytest.mark.parametrize(("ready", "state"), [(False, "Pending"), (True, "Ready")])
-def test_failed_run(world: Make, ready: bool, state: str) -> None:
+def test_failed_run(world, ready, state):
     cluster = world()
     if ready:
         cluster.become_ready()

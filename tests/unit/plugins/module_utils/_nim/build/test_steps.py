@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
@@ -17,8 +15,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.build.steps import
 )
 
 GPU = "nvidia.com/gpu"
-Json = dict[str, t.Any]
-Make = t.Callable[..., t.Any]
 BUILD_POD, MANIFEST_POD = "engine-engine-build-pod", "engine-local-manifest-pod"
 COMPLETED = "NIM_BUILD_ENGINE_BUILD_POD_COMPLETED"
 READ = "NIM_BUILD_MODEL_MANIFEST_POD_COMPLETED"
@@ -26,7 +22,7 @@ CLAIM = {"metadata": {"name": "llama-pvc"}}
 LEAVING = {"metadata": {"name": "llama-pvc", "deletionTimestamp": "2026-01-01T00:00:00Z"}}
 
 
-def test_unknown_number_of_gpus_stalls_the_build(world: t.Any) -> None:
+def test_unknown_number_of_gpus_stalls_the_build(world):
     cluster = world(resources={"limits": {GPU: "1"}})
     cluster.set_cache(state="InProgress")
     cluster.reconcile()
@@ -41,11 +37,11 @@ def test_unknown_number_of_gpus_stalls_the_build(world: t.Any) -> None:
     assert done.events == [("Warning", "ReconcileFailed")]
 
 
-def many_built(count: int) -> list[Json]:
+def many_built(count):
     return [{"name": f"b{n}", "config": {"input_profile": "aaaa"}} for n in range(count)]
 
 
-def test_nothing_is_built_for_a_full_cache(world: Make, cache: Make, buildable: Json) -> None:
+def test_nothing_is_built_for_a_full_cache(world, cache, buildable):
     made = world(cache=cache(buildable, *many_built(32)))
     assert made.reconcile().applied == []
     assert made.state == "Pending"
@@ -76,15 +72,8 @@ def test_nothing_is_built_for_a_full_cache(world: Make, cache: Make, buildable: 
     ],
 )
 def test_forbidden_by_the_operator(
-    world: Make,
-    cache: Make,
-    buildable: Json,
-    monkeypatch: t.Any,
-    variables: t.Any,
-    spec: Json,
-    user: int,
-    said: str,
-) -> None:
+    world, cache, buildable, monkeypatch, variables, spec, user, said
+):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     made = world(cache=cache(buildable, userID=user), **spec)
@@ -95,9 +84,7 @@ def test_forbidden_by_the_operator(
         assert message.startswith(said)
 
 
-def test_pod_gets_only_the_allowed_labels_of_the_build(
-    world: Make, build: Make, monkeypatch: t.Any
-) -> None:
+def test_pod_gets_only_the_allowed_labels_of_the_build(world, build, monkeypatch):
     monkeypatch.setenv("NIMOPS_POD_LABELS", "team")
     labelled = build()
     labelled["metadata"]["labels"] = {"team": "x", "argocd.argoproj.io/instance": "y"}
@@ -116,7 +103,7 @@ def test_pod_gets_only_the_allowed_labels_of_the_build(
         pytest.param({"PersistentVolumeClaim/nim/llama-pvc": LEAVING}, True, id="terminating"),
     ],
 )
-def test_is_claim_lost(build: Make, cache: Make, answers: Json, is_lost: bool) -> None:
+def test_is_claim_lost(build, cache, answers, is_lost):
     assert is_pvc_lost(NIMBuildApp(build(), Observed(answers)), cache()) is is_lost
 
 
@@ -139,12 +126,11 @@ def test_is_claim_lost(build: Make, cache: Make, answers: Json, is_lost: bool) -
     ],
 )
 def test_stage(
-    build: Make, cache: Make, buildable: Json, status: Json, pod: Json | None, stage: str,
-    kept: list[str],
-) -> None:  # fmt: skip
+    build, cache, buildable, status, pod, stage,
+    kept):  # fmt: skip
     conditions = [{"type": kind, "status": value} for kind, value in status.items()]
     cr = build() | {"status": {"conditions": conditions}}
-    answers: Json = {"NIMCache/nim/llama": cache(buildable)}
+    answers = {"NIMCache/nim/llama": cache(buildable)}
     if pod:
         meta = {"name": BUILD_POD, "ownerReferences": [owner_reference(cr)]}
         answers[f"Pod/nim/{BUILD_POD}"] = {
@@ -165,16 +151,14 @@ def test_stage(
         pytest.param({"state": ""}, "cache awaited", id="new"),
     ],
 )
-def test_stage_without_a_ready_cache(
-    build: Make, cache: Make, listed: Json | None, stage: str
-) -> None:
+def test_stage_without_a_ready_cache(build, cache, listed, stage):
     answers = {"NIMCache/nim/llama": None if listed is None else cache(**listed)}
     step = next_step(NIMBuildApp(build(), Observed(answers)))
     assert step.stage == stage
     assert list(step.kept) == ([] if listed is None else [BUILD_POD, MANIFEST_POD])
 
 
-def test_foreign_pod_is_a_problem_and_is_kept(build: Make, cache: Make, buildable: Json) -> None:
+def test_foreign_pod_is_a_problem_and_is_kept(build, cache, buildable):
     pod = {"metadata": {"name": BUILD_POD}, "spec": {"containers": []}}
     answers = {"NIMCache/nim/llama": cache(buildable), f"Pod/nim/{BUILD_POD}": pod}
     step = next_step(NIMBuildApp(build(), Observed(answers)))

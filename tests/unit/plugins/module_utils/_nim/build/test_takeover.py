@@ -5,12 +5,7 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
-
-Json = dict[str, t.Any]
-Make = t.Callable[..., t.Any]
 
 BUILD_POD, MANIFEST_POD = "engine-engine-build-pod", "engine-local-manifest-pod"
 TIME = "2026-01-01T00:00:00Z"
@@ -25,7 +20,7 @@ PLAIN_MANIFEST = "cccc:\n  model: m\n  tags: {model_name: engine}\n"
 """As its pod prints it: without our marks."""
 
 
-def said(**conditions: str) -> list[Json]:
+def said(**conditions):
     """Conditions as the reference writes them."""
     kinds = {
         "found": FOUND, "made": MADE, "pending": PENDING, "completed": COMPLETED, "read": READ,
@@ -43,7 +38,7 @@ def said(**conditions: str) -> list[Json]:
     ]
 
 
-def pod_of(name: str, *, ready: bool = False, phase: str = "Running") -> Json:
+def pod_of(name, *, ready=False, phase="Running"):
     owner = {"kind": "NIMBuild", "name": "engine", "uid": "u-build", "controller": True}
     env = [{"name": "NIM_MODEL_PROFILE", "value": "aaaa"}]
     return {
@@ -113,9 +108,8 @@ def pod_of(name: str, *, ready: bool = False, phase: str = "Running") -> Json:
     ],
 )  # fmt: skip
 def test_next_step(
-    world: Make, status: Json | None, pods: list[Json], applied: list[str], pruned: list[str],
-    state: str,
-) -> None:  # fmt: skip
+    world, status, pods, applied, pruned,
+    state):  # fmt: skip
     cluster = world()
     if status:
         cluster.put(cluster.cr | {"status": {"inputProfile": {}, "outputProfile": {}} | status})
@@ -130,7 +124,7 @@ def test_next_step(
 
 
 @pytest.mark.parametrize("listed", [False, True])
-def test_the_manifest_of_its_pod_is_read(world: Make, listed: bool) -> None:
+def test_the_manifest_of_its_pod_is_read(world, listed):
     cluster = world()
     profile = {"name": "aaaa", "config": {"trtllm_buildable": "true"}}
     status = {
@@ -151,7 +145,7 @@ def test_the_manifest_of_its_pod_is_read(world: Make, listed: bool) -> None:
     assert cluster.status["outputProfile"]["name"] == "cccc"
 
 
-def test_a_ready_one_is_left_as_it_is(world: Make) -> None:
+def test_a_ready_one_is_left_as_it_is(world):
     cluster = world()
     status = {
         "state": "Ready",
@@ -168,7 +162,7 @@ def test_a_ready_one_is_left_as_it_is(world: Make) -> None:
     assert after == status
 
 
-def test_the_config_map_that_the_reference_made_is_taken_over(world: Make) -> None:
+def test_the_config_map_that_the_reference_made_is_taken_over(world):
     cluster = world().become_built().print_manifest()
     live = cluster.get("ConfigMap/nim/llama-manifest")
     live["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "k8s-nim-operator"

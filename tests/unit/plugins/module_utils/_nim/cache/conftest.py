@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import copy
-import typing as t
 from dataclasses import dataclass, field
 
 import pytest
@@ -35,8 +34,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_man
     BEGIN_MARK,
     END_MARK,
 )
-
-Json = dict[str, t.Any]
 
 MANIFEST = """\
 aaaa:
@@ -71,7 +68,7 @@ TRT = {"engine": "tensorrt", "tensorParallelism": "1"}
 PVC = {"create": True, "size": "50Gi", "volumeAccessMode": "ReadWriteOnce"}
 
 
-def make_cache(*, source: Json | None = None, pvc: Json | None = None, **spec: t.Any) -> Json:
+def make_cache(*, source=None, pvc=None, **spec):
     """A NIMCache; by default of an NGC model with a selection that one profile fits."""
     return {
         "apiVersion": "apps.nvidia.com/v1alpha1",
@@ -85,7 +82,7 @@ def make_cache(*, source: Json | None = None, pvc: Json | None = None, **spec: t
     }
 
 
-def gpu_node(product: str = "NVIDIA-H100-80GB-HBM3", **labels: str) -> Json:
+def gpu_node(product="NVIDIA-H100-80GB-HBM3", **labels):
     return {"metadata": {"name": product, "labels": {"nvidia.com/gpu.product": product} | labels}}
 
 
@@ -93,14 +90,14 @@ def gpu_node(product: str = "NVIDIA-H100-80GB-HBM3", **labels: str) -> Json:
 class Pass:
     """What one reconcile did."""
 
-    keys: list[str]
+    keys: list
     desired: Desired
     assessment: Assessment
-    applied: list[str]
-    pruned: list[str]
+    applied: list
+    pruned: list
 
     @property
-    def events(self) -> list[tuple[str, str]]:
+    def events(self):
         return [(event.kind, event.reason) for event in self.assessment.events]
 
 
@@ -108,18 +105,18 @@ class Pass:
 class World:
     """Objects of one namespace by key, and what else can be read."""
 
-    cr: Json
-    objects: dict[str, Json] = field(default_factory=dict)
-    nodes: list[Json] = field(default_factory=lambda: [gpu_node()])
+    cr: dict
+    objects: dict = field(default_factory=dict)
+    nodes: list = field(default_factory=lambda: [gpu_node()])
     log: str = ""
     protocol: str = "legacy"
-    users: dict[str, list[Json]] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
+    users: dict = field(default_factory=dict)
+    refused: dict = field(default_factory=dict)
     failure: str = ""
 
-    def observe(self) -> tuple[list[str], Observed]:
-        answers: Json = {"operator": {"version": ""}}
-        asked: list[str] = []
+    def observe(self):
+        answers = {"operator": {"version": ""}}
+        asked = []
         while new := [
             r for r in reads(NIMCacheApp(self.cr, Observed(answers))) if r.key not in answers
         ]:
@@ -134,12 +131,12 @@ class World:
                 }[type(read)]()
         return asked, Observed(answers)
 
-    def reconcile(self) -> Pass:
+    def reconcile(self):
         before = copy.deepcopy(self.cr)
         keys, observed = self.observe()
         want = desired(NIMCacheApp(self.cr, observed))
         plan = compare(self.cr, want, observed)
-        written: dict[str, Json] = {}
+        written = {}
         refusals = list(plan.refusals)
         for manifest in plan.apply:
             if key_of(manifest) in self.refused:
@@ -159,17 +156,17 @@ class World:
         self.cr["status"] = status
         return Pass(keys, want, assessment, list(written), pruned)
 
-    def run_pod(self, log: str | None = None, phase: str = "Running") -> None:
+    def run_pod(self, log=None, phase="Running"):
         """The probe pod comes up and prints."""
         self.objects["Pod/nim/llama-pod"]["status"] = {"phase": phase}
         self.log = f"{BEGIN_MARK}\n{MANIFEST}\n{END_MARK}\n" if log is None else log
 
-    def set_job(self, *conditions: str, **status: int) -> None:
+    def set_job(self, *conditions, **status):
         """The Job's status; conditions by name are true."""
         listed = [{"type": kind, "status": "True", "message": "why"} for kind in conditions]
         self.objects["Job/nim/llama-job"]["status"] = {**status, "conditions": listed}
 
-    def become_ready(self) -> World:
+    def become_ready(self):
         """The usual way to Ready."""
         self.reconcile()
         if "Pod/nim/llama-pod" in self.objects:
@@ -181,10 +178,10 @@ class World:
         return self
 
     @property
-    def state(self) -> str:
+    def state(self):
         return str(self.cr["status"].get("state", ""))
 
-    def condition(self, kind: str) -> tuple[str, str, str] | None:
+    def condition(self, kind):
         """(status, reason, message) of a condition."""
         for item in self.cr["status"]["conditions"]:
             if item["type"] == kind:
@@ -192,7 +189,7 @@ class World:
         return None
 
 
-def serve(manifest: Json) -> Json:
+def serve(manifest):
     """What the API server makes of a new object."""
     live = copy.deepcopy(manifest)
     live["metadata"]["managedFields"] = [{"manager": "nimops.nim", "operation": "Apply"}]
@@ -202,15 +199,15 @@ def serve(manifest: Json) -> Json:
 
 
 @pytest.fixture
-def cache() -> t.Callable[..., Json]:
+def cache():
     return make_cache
 
 
 @pytest.fixture
-def world() -> t.Callable[..., World]:
+def world():
     """A new cluster with one NIMCache, given or made of these spec fields."""
 
-    def make(cr: Json | None = None, **spec: t.Any) -> World:
+    def make(cr=None, **spec):
         return World(cr or make_cache(**spec))
 
     return make

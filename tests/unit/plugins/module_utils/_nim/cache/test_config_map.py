@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.config_map import (
     build_config_map,
@@ -13,10 +11,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_man
     parse_manifest,
 )
 
-Json = dict[str, t.Any]
 
-
-def test_config_map(cache: t.Callable[..., Json]) -> None:
+def test_config_map(cache):
     made = build_config_map(NIMCacheApp(cache()), parse_manifest("a: {model: m, tags: {tp: '1'}}"))
     assert made["data"] == {"model_manifest.yaml": "a:\n  model: m\n  tags:\n    tp: '1'\n"}
     assert made["metadata"]["name"] == "llama-manifest"

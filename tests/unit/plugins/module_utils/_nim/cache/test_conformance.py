@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-import typing as t
 from pathlib import Path
 
 import pytest
 import yaml
-
-Json = dict[str, t.Any]
 
 CONFORMANCE = Path(__file__).parents[7] / "shared" / "conformance"
 CASES = [
@@ -45,9 +42,7 @@ DEFAULTED = re.compile(
     not CONFORMANCE.is_dir(), reason="the recordings of the reference, ../shared, are not here"
 )
 @pytest.mark.parametrize("case", CASES)
-def test_objects_and_status(
-    case: str, world: t.Callable[..., t.Any], load_module: t.Callable[..., t.Any]
-) -> None:
+def test_objects_and_status(case, world, load_module):
     harness = load_module(CONFORMANCE / "harness.py")
     docs = yaml.safe_load_all((CONFORMANCE / "cases" / f"{case}.yaml").read_text())
     cr = next(doc for doc in docs if doc and doc["kind"] == "NIMCache")

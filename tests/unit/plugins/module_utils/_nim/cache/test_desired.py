@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.desired import desired
 
-Make = t.Callable[..., t.Any]
 RBAC = [
     "ServiceAccount/nim/nim-cache-sa",
     "Role/nim/nim-cache-role",
@@ -22,7 +19,7 @@ CLAIM, POD, KEPT, JOB = (
 )  # fmt: skip
 
 
-def test_cache_from_start_to_ready(world: Make) -> None:
+def test_cache_from_start_to_ready(world):
     cluster = world()
     first = cluster.reconcile()
     assert first.applied == [*RBAC, CLAIM, POD]
@@ -37,7 +34,7 @@ def test_cache_from_start_to_ready(world: Make) -> None:
     assert (again.applied, again.pruned, again.assessment.requeue.after) == ([], [], False)
 
 
-def test_first_pass_without_a_cluster(cache: Make) -> None:
+def test_first_pass_without_a_cluster(cache):
     kinds = [
         child.manifest["kind"] for child in desired(NIMCacheApp(cache(), Observed({}))).children
     ]

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
@@ -15,7 +13,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.job import (
     profiles_of,
 )
 
-Json = dict[str, t.Any]
 NGC = {"modelPuller": "nvcr.io/nim/x:1", "pullSecret": "ngc-secret", "authSecret": "ngc-api-secret"}
 HF = {
     "endpoint": "https://hf.co", "namespace": "org", "authSecret": "hf-secret",
@@ -35,23 +32,17 @@ SELF_PULL = "download-to-cache --model-uri {} --manifest-file /model-store/model
 HF_PULL = "huggingface-cli download {} --local-dir /model-store --repo-type {}"
 
 
-def pod_of(
-    cr: Json,
-    cache_type: str = "",
-    profiles: t.Sequence[str] = ("a",),
-    orchestrator: str = "Kubernetes",
-) -> Json:
-    return t.cast(
-        Json,
-        build_job(NIMCacheApp(cr), cache_type, profiles, orchestrator)["spec"]["template"]["spec"],
-    )
+def pod_of(cr, cache_type="", profiles=("a",), orchestrator="Kubernetes"):
+    return build_job(NIMCacheApp(cr), cache_type, profiles, orchestrator)["spec"]["template"][
+        "spec"
+    ]
 
 
-def main_of(cr: Json, cache_type: str = "", profiles: t.Sequence[str] = ("a",)) -> Json:
-    return t.cast(Json, pod_of(cr, cache_type, profiles)["containers"][0])
+def main_of(cr, cache_type="", profiles=("a",)):
+    return pod_of(cr, cache_type, profiles)["containers"][0]
 
 
-def names(container: Json) -> list[str]:
+def names(container):
     return [item["name"] for item in container["env"]]
 
 
@@ -93,9 +84,8 @@ def names(container: Json) -> list[str]:
     ],
 )  # fmt: skip
 def test_command(
-    cache: t.Callable[..., Json], source: Json, cache_type: str, profiles: list[str],
-    command: str, args: str,
-) -> None:  # fmt: skip
+    cache, source, cache_type, profiles,
+    command, args):  # fmt: skip
     container = main_of(cache(source=source), cache_type, profiles)
     assert " ".join(container.get("command", [])) == command
     assert " ".join(container.get("args", [])) == args
@@ -119,28 +109,27 @@ def test_command(
     ],
 )  # fmt: skip
 def test_environment_and_mounts(
-    cache: t.Callable[..., Json], source: Json, cache_type: str, env: dict[str, str],
-    paths: list[str], logs: bool,
-) -> None:  # fmt: skip
+    cache, source, cache_type, env,
+    paths, logs):  # fmt: skip
     container = main_of(cache(source=source), cache_type)
     assert {item["name"]: item["value"] for item in container["env"]} == env
     assert [mount["mountPath"] for mount in container["volumeMounts"]] == [*paths, "/scratch"]
     assert ("terminationMessagePolicy" in container) is logs
 
 
-def test_sub_path_on_every_mount_of_the_claim(cache: t.Callable[..., Json]) -> None:
+def test_sub_path_on_every_mount_of_the_claim(cache):
     cr = cache(source={"ngc": NGC}, pvc={"name": "shared", "subPath": "007"})
     mounts = main_of(cr, "native")["volumeMounts"]
     assert [mount.get("subPath") for mount in mounts] == ["007", "007", None]
     assert pod_of(cr)["volumes"][0]["persistentVolumeClaim"] == {"claimName": "shared"}
 
 
-def test_environment_of_the_user_wins_and_comes_first(cache: t.Callable[..., Json]) -> None:
+def test_environment_of_the_user_wins_and_comes_first(cache):
     cr = cache(env=[{"name": "X", "value": "1"}, {"name": "NIM_CACHE_PATH", "value": "/mine"}])
     assert main_of(cr)["env"] == cr["spec"]["env"]
 
 
-def test_each_variable_is_listed_once(cache: t.Callable[..., Json]) -> None:
+def test_each_variable_is_listed_once(cache):
     """Server-side apply refuses a second variable of a name; a container uses the last."""
     own = [{"name": "A", "value": "1"}, {"name": "B", "value": ""}, {"name": "A", "value": "2"}]
     image = {"repository": "r", "tag": "1"}
@@ -155,7 +144,7 @@ def test_each_variable_is_listed_once(cache: t.Callable[..., Json]) -> None:
     assert [item for item in main["env"] if item.get("value") == ""] == []
 
 
-def test_main_env_native_image_yields_to_the_users(cache: t.Callable[..., Json]) -> None:
+def test_main_env_native_image_yields_to_the_users(cache):
     cr = cache(
         env=[{"name": "X", "value": "1"}, {"name": "NIM_ENGINE_MODEL_PATH", "value": "/mine"}]
     )
@@ -164,7 +153,7 @@ def test_main_env_native_image_yields_to_the_users(cache: t.Callable[..., Json])
     assert container["env"][2]["value"] == "/mine"
 
 
-def test_env_proxy_yields_to_the_users(cache: t.Callable[..., Json]) -> None:
+def test_env_proxy_yields_to_the_users(cache):
     cr = cache(
         env=[{"name": "HTTPS_PROXY", "value": "mine"}],
         proxy={"httpsProxy": "https://p:1"},
@@ -182,7 +171,7 @@ def test_env_proxy_yields_to_the_users(cache: t.Callable[..., Json]) -> None:
     ]  # fmt: skip
 
 
-def test_users_init_containers(cache: t.Callable[..., Json]) -> None:
+def test_users_init_containers(cache):
     cr = cache(
         initContainers=[
             {"name": "init", "image": {"repository": "busybox", "tag": "1", "pullPolicy": "Always"},
@@ -206,7 +195,7 @@ def test_users_init_containers(cache: t.Callable[..., Json]) -> None:
     ]
 
 
-def test_custom_ca(cache: t.Callable[..., Json]) -> None:
+def test_custom_ca(cache):
     user = {"name": "init", "image": {"repository": "busybox", "tag": "1"}}
     pod = pod_of(cache(proxy={"certConfigMap": "certs"}, initContainers=[user]))
     first, second = pod["initContainers"]
@@ -226,11 +215,11 @@ def test_custom_ca(cache: t.Callable[..., Json]) -> None:
     ]  # fmt: skip
 
 
-def test_no_init_container_without_certificates(cache: t.Callable[..., Json]) -> None:
+def test_no_init_container_without_certificates(cache):
     assert "initContainers" not in pod_of(cache(proxy={"httpProxy": "http://p:1"}))
 
 
-def test_placement_and_security(cache: t.Callable[..., Json]) -> None:
+def test_placement_and_security(cache):
     toleration = {
         "key": "gpu",
         "operator": "Exists",
@@ -262,13 +251,7 @@ def test_placement_and_security(cache: t.Callable[..., Json]) -> None:
         ("TKGS", {}, None, {"type": "RuntimeDefault"}),
     ],
 )
-def test_orchestrators(
-    cache: t.Callable[..., Json],
-    orchestrator: str,
-    spec: Json,
-    scc: str | None,
-    seccomp: Json | None,
-) -> None:
+def test_orchestrators(cache, orchestrator, spec, scc, seccomp):
     template = build_job(NIMCacheApp(cache(**spec)), "", ["a"], orchestrator)["spec"]["template"]
     annotations = template["metadata"]["annotations"]
     assert annotations.pop("sidecar.istio.io/inject") == "false"
@@ -276,7 +259,7 @@ def test_orchestrators(
     assert template["spec"]["securityContext"].get("seccompProfile") == seccomp
 
 
-def test_cert_config_is_refused(cache: t.Callable[..., Json]) -> None:
+def test_cert_config_is_refused(cache):
     with pytest.raises(NimError) as raised:
         build_job(
             NIMCacheApp(cache(certConfig={"name": "c", "mountPath": "/c"})), "", ["a"], "Kubernetes"
@@ -289,7 +272,5 @@ def test_cert_config_is_refused(cache: t.Callable[..., Json]) -> None:
 @pytest.mark.parametrize(
     ("profiles", "found"), [(["a", "b"], ["a", "b"]), (["all"], [])], ids=["ids", "all"]
 )
-def test_profiles_can_be_read_back(
-    cache: t.Callable[..., Json], profiles: list[str], found: list[str]
-) -> None:
+def test_profiles_can_be_read_back(cache, profiles, found):
     assert profiles_of(build_job(NIMCacheApp(cache()), "", profiles, "Kubernetes")) == found

@@ -3,17 +3,12 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.pods import (
     placement,
     resources_of,
 )
-
-Json = dict[str, t.Any]
-Make = t.Callable[..., Json]
 
 
 @pytest.mark.parametrize(
@@ -25,7 +20,7 @@ Make = t.Callable[..., Json]
         pytest.param({"cpu": "", "memory": None}, {"cpu": "0", "memory": "0"}, id="empty"),
     ],
 )
-def test_resources_of(cache: Make, given: Json | None, amounts: Json) -> None:
+def test_resources_of(cache, given, amounts):
     made = resources_of(NIMCacheApp(cache(resources=given)))
     assert made == {"limits": amounts, "requests": amounts}
     assert made["limits"] is not made["requests"]
@@ -40,11 +35,11 @@ def test_resources_of(cache: Make, given: Json | None, amounts: Json) -> None:
     ],
     ids=["unset", "empty", "given"],
 )
-def test_node_selector(cache: Make, spec: Json, selector: Json | None) -> None:
+def test_node_selector(cache, spec, selector):
     assert placement(NIMCacheApp(cache(**spec))).get("nodeSelector") == selector
 
 
-def test_placement(cache: Make) -> None:
+def test_placement(cache):
     tolerations = [{"key": "gpu", "tolerationSeconds": 30}]
     cr = cache(tolerations=tolerations, runtimeClassName="nvidia", nodeSelector={})
     assert placement(NIMCacheApp(cr)) == {
@@ -55,6 +50,6 @@ def test_placement(cache: Make) -> None:
     }
 
 
-def test_missing_pull_secret_leaves_an_empty_entry(cache: Make) -> None:
+def test_missing_pull_secret_leaves_an_empty_entry(cache):
     cr = cache(source={"ngc": {"modelPuller": "x", "authSecret": "y"}})
     assert placement(NIMCacheApp(cr))["imagePullSecrets"] == [{"name": ""}]

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
@@ -22,7 +20,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_man
     parse_manifest,
 )
 
-Make = t.Callable[..., t.Any]
 RBAC = [
     "ServiceAccount/nim/nim-cache-sa",
     "Role/nim/nim-cache-role",
@@ -44,7 +41,7 @@ FOREIGN = {"metadata": {"name": "x", "namespace": "nim", "ownerReferences": [
     {"kind": "NIMCache", "name": "other", "uid": "u-other", "controller": True}]}}  # fmt: skip
 
 
-def test_native_image_needs_no_probe(world: Make) -> None:
+def test_native_image_needs_no_probe(world):
     cluster = world()
     cluster.protocol = "native"
     assert cluster.reconcile().applied == [*RBAC, CLAIM]
@@ -55,7 +52,7 @@ def test_native_image_needs_no_probe(world: Make) -> None:
     assert "NIM_ENGINE_MODEL_PATH" in str(cluster.objects[JOB])
 
 
-def test_native_stays_when_the_registry_is_silent(world: Make) -> None:
+def test_native_stays_when_the_registry_is_silent(world):
     cluster = world()
     cluster.protocol = "native"
     cluster.become_ready()
@@ -64,7 +61,7 @@ def test_native_stays_when_the_registry_is_silent(world: Make) -> None:
     assert (done.applied, cluster.state, cluster.cr["status"]["type"]) == ([], "Ready", "native")
 
 
-def test_registry_is_asked_again_if_the_probe_finds_nothing(world: Make) -> None:
+def test_registry_is_asked_again_if_the_probe_finds_nothing(world):
     cluster = world()
     cluster.protocol = ""
     assert "protocol" in cluster.reconcile().keys
@@ -76,7 +73,7 @@ def test_registry_is_asked_again_if_the_probe_finds_nothing(world: Make) -> None
     assert cluster.cr["status"]["type"] == "native"
 
 
-def test_pending_registry_decides_nothing(world: Make) -> None:
+def test_pending_registry_decides_nothing(world):
     cluster = world()
     cluster.protocol = "later"
     done = cluster.reconcile()
@@ -102,7 +99,7 @@ def test_pending_registry_decides_nothing(world: Make) -> None:
         pytest.param(None, None, "huggingface-cli", id="manifest"),
     ],
 )
-def test_hugging_face(world: Make, log: str | None, cache_type: str | None, command: str) -> None:
+def test_hugging_face(world, log, cache_type, command):
     cluster = world(source=HF)
     assert "protocol" not in cluster.reconcile().keys
     cluster.run_pod(log)
@@ -121,7 +118,7 @@ def test_hugging_face(world: Make, log: str | None, cache_type: str | None, comm
 
 
 @pytest.mark.parametrize("log", ["", "--- nimops: manifest begins ---\na: {model: m}\n"])
-def test_waits_for_an_incomplete_log(world: Make, log: str) -> None:
+def test_waits_for_an_incomplete_log(world, log):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod(log)
@@ -129,7 +126,7 @@ def test_waits_for_an_incomplete_log(world: Make, log: str) -> None:
     assert (done.applied, done.pruned, done.assessment.requeue.after) == ([], [], True)
 
 
-def test_finished_probe_pod_is_recreated(world: Make) -> None:
+def test_finished_probe_pod_is_recreated(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod(phase="Failed")
@@ -137,7 +134,7 @@ def test_finished_probe_pod_is_recreated(world: Make) -> None:
     assert cluster.reconcile().applied == [POD]
 
 
-def test_foreign_config_map_is_a_problem(world: Make) -> None:
+def test_foreign_config_map_is_a_problem(world):
     cluster = world()
     cluster.objects[KEPT] = FOREIGN
     cluster.reconcile()
@@ -145,7 +142,7 @@ def test_foreign_config_map_is_a_problem(world: Make) -> None:
     assert POD not in cluster.objects
 
 
-def test_lost_manifest_of_a_ready_cache_is_restored(world: Make) -> None:
+def test_lost_manifest_of_a_ready_cache_is_restored(world):
     cluster = world().become_ready()
     del cluster.objects[KEPT]
     assert cluster.reconcile().applied == [POD]
@@ -156,7 +153,7 @@ def test_lost_manifest_of_a_ready_cache_is_restored(world: Make) -> None:
     assert not done.assessment.requeue.after
 
 
-def test_model_endpoint_needs_no_manifest_once_cached(world: Make) -> None:
+def test_model_endpoint_needs_no_manifest_once_cached(world):
     cluster = world(source={"ngc": NGC | {"modelEndpoint": "ngc://m"}}).become_ready()
     del cluster.objects[KEPT]
     assert cluster.reconcile().applied == []
@@ -176,9 +173,7 @@ def test_model_endpoint_needs_no_manifest_once_cached(world: Make) -> None:
         pytest.param(HF, {"state": "Ready"}, [], False, False, id="ready, no NGC model"),
     ],
 )
-def test_needs(
-    cache: Make, source: t.Any, status: t.Any, live: list[str], is_probed: bool, is_asked: bool
-) -> None:
+def test_needs(cache, source, status, live, is_probed, is_asked):
     cr = cache(source=source) | {"status": status}
     ours = {"metadata": {"ownerReferences": [owner_reference(cr)]}}
     app = NIMCacheApp(cr, Observed(dict.fromkeys(live, ours)))
@@ -186,13 +181,11 @@ def test_needs(
 
 
 @pytest.mark.parametrize(("log", "expected"), [("", False), (NOT_FOUND, True)])
-def test_registry_is_asked_once_the_pod_found_nothing(
-    cache: Make, log: str, expected: bool
-) -> None:
+def test_registry_is_asked_once_the_pod_found_nothing(cache, log, expected):
     assert needs_protocol(NIMCacheApp(cache(), Observed({POD: {}, "log": log}))) is expected
 
 
-def test_kept_manifest(cache: Make) -> None:
+def test_kept_manifest(cache):
     text = "a: {model: m}"
     live = {KEPT: {"data": {"model_manifest.yaml": text}}}
     fresh = parse_manifest("b: {model: m}")
@@ -209,7 +202,7 @@ def test_kept_manifest(cache: Make) -> None:
         pytest.param({"data": {"model_manifest.yaml": ""}}, "has no key", id="empty"),
     ],
 )
-def test_no_kept_manifest(cache: Make, live: t.Any, message: str) -> None:
+def test_no_kept_manifest(cache, live, message):
     with pytest.raises(NimError, match=message) as raised:
         stored_manifest(NIMCacheApp(cache(), Observed({KEPT: live})), Probe())
     assert raised.value.reason == "NoModelManifest"

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import subprocess
-import typing as t
-from pathlib import Path
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
@@ -14,10 +12,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_man
     read_log,
 )
 
-Json = dict[str, t.Any]
 
-
-def test_pod(cache: t.Callable[..., Json]) -> None:
+def test_pod(cache):
     pod = build_probe_pod(NIMCacheApp(cache(runtimeClassName="nvidia")), "OpenShift")
     assert pod["metadata"]["annotations"] == {"openshift.io/required-scc": "nonroot"}
     assert pod["metadata"]["labels"]["app.kubernetes.io/name"] == "llama"
@@ -31,7 +27,7 @@ def test_pod(cache: t.Callable[..., Json]) -> None:
     }  # fmt: skip
 
 
-def test_tkgs_has_seccomp_on_the_container(cache: t.Callable[..., Json]) -> None:
+def test_tkgs_has_seccomp_on_the_container(cache):
     spec = build_probe_pod(NIMCacheApp(cache()), "TKGS")["spec"]
     assert "seccompProfile" in spec["containers"][0]["securityContext"]
     assert "seccompProfile" not in spec["securityContext"]
@@ -48,9 +44,8 @@ def test_tkgs_has_seccomp_on_the_container(cache: t.Callable[..., Json]) -> None
     ids=["first-place", "second-place", "no-manifest", "plain-image"],
 )
 def test_script(
-    cache: t.Callable[..., Json], tmp_path: Path, files: dict[str, str], tool: bool, text: str,
-    has_puller: bool,
-) -> None:  # fmt: skip
+    cache, tmp_path, files, tool, text,
+    has_puller):  # fmt: skip
     """The shell code, run with its paths moved and without its last line, the endless sleep."""
     script = build_probe_pod(NIMCacheApp(cache()), "Kubernetes")["spec"]["containers"][0][
         "command"

@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.rbac import build_rbac
 
-Json = dict[str, t.Any]
 
-
-def role_granting(*names: str) -> Json:
+def role_granting(*names):
     rule = {"resources": ["securitycontextconstraints"], "resourceNames": list(names)}
     return {"rules": [rule]}
 
@@ -28,9 +24,7 @@ def role_granting(*names: str) -> Json:
         pytest.param(None, {"rules": None}, ["nonroot"], id="emptied"),
     ],
 )
-def test_role_keeps_what_other_caches_need(
-    cache: t.Callable[..., Json], proxy: Json | None, live: Json | None, granted: list[str]
-) -> None:
+def test_role_keeps_what_other_caches_need(cache, proxy, live, granted):
     cr = cache() if proxy is None else cache(proxy=proxy)
     account, role, binding = build_rbac(NIMCacheApp(cr), live)
     assert [rule["resourceNames"] for rule in role.manifest["rules"]] == [granted]
@@ -39,7 +33,7 @@ def test_role_keeps_what_other_caches_need(
     assert all("ownerReferences" not in child.manifest["metadata"] for child in (account, role))
 
 
-def test_granted_root_is_revoked_when_forbidden(cache: t.Any) -> None:
+def test_granted_root_is_revoked_when_forbidden(cache):
     rule = {"resources": ["securitycontextconstraints"], "resourceNames": ["anyuid"]}
     _account, role, _binding = build_rbac(NIMCacheApp(cache()), {"rules": [rule]}, is_root=False)
     assert role.manifest["rules"][0]["resourceNames"] == ["nonroot"]

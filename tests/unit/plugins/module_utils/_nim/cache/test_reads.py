@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
-Make = t.Callable[..., t.Any]
 RBAC = [
     "ServiceAccount/nim/nim-cache-sa",
     "Role/nim/nim-cache-role",
@@ -16,12 +13,12 @@ CLAIM, POD, KEPT, JOB = (
 )  # fmt: skip
 
 
-def test_ready_cache_reads_only_its_children(world: Make) -> None:
+def test_ready_cache_reads_only_its_children(world):
     cluster = world().become_ready()
     assert cluster.reconcile().keys == [CLAIM, KEPT, JOB, POD, *RBAC]
 
 
-def test_reads_of_each_pass(world: Make) -> None:
+def test_reads_of_each_pass(world):
     cluster = world()
     children, users = [CLAIM, KEPT, JOB, POD, *RBAC], ["NIMBuild/nim/*", "NIMService/nim/*"]
     assert cluster.reconcile().keys == [*children, *users, "Node/*", "protocol"]
@@ -31,6 +28,6 @@ def test_reads_of_each_pass(world: Make) -> None:
     assert cluster.reconcile().keys == [*children, *users, "Node/*"]
 
 
-def test_registry_is_not_asked_while_the_claim_is_missing(world: Make) -> None:
+def test_registry_is_not_asked_while_the_claim_is_missing(world):
     cluster = world(pvc={"name": "models"})
     assert "protocol" not in cluster.reconcile().keys

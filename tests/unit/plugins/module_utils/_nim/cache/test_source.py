@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
@@ -13,8 +11,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.source impor
     is_self_pulling,
     source_of,
 )
-
-Json = dict[str, t.Any]
 
 
 @pytest.mark.parametrize(
@@ -27,9 +23,7 @@ Json = dict[str, t.Any]
         pytest.param({"dataStore": {"modelName": "x"}}, False, True, id="dataStore"),
     ],
 )
-def test_ways_to_download(
-    cache: t.Callable[..., Json], source: Json, native: bool, self_pulling: bool
-) -> None:
+def test_ways_to_download(cache, source, native, self_pulling):
     app = NIMCacheApp(cache(source=source))
     assert is_native(app, "native") is native
     assert is_self_pulling(app, "model-free") is self_pulling
@@ -37,6 +31,6 @@ def test_ways_to_download(
     assert not is_self_pulling(app, "native")
 
 
-def test_no_source(cache: t.Callable[..., Json]) -> None:
+def test_no_source(cache):
     with pytest.raises(NimError, match=r"spec\.source: exactly one of"):
         source_of(NIMCacheApp(cache(source={"ngc": {}})))

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
@@ -14,9 +13,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_man
     END_MARK,
     MAX_LISTED,
 )
-
-Json = dict[str, t.Any]
-Make = t.Callable[..., t.Any]
 
 FAILED = "NIM_CACHE_RECONCILE_FAILED"
 COMPLETED = "NIM_CACHE_JOB_COMPLETED"
@@ -26,7 +22,7 @@ NGC = {"modelPuller": "x:1", "authSecret": "s"}
 
 
 @pytest.fixture
-def started(world: Make) -> t.Any:
+def started(world):
     """A cache whose Job was just made."""
     cluster = world()
     cluster.reconcile()
@@ -36,11 +32,11 @@ def started(world: Make) -> t.Any:
     return cluster
 
 
-def types(cluster: t.Any) -> list[str]:
+def types(cluster):
     return [item["type"] for item in cluster.cr["status"]["conditions"]]
 
 
-def test_the_whole_way(world: Make) -> None:
+def test_the_whole_way(world):
     cluster = world()
     states = []
     for step in (
@@ -77,7 +73,7 @@ def test_the_whole_way(world: Make) -> None:
     assert set(cluster.cr["status"]) == {"state", "conditions", "pvc", "profiles"}
 
 
-def test_conditions_of_the_whole_way(started: t.Any) -> None:
+def test_conditions_of_the_whole_way(started):
     assert started.condition("NIM_CACHE_PVC_CREATED") == (
         "True", "PVCCreated", "The PVC has been created for caching NIM model",
     )  # fmt: skip
@@ -116,15 +112,13 @@ def test_conditions_of_the_whole_way(started: t.Any) -> None:
         pytest.param(["Complete"], {"failed": 3, "succeeded": 1}, "Ready", id="at-last"),
     ],
 )
-def test_state_of_the_job(
-    started: t.Any, conditions: list[str], counts: dict[str, int], state: str
-) -> None:
+def test_state_of_the_job(started, conditions, counts, state):
     started.set_job(*conditions, **counts)
     started.reconcile()
     assert started.state == state
 
 
-def test_failed_attempts_are_counted(started: t.Any) -> None:
+def test_failed_attempts_are_counted(started):
     started.set_job(failed=2)
     started.reconcile()
     assert started.condition(PENDING)[2] == (
@@ -136,7 +130,7 @@ def test_failed_attempts_are_counted(started: t.Any) -> None:
     assert done.events == []
 
 
-def test_failed_job(started: t.Any) -> None:
+def test_failed_job(started):
     started.set_job("Failed", failed=6)
     done = started.reconcile()
     assert started.condition(COMPLETED) == ("False", "JobFailed", "The Job to cache NIM has failed")
@@ -147,14 +141,14 @@ def test_failed_job(started: t.Any) -> None:
     assert started.reconcile().events == []
 
 
-def test_a_ready_cache_stays_ready_whatever_its_job_says(world: Make) -> None:
+def test_a_ready_cache_stays_ready_whatever_its_job_says(world):
     cluster = world().become_ready()
     cluster.set_job("Failed", failed=6)
     cluster.reconcile()
     assert cluster.state == "Ready"
 
 
-def test_nothing_is_written_twice(world: Make) -> None:
+def test_nothing_is_written_twice(world):
     cluster = world().become_ready()
     before = cluster.cr["status"]
     done = cluster.reconcile()
@@ -162,7 +156,7 @@ def test_nothing_is_written_twice(world: Make) -> None:
     assert (done.events, done.assessment.triggers) == ([], [])
 
 
-def test_a_job_found_running_counts_as_made(started: t.Any) -> None:
+def test_a_job_found_running_counts_as_made(started):
     started.cr["status"] = {}
     started.set_job(active=1)
     started.reconcile()
@@ -170,7 +164,7 @@ def test_a_job_found_running_counts_as_made(started: t.Any) -> None:
     assert "NIM_CACHE_JOB_CREATED" in types(started)
 
 
-def test_selection_is_told_when_the_job_is_made(world: Make) -> None:
+def test_selection_is_told_when_the_job_is_made(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod()
@@ -180,7 +174,7 @@ def test_selection_is_told_when_the_job_is_made(world: Make) -> None:
     assert "bbbb: tensorParallelism wanted 1, profile has 2" in event.message
 
 
-def test_nothing_selected(world: Make) -> None:
+def test_nothing_selected(world):
     cluster = world(source={"ngc": NGC | {"model": {"precision": "int4"}}})
     cluster.reconcile()
     cluster.run_pod()
@@ -207,7 +201,7 @@ def test_nothing_selected(world: Make) -> None:
     assert (again.applied, again.pruned, again.events) == ([], [], [])
 
 
-def test_nothing_selected_until_a_gpu_comes(world: Make) -> None:
+def test_nothing_selected_until_a_gpu_comes(world):
     cluster = world(source={"ngc": NGC | {"model": {"engine": "tensorrt", "precision": "bf16"}}})
     cluster.reconcile()
     cluster.run_pod()
@@ -222,7 +216,7 @@ def test_nothing_selected_until_a_gpu_comes(world: Make) -> None:
     assert cluster.condition("Stalled") is None
 
 
-def test_missing_claim(world: Make) -> None:
+def test_missing_claim(world):
     cluster = world(pvc={"name": "models"})
     done = cluster.reconcile()
     assert cluster.condition(FAILED)[2] == 'PersistentVolumeClaim "models" not found'
@@ -231,14 +225,14 @@ def test_missing_claim(world: Make) -> None:
     assert (done.assessment.requeue.after, done.assessment.error) == (True, "")
 
 
-def test_no_storage_at_all(world: Make) -> None:
+def test_no_storage_at_all(world):
     cluster = world()
     cluster.cr["spec"]["storage"] = {}
     cluster.reconcile()
     assert cluster.condition(FAILED)[2] == 'PersistentVolumeClaim "llama-pvc" not found'
 
 
-def test_bad_size(world: Make) -> None:
+def test_bad_size(world):
     cluster = world(pvc={"create": True, "size": "big"})
     done = cluster.reconcile()
     assert cluster.condition(FAILED)[2].startswith(
@@ -247,7 +241,7 @@ def test_bad_size(world: Make) -> None:
     assert not done.assessment.requeue.after
 
 
-def test_host_path(world: Make) -> None:
+def test_host_path(world):
     cluster = world()
     cluster.cr["spec"]["storage"] = {"hostPath": "/models"}
     cluster.reconcile()
@@ -255,7 +249,7 @@ def test_host_path(world: Make) -> None:
     assert cluster.condition("Stalled")[1] == "HostPathNotSupported"
 
 
-def test_unreadable_manifest_keeps_the_pod_to_look_at(world: Make) -> None:
+def test_unreadable_manifest_keeps_the_pod_to_look_at(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod("a: {b")
@@ -270,7 +264,7 @@ def test_unreadable_manifest_keeps_the_pod_to_look_at(world: Make) -> None:
 @pytest.mark.parametrize(
     ("profiles", "state"), [(None, "NotReady"), (["aaaa"], "NotReady"), (["all"], "Ready")]
 )
-def test_image_without_manifest(world: Make, profiles: list[str] | None, state: str) -> None:
+def test_image_without_manifest(world, profiles, state):
     model = {"profiles": profiles} if profiles else {}
     cluster = world(source={"ngc": NGC | {"model": model}})
     cluster.reconcile()
@@ -288,7 +282,7 @@ def test_image_without_manifest(world: Make, profiles: list[str] | None, state: 
         )
 
 
-def test_waiting_tells_why_the_pod_does_not_run(world: Make) -> None:
+def test_waiting_tells_why_the_pod_does_not_run(world):
     cluster = world()
     cluster.reconcile()
     waiting = {
@@ -313,7 +307,7 @@ def test_waiting_tells_why_the_pod_does_not_run(world: Make) -> None:
     assert cluster.condition("Reconciling")[2].endswith("to run: Unschedulable")
 
 
-def test_refusals_fail_the_run_and_are_told_once(world: Make) -> None:
+def test_refusals_fail_the_run_and_are_told_once(world):
     cluster = world()
     cluster.refused[CLAIM] = "accessModes: Unsupported value"
     done = cluster.reconcile()
@@ -331,7 +325,7 @@ def test_refusals_fail_the_run_and_are_told_once(world: Make) -> None:
     assert cluster.condition(FAILED) == ("False", "Reconciled", "")
 
 
-def test_failure_of_the_run(started: t.Any) -> None:
+def test_failure_of_the_run(started):
     started.failure = "connection refused"
     done = started.reconcile()
     assert started.state == "NotReady"
@@ -343,7 +337,7 @@ def test_failure_of_the_run(started: t.Any) -> None:
     assert started.state == "InProgress"
 
 
-def test_failure_of_the_run_leaves_a_ready_cache_ready(world: Make) -> None:
+def test_failure_of_the_run_leaves_a_ready_cache_ready(world):
     cluster = world().become_ready()
     cluster.failure = "connection refused"
     done = cluster.reconcile()
@@ -355,7 +349,7 @@ def test_failure_of_the_run_leaves_a_ready_cache_ready(world: Make) -> None:
     assert JOB in cluster.objects
 
 
-def test_lost_claim(world: Make) -> None:
+def test_lost_claim(world):
     cluster = world().become_ready()
     del cluster.objects[CLAIM]
     done = cluster.reconcile()
@@ -364,18 +358,18 @@ def test_lost_claim(world: Make) -> None:
     assert set(cluster.cr["status"]) == {"state", "conditions"}
 
 
-def service(name: str, cache: str, **annotations: str) -> Json:
+def service(name, cache, **annotations):
     return {
         "metadata": {"name": name, "annotations": annotations},
         "spec": {"storage": {"nimCache": {"name": cache}}},
     }
 
 
-def build(name: str, cache: str) -> Json:
+def build(name, cache):
     return {"metadata": {"name": name}, "spec": {"nimCache": {"name": cache}}}
 
 
-def test_what_uses_the_cache_is_woken(world: Make) -> None:
+def test_what_uses_the_cache_is_woken(world):
     cluster = world()
     told = service("told", "llama", **{"nimops.nim/cache-state": "llama=PVC-Created"})
     cluster.users["NIMService/nim/*"] = [service("a", "llama"), service("b", "other"), told, {
@@ -399,7 +393,7 @@ def test_what_uses_the_cache_is_woken(world: Make) -> None:
 BUILT = {"name": "built", "config": {"model_name": "mine", "input_profile": "aaaa"}}
 
 
-def test_foreign_fields_of_the_status_are_kept(world: Make) -> None:
+def test_foreign_fields_of_the_status_are_kept(world):
     cluster = world().become_ready()
     cluster.cr["status"]["profiles"].append(BUILT)
     cluster.reconcile()
@@ -407,7 +401,7 @@ def test_foreign_fields_of_the_status_are_kept(world: Make) -> None:
 
 
 @pytest.mark.parametrize("state", ["NotReady", "Failed", "InProgress"])
-def test_a_new_download_keeps_what_was_built(world: Make, state: str) -> None:
+def test_a_new_download_keeps_what_was_built(world, state):
     """The reference leaves such states, with all profiles listed, and its Jobs vanish."""
     cluster = world().become_ready()
     profiles = list(cluster.cr["status"]["profiles"])
@@ -427,7 +421,7 @@ def test_a_new_download_keeps_what_was_built(world: Make, state: str) -> None:
     assert (cluster.state, cluster.cr["status"]["profiles"]) == ("Ready", [*profiles, BUILT])
 
 
-def test_a_lost_claim_takes_with_it_what_was_built(world: Make) -> None:
+def test_a_lost_claim_takes_with_it_what_was_built(world):
     cluster = world().become_ready()
     cluster.cr["status"]["profiles"].append(BUILT)
     del cluster.objects[CLAIM]
@@ -435,7 +429,7 @@ def test_a_lost_claim_takes_with_it_what_was_built(world: Make) -> None:
     assert "profiles" not in cluster.cr["status"]
 
 
-def test_what_was_built_and_is_cached_stands_once(world: Make) -> None:
+def test_what_was_built_and_is_cached_stands_once(world):
     cluster = world()
     cluster.reconcile()
     cluster.cr["status"]["profiles"] = [BUILT | {"name": "aaaa"}, BUILT]
@@ -444,13 +438,13 @@ def test_what_was_built_and_is_cached_stands_once(world: Make) -> None:
     assert "input_profile" not in cluster.cr["status"]["profiles"][0]["config"]
 
 
-def large_manifest(count: int) -> str:
+def large_manifest(count):
     tags = {"llm_engine": "tensorrt_llm", "tp": "1", "gpu": "H100", "note": "x" * 800}
     profiles = {f"{n:064d}": {"tags": tags} for n in range(count)}
     return f"{BEGIN_MARK}\n{json.dumps(profiles)}\n{END_MARK}\n"
 
 
-def test_a_manifest_that_no_config_map_holds_is_a_problem_of_the_pod(world: Make) -> None:
+def test_a_manifest_that_no_config_map_holds_is_a_problem_of_the_pod(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod(large_manifest(1100))
@@ -462,7 +456,7 @@ def test_a_manifest_that_no_config_map_holds_is_a_problem_of_the_pod(world: Make
     assert cluster.condition(FAILED)[0] == "False"
 
 
-def test_the_status_lists_no_more_profiles_than_it_can_hold(world: Make) -> None:
+def test_the_status_lists_no_more_profiles_than_it_can_hold(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod(large_manifest(900))

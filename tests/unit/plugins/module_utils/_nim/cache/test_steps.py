@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
@@ -17,7 +15,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.steps import
     next_steps,
 )
 
-Make = t.Callable[..., t.Any]
 RBAC = [
     "ServiceAccount/nim/nim-cache-sa",
     "Role/nim/nim-cache-role",
@@ -38,7 +35,7 @@ FOREIGN = {"metadata": {"name": "x", "namespace": "nim", "ownerReferences": [
     {"kind": "NIMCache", "name": "other", "uid": "u-other", "controller": True}]}}  # fmt: skip
 
 
-def test_foreign_job_is_never_mistaken_for_ours(world: Make) -> None:
+def test_foreign_job_is_never_mistaken_for_ours(world):
     cluster = world()
     cluster.objects[JOB] = FOREIGN | {"status": {"succeeded": 1}}
     cluster.reconcile()
@@ -53,7 +50,7 @@ def test_foreign_job_is_never_mistaken_for_ours(world: Make) -> None:
 
 
 @pytest.mark.parametrize("key", [KEPT, POD, JOB, CLAIM])
-def test_waits_for_objects_of_a_deleted_namesake_to_go(world: Make, key: str) -> None:
+def test_waits_for_objects_of_a_deleted_namesake_to_go(world, key):
     cluster = world().become_ready()
     old = cluster.objects.get(key) or {
         "kind": "Pod",
@@ -75,7 +72,7 @@ def test_waits_for_objects_of_a_deleted_namesake_to_go(world: Make, key: str) ->
     fresh.become_ready()
 
 
-def test_claim_of_the_user(world: Make) -> None:
+def test_claim_of_the_user(world):
     cluster = world(pvc={"name": "models"})
     assert cluster.reconcile().applied == RBAC
     cluster.objects["PersistentVolumeClaim/nim/models"] = {"metadata": {"name": "models"}}
@@ -84,13 +81,13 @@ def test_claim_of_the_user(world: Make) -> None:
     assert cluster.reconcile().applied == [KEPT, JOB]
 
 
-def test_claim_of_invalid_size(world: Make) -> None:
+def test_claim_of_invalid_size(world):
     cluster = world(pvc={"create": True, "size": "big", "volumeAccessMode": "ReadWriteOnce"})
     assert cluster.reconcile().applied == RBAC
     assert cluster.state == "NotReady"
 
 
-def test_nothing_is_probed_for_a_refused_claim(world: Make) -> None:
+def test_nothing_is_probed_for_a_refused_claim(world):
     cluster = world()
     cluster.refused = {CLAIM: "spec.accessModes: Unsupported value"}
     cluster.reconcile()
@@ -102,7 +99,7 @@ def test_nothing_is_probed_for_a_refused_claim(world: Make) -> None:
     assert cluster.reconcile().applied == [POD]
 
 
-def test_no_job_before_its_claim(world: Make) -> None:
+def test_no_job_before_its_claim(world):
     """A Job whose claim the API server refuses would have to go again."""
     cluster = world()
     cluster.protocol = "native"
@@ -113,7 +110,7 @@ def test_no_job_before_its_claim(world: Make) -> None:
 
 
 @pytest.mark.parametrize("job_remains", [True, False], ids=["job-there", "job-expired"])
-def test_lost_claim_of_a_ready_cache(world: Make, job_remains: bool) -> None:
+def test_lost_claim_of_a_ready_cache(world, job_remains):
     cluster = world().become_ready()
     del cluster.objects[CLAIM]
     if not job_remains:
@@ -132,7 +129,7 @@ def test_lost_claim_of_a_ready_cache(world: Make, job_remains: bool) -> None:
     assert len(cluster.cr["status"]["profiles"]) == 1
 
 
-def test_lost_claim_survives_a_crash_before_the_status_is_written(world: Make) -> None:
+def test_lost_claim_survives_a_crash_before_the_status_is_written(world):
     cluster = world().become_ready()
     del cluster.objects[CLAIM]
     old = cluster.cr
@@ -142,7 +139,7 @@ def test_lost_claim_survives_a_crash_before_the_status_is_written(world: Make) -
     assert cluster.state == "NotReady"
 
 
-def test_no_new_claim_before_the_old_job_is_gone(world: Make) -> None:
+def test_no_new_claim_before_the_old_job_is_gone(world):
     cluster = world().become_ready()
     del cluster.objects[CLAIM]
     going = cluster.objects[JOB]
@@ -154,7 +151,7 @@ def test_no_new_claim_before_the_old_job_is_gone(world: Make) -> None:
     assert cluster.reconcile().applied == [CLAIM]
 
 
-def test_claim_of_the_user_lost_and_restored(world: Make) -> None:
+def test_claim_of_the_user_lost_and_restored(world):
     """The Job of a claim that vanished says nothing of the claim that came in its place."""
     cluster = world(pvc={"name": "models"})
     claim = {"metadata": {"name": "models"}}
@@ -168,7 +165,7 @@ def test_claim_of_the_user_lost_and_restored(world: Make) -> None:
     assert cluster.state == "Started"
 
 
-def test_terminating_claim_gets_no_job(world: Make) -> None:
+def test_terminating_claim_gets_no_job(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod()
@@ -177,14 +174,14 @@ def test_terminating_claim_gets_no_job(world: Make) -> None:
     assert (done.applied, done.assessment.requeue.after) == ([], True)
 
 
-def test_expired_finished_job(world: Make) -> None:
+def test_expired_finished_job(world):
     cluster = world().become_ready()
     del cluster.objects[JOB]
     assert cluster.reconcile().applied == []
     assert cluster.state == "Ready"
 
 
-def test_expired_failed_job_is_retried(world: Make) -> None:
+def test_expired_failed_job_is_retried(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod()
@@ -198,7 +195,7 @@ def test_expired_failed_job_is_retried(world: Make) -> None:
     assert cluster.state == "Started"
 
 
-def test_given_profiles_need_no_selection(world: Make) -> None:
+def test_given_profiles_need_no_selection(world):
     cluster = world(source={"ngc": NGC | {"model": {"profiles": ["bbbb", "zzzz"]}}})
     cluster.become_ready()
     args = cluster.objects[JOB]["spec"]["template"]["spec"]["containers"][0]["args"]
@@ -206,7 +203,7 @@ def test_given_profiles_need_no_selection(world: Make) -> None:
     assert [item["name"] for item in cluster.cr["status"]["profiles"]] == ["bbbb"]
 
 
-def test_annotated_profiles_replace_the_selection(world: Make) -> None:
+def test_annotated_profiles_replace_the_selection(world):
     cluster = world()
     cluster.cr["metadata"]["annotations"] = {"nvidia.com/selected-profiles": '["cccc"]'}
     cluster.become_ready()
@@ -215,7 +212,7 @@ def test_annotated_profiles_replace_the_selection(world: Make) -> None:
 
 
 @pytest.mark.parametrize("text", ["cccc", "[]", '{"a": 1}', "[1]"])
-def test_invalid_annotation(world: Make, text: str) -> None:
+def test_invalid_annotation(world, text):
     cluster = world()
     cluster.cr["metadata"]["annotations"] = {"nvidia.com/selected-profiles": text}
     cluster.reconcile()
@@ -224,7 +221,7 @@ def test_invalid_annotation(world: Make, text: str) -> None:
     assert "must be a JSON list" in cluster.condition("NIM_CACHE_RECONCILE_FAILED")[2]
 
 
-def test_cert_config_prevents_the_job(world: Make) -> None:
+def test_cert_config_prevents_the_job(world):
     cluster = world(certConfig={"name": "c", "mountPath": "/c"})
     cluster.reconcile()
     cluster.run_pod()
@@ -233,7 +230,7 @@ def test_cert_config_prevents_the_job(world: Make) -> None:
     assert cluster.state == "NotReady"
 
 
-def job(*conditions: tuple[str, str], **status: t.Any) -> dict[str, t.Any]:
+def job(*conditions, **status):
     listed = [{"type": kind, "status": value} for kind, value in conditions]
     return {"status": {**status, "conditions": listed}}
 
@@ -250,11 +247,11 @@ def job(*conditions: tuple[str, str], **status: t.Any) -> dict[str, t.Any]:
         pytest.param(job(succeeded=1, failed=2), True, id="succeeded at last"),
     ],
 )
-def test_has_succeeded(live: t.Any, expected: bool) -> None:
+def test_has_succeeded(live, expected):
     assert has_succeeded(live) is expected
 
 
-def test_job_condition_must_be_true() -> None:
+def test_job_condition_must_be_true():
     live = job(("Complete", "False"), ("Failed", "True"))
     assert job_condition(live, "Failed") == {"type": "Failed", "status": "True"}
     assert job_condition(live, "Complete") == job_condition(live, "Other") == {}
@@ -277,11 +274,11 @@ def test_job_condition_must_be_true() -> None:
         pytest.param({"create": True, "size": "big"}, None, False, id="invalid size"),
     ],
 )
-def test_has_pvc(cache: Make, pvc: t.Any, claim: t.Any, expected: bool) -> None:
+def test_has_pvc(cache, pvc, claim, expected):
     assert has_pvc(NIMCacheApp(cache(pvc=pvc), Observed({CLAIM: claim}))) is expected
 
 
-def test_host_path_is_a_problem(cache: Make) -> None:
+def test_host_path_is_a_problem(cache):
     cr = cache()
     cr["spec"]["storage"] = {"hostPath": "/models"}
     steps = next_steps(NIMCacheApp(cr))

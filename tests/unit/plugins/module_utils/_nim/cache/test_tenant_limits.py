@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.tenant_limits import (
     read_switches,
@@ -17,7 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.kind import 
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.status import assess
 
 
-def plan_and_assess(world: t.Any, **environment: str) -> tuple[t.Any, t.Any]:
+def plan_and_assess(world, **environment):
     """A pass of an operator with these switches."""
     answers = {**world.observe()[1].answers, "operator": read_switches(environment)}
     _wanted, plan = steps.plan(KIND, world.cr, Observed(answers))
@@ -37,7 +35,7 @@ def plan_and_assess(world: t.Any, **environment: str) -> tuple[t.Any, t.Any]:
     ],
 )
 @pytest.mark.parametrize("value", ["forbid", "maybe"])
-def test_root_may_be_forbidden(world: t.Any, spec: t.Any, said: str, value: str) -> None:
+def test_root_may_be_forbidden(world, spec, said, value):
     made = world(**spec)
     plan, found = plan_and_assess(made, NIMOPS_ROOT_USER=value)
     assert (plan.apply, plan.adopt, plan.prune) == ([], [], [])
@@ -49,7 +47,7 @@ def test_root_may_be_forbidden(world: t.Any, spec: t.Any, said: str, value: str)
     assert plan_and_assess(made, NIMOPS_ROOT_USER="allow")[0].apply
 
 
-def test_cached_model_stays_when_the_spec_becomes_forbidden(world: t.Any) -> None:
+def test_cached_model_stays_when_the_spec_becomes_forbidden(world):
     made = world(userID=0).become_ready()
     plan, found = plan_and_assess(made, NIMOPS_ROOT_USER="forbid")
     assert (plan.apply, plan.prune) == ([], [])
@@ -61,9 +59,7 @@ def test_cached_model_stays_when_the_spec_becomes_forbidden(world: t.Any) -> Non
     ("environment", "granted"),
     [({}, ["anyuid", "nonroot"]), ({"NIMOPS_ROOT_USER": "forbid"}, ["nonroot"])],
 )
-def test_forbidden_root_applies_to_the_shared_role(
-    world: t.Any, environment: t.Any, granted: list[str]
-) -> None:
+def test_forbidden_root_applies_to_the_shared_role(world, environment, granted):
     """Whoever may make pods in the namespace can use it."""
     plan, _found = plan_and_assess(world(proxy={"httpProxy": "http://p"}), **environment)
     (role,) = (item for item in plan.apply if item["kind"] == "Role")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Desired
@@ -24,7 +23,7 @@ ONE, TWO = {"name": "c", "request": "one"}, {"name": "c", "request": "two"}
 OTHER = {"name": "d", "request": "two"}
 
 
-def deployment(*claims: t.Any, image: str = "i", **spec: t.Any) -> dict[str, t.Any]:
+def deployment(*claims, image="i", **spec):
     container = {"name": "nim", "image": image}
     side = {"name": "side", "resources": {"limits": {"cpu": "1"}}}
     if claims:
@@ -38,7 +37,7 @@ def deployment(*claims: t.Any, image: str = "i", **spec: t.Any) -> dict[str, t.A
     }
 
 
-def fields(manifest: t.Any) -> t.Any:
+def fields(manifest):
     """A set of the fields of a manifest's spec, as the API server keeps it."""
     if isinstance(manifest, dict):
         return {f"f:{key}": fields(value) for key, value in manifest.items()}
@@ -52,7 +51,7 @@ def fields(manifest: t.Any) -> t.Any:
     return {}
 
 
-def live(manifest: t.Any, *entries: tuple[str, str, t.Any], **metadata: t.Any) -> t.Any:
+def live(manifest, *entries, **metadata):
     managed = [
         {"manager": manager, "operation": operation, "fieldsV1": {"f:spec": fields(spec["spec"])}}
         for manager, operation, spec in entries
@@ -69,7 +68,7 @@ def live(manifest: t.Any, *entries: tuple[str, str, t.Any], **metadata: t.Any) -
         pytest.param((ONE, OTHER), id="a request of each"),
     ],
 )
-def test_server_side_apply_takes_claims_of_different_names(claims: t.Any) -> None:
+def test_server_side_apply_takes_claims_of_different_names(claims):
     child = workload_child(deployment(*claims), None)
     assert (child.applied, child.to_apply) == (None, deployment(*claims))
 
@@ -83,7 +82,7 @@ def test_server_side_apply_takes_claims_of_different_names(claims: t.Any) -> Non
         pytest.param(deployment(ONE, TWO, paused=True), False, id="with its claims"),
     ],
 )
-def test_several_requests_of_a_claim_are_left_to_a_patch(found: t.Any, is_paused: bool) -> None:
+def test_several_requests_of_a_claim_are_left_to_a_patch(found, is_paused):
     whole = deployment(ONE, TWO)
     before = copy.deepcopy(whole)
     child = workload_child(whole, found)
@@ -92,16 +91,16 @@ def test_several_requests_of_a_claim_are_left_to_a_patch(found: t.Any, is_paused
     assert child.to_apply == bare
 
 
-def plan(wanted: t.Any, found: t.Any) -> t.Any:
+def plan(wanted, found):
     child = workload_child(wanted, found)
     return compare(CR, Desired([child]), Observed({"Deployment/nim/llm": found}))
 
 
-def to_make(item: t.Any) -> t.Any:
+def to_make(item):
     return item | {"metadata": item["metadata"] | {"resourceVersion": "1"}}
 
 
-def test_a_new_one_is_made_paused_then_gets_its_claims_then_runs() -> None:
+def test_a_new_one_is_made_paused_then_gets_its_claims_then_runs():
     wanted, paused = deployment(ONE, TWO), deployment(paused=True)
 
     made = plan(wanted, None)
@@ -121,7 +120,7 @@ def test_a_new_one_is_made_paused_then_gets_its_claims_then_runs() -> None:
     assert (settled.apply, settled.adopt, settled.refusals) == ([], [], [])
 
 
-def test_another_spec_arrives_together_with_its_claims() -> None:
+def test_another_spec_arrives_together_with_its_claims():
     wanted = deployment(ONE, TWO, image="new")
     found = live(deployment(ONE, TWO), ("nimops.nim", "Apply", deployment()))
     made = plan(wanted, found)
@@ -129,7 +128,7 @@ def test_another_spec_arrives_together_with_its_claims() -> None:
     assert [item["spec"] for item in made.adopt] == [wanted["spec"]]
 
 
-def test_taking_over_leaves_the_claims_where_they_are() -> None:
+def test_taking_over_leaves_the_claims_where_they_are():
     """Were they ours, server-side apply would remove them: it is not given any."""
     wanted = deployment(ONE, TWO)
     found = live(wanted, ("manager", "Update", wanted))

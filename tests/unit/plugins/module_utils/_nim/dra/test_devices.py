@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
@@ -13,11 +12,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.devices import
 )
 
 
-def selectors(*expressions: str) -> list[t.Any]:
+def selectors(*expressions):
     return [{"cel": {"expression": item}} for item in expressions]
 
 
-def test_what_is_left_out_gets_the_defaults_of_the_api() -> None:
+def test_what_is_left_out_gets_the_defaults_of_the_api():
     assert device_claim([{"name": "gpu"}]) == {
         "requests": [
             {
@@ -33,7 +32,7 @@ def test_what_is_left_out_gets_the_defaults_of_the_api() -> None:
     }
 
 
-def test_each_device_is_a_request() -> None:
+def test_each_device_is_a_request():
     devices = [
         {"name": "big", "count": 2, "deviceClassName": "c", "driverName": "d"},
         {"name": "any", "celExpressions": ["true"]},
@@ -67,6 +66,6 @@ def test_each_device_is_a_request() -> None:
         ),
     ],
 )
-def test_device_claim_refuses(devices: t.Any, message: str) -> None:
+def test_device_claim_refuses(devices, message):
     with pytest.raises(NimError, match=message):
         device_claim(devices, "at")

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import hash_name
 from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.pod_claims import (
@@ -29,7 +27,7 @@ CREATED = {"claimCreationSpec": {"devices": [{"name": "gpu"}]}}
         ("claimtemplate-df94b6548-0", "5c9d688d4c"),
     ],
 )
-def test_hashes_are_those_of_the_reference(text: str, wanted: str) -> None:
+def test_hashes_are_those_of_the_reference(text, wanted):
     assert hash_name(text) == wanted
 
 
@@ -41,7 +39,7 @@ def test_hashes_are_those_of_the_reference(text: str, wanted: str) -> None:
         (("llm", 1, ""), "claimtemplate-df94b6548-1"),
     ],
 )
-def test_template_name(arguments: t.Any, wanted: str) -> None:
+def test_template_name(arguments, wanted):
     assert template_name(*arguments) == wanted
 
 
@@ -87,18 +85,18 @@ def test_template_name(arguments: t.Any, wanted: str) -> None:
         ),
     ],
 )
-def test_name_pod_claims(owner: str, resources: t.Any, domain: str, wanted: t.Any) -> None:
+def test_name_pod_claims(owner, resources, domain, wanted):
     claims = name_pod_claims(owner, resources, domain)
     assert [(claim.name, claim.target) for claim in claims] == wanted
 
 
-def test_a_claim_knows_which_field_asks_for_it() -> None:
+def test_a_claim_knows_which_field_asks_for_it():
     claims = name_pod_claims("llm", [{"resourceClaimName": "x"}, CREATED], "t")
     fields = ["spec.draResources", "spec.draResources", "spec.multiNode.computeDomain"]
     assert [claim.field for claim in claims] == fields
 
 
-def test_a_request_counts_once() -> None:
+def test_a_request_counts_once():
     (claim,) = name_pod_claims("llm", [{"resourceClaimName": "x", "requests": ["b", "a", "b"]}])
     assert claim.requests == ("b", "a")
 
@@ -107,14 +105,14 @@ ALL = PodClaim("a", "ResourceClaim", "x")
 SOME = PodClaim("b", "ResourceClaimTemplate", "y", ("one", "two"))
 
 
-def test_build_pod_claims() -> None:
+def test_build_pod_claims():
     assert build_pod_claims([ALL, SOME]) == [
         {"name": "a", "resourceClaimName": "x"},
         {"name": "b", "resourceClaimTemplateName": "y"},
     ]
 
 
-def test_every_container_uses_every_claim() -> None:
+def test_every_container_uses_every_claim():
     containers = [{"name": "nim", "resources": {"limits": {"cpu": 1}}}, {"name": "side"}]
     used = [{"name": "a"}, {"name": "b", "request": "one"}, {"name": "b", "request": "two"}]
     assert with_claims(containers, [ALL, SOME]) == [
@@ -124,6 +122,6 @@ def test_every_container_uses_every_claim() -> None:
     assert containers[1] == {"name": "side"}
 
 
-def test_without_claims_containers_stay_as_they_are() -> None:
+def test_without_claims_containers_stay_as_they_are():
     containers = [{"name": "nim"}]
     assert with_claims(containers, []) == containers

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.selectors import select
@@ -22,11 +20,11 @@ SYMBOLS = {
 }
 
 
-def attribute(value: t.Any, op: str | None = "Equal", key: str = "k") -> dict[str, t.Any]:
+def attribute(value, op="Equal", key="k"):
     return {"attributeSelectors": [{"key": key, "op": op, "value": value}]}
 
 
-def capacity(value: t.Any, op: str = "Equal", key: str = "k") -> dict[str, t.Any]:
+def capacity(value, op="Equal", key="k"):
     return {"capacitySelectors": [{"key": key, "op": op, "value": value}]}
 
 
@@ -100,12 +98,12 @@ def capacity(value: t.Any, op: str = "Equal", key: str = "k") -> dict[str, t.Any
         ),
     ],
 )
-def test_select(device: t.Any, wanted: list[str]) -> None:
+def test_select(device, wanted):
     driver = device.get("driverName", "gpu.nvidia.com")
     assert select(device, "d") == [f'device.driver == "{driver}"', *wanted]
 
 
-def many(attributes: int, capacities: int) -> dict[str, t.Any]:
+def many(attributes, capacities):
     return {
         "attributeSelectors": [
             {"key": f"a{i}", "value": {"intValue": i}} for i in range(attributes)
@@ -123,13 +121,13 @@ def many(attributes: int, capacities: int) -> dict[str, t.Any]:
         pytest.param({"celExpressions": ["a || b"] * 32}, 32, id="32 expressions"),
     ],
 )
-def test_there_are_never_more_selectors_than_kubernetes_allows(device: t.Any, count: int) -> None:
+def test_there_are_never_more_selectors_than_kubernetes_allows(device, count):
     found = select(device, "d")
     assert len(found) == count
     assert found[0].startswith(DRIVER)
 
 
-def test_the_driver_shares_a_selector_if_it_must() -> None:
+def test_the_driver_shares_a_selector_if_it_must():
     found = select({"celExpressions": ["a || b"] * 32}, "d")
     assert found == [f"{DRIVER} && (a || b)", *["a || b"] * 31]
 
@@ -194,6 +192,6 @@ def test_the_driver_shares_a_selector_if_it_must() -> None:
         ),
     ],
 )
-def test_select_refuses(device: t.Any, message: str) -> None:
+def test_select_refuses(device, message):
     with pytest.raises(NimError, match=message):
         select(device, "d")

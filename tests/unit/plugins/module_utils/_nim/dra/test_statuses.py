@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.pod_claims import PodClaim
 from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.statuses import (
@@ -17,7 +15,7 @@ ALLOCATED = {"allocation": {"devices": {}}}
 RESERVED = ALLOCATED | {"reservedFor": [{"name": "p"}]}
 
 
-def live(name: str, status: t.Any = None, made_for: str = "", **metadata: t.Any) -> t.Any:
+def live(name, status=None, made_for="", **metadata):
     meta = {"name": name, "creationTimestamp": "2026-01-01T00:00:00Z"} | metadata
     if made_for:
         meta["annotations"] = {"resource.kubernetes.io/pod-claim-name": made_for}
@@ -41,7 +39,7 @@ def live(name: str, status: t.Any = None, made_for: str = "", **metadata: t.Any)
         ),
     ],
 )
-def test_state_of(status: t.Any, metadata: t.Any, wanted: str) -> None:
+def test_state_of(status, metadata, wanted):
     assert state_of(live("x", status, **metadata)) == wanted
 
 
@@ -49,7 +47,7 @@ DIRECT = PodClaim("claim-0", "ResourceClaim", "mine")
 MADE = PodClaim("claim-1", "ResourceClaimTemplate", "gpus")
 
 
-def test_entries_are_in_the_order_of_the_pod() -> None:
+def test_entries_are_in_the_order_of_the_pod():
     found = claim_statuses(
         [MADE, DIRECT],
         [
@@ -76,7 +74,7 @@ def test_entries_are_in_the_order_of_the_pod() -> None:
     ]
 
 
-def test_what_is_not_there_is_left_out() -> None:
+def test_what_is_not_there_is_left_out():
     assert claim_statuses([DIRECT, MADE], []) == [
         {"name": "claim-1", "resourceClaimTemplateStatus": {"name": "gpus"}}
     ]
@@ -94,5 +92,5 @@ def test_what_is_not_there_is_left_out() -> None:
         pytest.param([live("mine", RESERVED)], 0, False, id="the user's own outlives the pods"),
     ],
 )
-def test_is_settling(claims: t.Any, replicas: int, wanted: bool) -> None:
+def test_is_settling(claims, replicas, wanted):
     assert has_vanishing_claims(claim_statuses([DIRECT, MADE], claims), replicas) is wanted

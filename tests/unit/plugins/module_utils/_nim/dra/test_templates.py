@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
@@ -17,11 +15,11 @@ CR = {"apiVersion": "v1", "kind": "NIMService", "metadata": {"name": "llm", "uid
 GPU = {"claimCreationSpec": {"devices": [{"name": "gpu"}]}}
 
 
-def devices(spec: t.Any) -> list[str]:
+def devices(spec):
     return [item["name"] for item in spec["spec"]["devices"]["requests"]]
 
 
-def test_a_template_for_each_that_is_to_be_created() -> None:
+def test_a_template_for_each_that_is_to_be_created():
     named = {
         "claimCreationSpec": {"generateName": "big", "devices": [{"name": "a"}, {"name": "b"}]}
     }
@@ -35,7 +33,7 @@ def test_a_template_for_each_that_is_to_be_created() -> None:
         assert spec["metadata"] == {"labels": {"l": "1"}, "annotations": {"a": "2"}}
 
 
-def test_an_error_names_template_and_field() -> None:
+def test_an_error_names_template_and_field():
     selector = {"key": "k", "op": "LessThan", "value": {"boolValue": True}}
     device = {"name": "gpu", "attributeSelectors": [selector]}
     resources = [GPU, {"claimCreationSpec": {"devices": [device]}}]
@@ -49,14 +47,14 @@ def test_an_error_names_template_and_field() -> None:
     assert raised.value.reason == "ResourceClaimTemplateFailed"
 
 
-def spec_of(name: str, label: str = "1") -> dict[str, t.Any]:
+def spec_of(name, label="1"):
     return {
         "metadata": {"labels": {"l": label}},
         "spec": {"devices": {"requests": [{"name": name}]}},
     }
 
 
-def live(spec: t.Any, *owners: t.Any) -> t.Any:
+def live(spec, *owners):
     return {"metadata": {"name": "t", "ownerReferences": list(owners)}, "spec": spec}
 
 
@@ -74,11 +72,11 @@ OTHERS = OURS | {"uid": "2"}
         pytest.param(live(spec_of("gpus"), OTHERS), spec_of("gpu"), id="somebody else's: refused"),
     ],
 )
-def test_settle_spec(found: t.Any, wanted: t.Any) -> None:
+def test_settle_spec(found, wanted):
     assert resolve_spec(CR, found, spec_of("gpu")) == wanted
 
 
-def test_settle_spec_adopts_no_other_devices() -> None:
+def test_settle_spec_adopts_no_other_devices():
     with pytest.raises(NimError, match='ResourceClaimTemplate "t" exists and is for') as raised:
         resolve_spec(CR, live(spec_of("gpus")), spec_of("gpu"))
     assert raised.value.reason == "ResourceClaimTemplateFailed"

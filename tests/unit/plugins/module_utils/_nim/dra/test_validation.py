@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.validation import (
@@ -14,7 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.validation imp
 )
 
 
-def versions(*values: str) -> dict[str, t.Any]:
+def versions(*values):
     selectors = [{"key": f"k{i}", "value": {"versionValue": v}} for i, v in enumerate(values)]
     device = {"name": "gpu", "attributeSelectors": selectors}
     return {"claimCreationSpec": {"devices": [{"name": "other"}, device]}}
@@ -45,7 +43,7 @@ def versions(*values: str) -> dict[str, t.Any]:
         ),
     ],
 )
-def test_check_resources_refuses(resources: t.Any, is_served: bool, message: str) -> None:
+def test_check_resources_refuses(resources, is_served, message):
     with pytest.raises(NimError) as raised:
         check_resources(resources, is_served=is_served)
     assert (str(raised.value), raised.value.reason) == (message, "DRAResourcesUnsupported")
@@ -59,19 +57,19 @@ def test_check_resources_refuses(resources: t.Any, is_served: bool, message: str
         pytest.param([versions("1.2.3")], True, id="version"),
     ],
 )
-def test_check_resources_accepts(resources: t.Any, is_served: bool) -> None:
+def test_check_resources_accepts(resources, is_served):
     check_resources(resources, is_served=is_served)
 
 
 @pytest.mark.parametrize(
     "requests", [None, [], ["a"], ["a", "a"]], ids=["unset", "all", "one", "one said twice"]
 )
-def test_a_single_request_of_each_claim_will_do(requests: t.Any) -> None:
+def test_a_single_request_of_each_claim_will_do(requests):
     resource = {"resourceClaimTemplateName": "x", "requests": requests}
     check_single_requests([resource, resource], "spec.x", "a Thing")
 
 
-def test_several_requests_of_a_claim_will_not_do() -> None:
+def test_several_requests_of_a_claim_will_not_do():
     resources = [{"requests": ["a"]}, {"requests": ["a", "b"]}]
     with pytest.raises(NimError, match=r"spec\.draResources\[1\]\.requests") as raised:
         check_single_requests(resources, "spec.x", "a Thing")
@@ -97,7 +95,7 @@ def test_several_requests_of_a_claim_will_not_do() -> None:
         ("", False),
     ],
 )
-def test_check_version(version: str, is_good: bool) -> None:
+def test_check_version(version, is_good):
     selector = {"value": {"versionValue": version}}
     if is_good:
         check_version(selector, "s")
@@ -107,5 +105,5 @@ def test_check_version(version: str, is_good: bool) -> None:
 
 
 @pytest.mark.parametrize("selector", [{}, {"value": None}, {"value": {"intValue": 1}}])
-def test_other_values_are_no_versions(selector: t.Any) -> None:
+def test_other_values_are_no_versions(selector):
     check_version(selector, "s")

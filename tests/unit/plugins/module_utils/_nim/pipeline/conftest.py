@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 import copy
-import typing as t
 from dataclasses import dataclass, field
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import stamp
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
-    Assessment,
     Outcome,
     Refusal,
 )
@@ -25,19 +23,17 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.desired i
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.reads import reads
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.status import assess
 
-Json = dict[str, t.Any]
-
-SPEC: Json = {
+SPEC = {
     "image": {"repository": "registry.example/nim", "tag": "1.0"},
     "storage": {"emptyDir": {}},
 }
 
 
-def make_entry(name: str, *, enabled: bool = True, **more: t.Any) -> Json:
+def make_entry(name, *, enabled=True, **more):
     return {"name": name, "enabled": enabled, "spec": copy.deepcopy(SPEC)} | more
 
 
-def make_pipeline(*entries: t.Any, **metadata: t.Any) -> Json:
+def make_pipeline(*entries, **metadata):
     """A NIMPipeline of these entries; a text is the name of one that is enabled."""
     return {
         "apiVersion": "apps.nvidia.com/v1alpha1",
@@ -49,7 +45,7 @@ def make_pipeline(*entries: t.Any, **metadata: t.Any) -> Json:
     }
 
 
-def make_service(cr: Json | None, name: str, state: str = "Ready", **metadata: t.Any) -> Json:
+def make_service(cr, name, state="Ready", **metadata):
     """A live NIMService that a pipeline controls, or nobody."""
     owners = {"ownerReferences": [owner_reference(cr)]} if cr else {}
     return {
@@ -65,16 +61,16 @@ def make_service(cr: Json | None, name: str, state: str = "Ready", **metadata: t
 class World:
     """The NIMServices of a namespace, by name, and the API server that takes them."""
 
-    cr: Json
-    services: dict[str, Json] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
-    undeletable: dict[str, str] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
-    applied: list[str] = field(default_factory=list)
-    pruned: list[str] = field(default_factory=list)
+    cr: dict
+    services: dict = field(default_factory=dict)
+    refused: dict = field(default_factory=dict)
+    undeletable: dict = field(default_factory=dict)
+    asked: list = field(default_factory=list)
+    applied: list = field(default_factory=list)
+    pruned: list = field(default_factory=list)
 
-    def observe(self) -> Observed:
-        answers: Json = {}
+    def observe(self):
+        answers = {}
         while new := [
             r for r in reads(NIMPipelineApp(self.cr, Observed(answers))) if r.key not in answers
         ]:
@@ -86,7 +82,7 @@ class World:
         self.asked = list(answers)
         return Observed(answers)
 
-    def reconcile(self, failure: str = "") -> Assessment:
+    def reconcile(self, failure=""):
         before = copy.deepcopy(self.cr)
         observed = self.observe()
         plan = compare(self.cr, desired(NIMPipelineApp(self.cr, observed)), observed)
@@ -116,19 +112,19 @@ class World:
         self.cr["status"] = said.status | {"conditions": conditions}
         return said
 
-    def serve(self, manifest: Json) -> Json:
+    def serve(self, manifest):
         """What the API server has after an apply."""
         old = self.services.get(manifest["metadata"]["name"]) or {}
         live = copy.deepcopy(manifest) | {"status": old.get("status", {})}
         live["metadata"]["managedFields"] = [{"manager": "nimops.nim", "operation": "Apply"}]
         return live
 
-    def say(self, **states: str) -> None:
+    def say(self, **states):
         """The services tell their states."""
         for name, state in states.items():
             self.services[name]["status"] = {"state": state}
 
-    def condition(self, kind: str) -> tuple[str, str] | None:
+    def condition(self, kind):
         """(reason, message) of a condition that stands."""
         for item in self.cr["status"]["conditions"]:
             if item["type"] == kind:
@@ -137,13 +133,13 @@ class World:
         return None
 
     @property
-    def summary(self) -> tuple[str, dict[str, str]]:
+    def summary(self):
         status = self.cr["status"]
         return status["state"], status.get("states", {})
 
 
 @pytest.fixture
-def make() -> t.Any:
+def make():
     """The builders of this file, as attributes."""
 
     class Builders:
@@ -152,7 +148,7 @@ def make() -> t.Any:
         service = staticmethod(make_service)
 
         @staticmethod
-        def world(*entries: t.Any, **metadata: t.Any) -> World:
+        def world(*entries, **metadata):
             return World(make_pipeline(*entries, **metadata))
 
     return Builders

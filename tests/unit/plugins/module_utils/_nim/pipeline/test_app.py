@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.app import NIMPipelineApp
 
 
-def test_services_do_not_inherit_metadata(make: t.Any) -> None:
+def test_services_do_not_inherit_metadata(make):
     cr = make.pipeline("a", labels={"team": "a"}, annotations={"a": "1"})
     app = NIMPipelineApp(cr)
     assert (app.labels, app.annotations) == ({}, {})

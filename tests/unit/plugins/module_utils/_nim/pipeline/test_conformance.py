@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import json
-import typing as t
 from pathlib import Path
 
 import pytest
@@ -23,12 +22,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads impo
     reads as service_reads,
 )
 
-Json = dict[str, t.Any]
-
 CONFORMANCE = Path(__file__).parents[7] / "shared" / "conformance"
 CASES = ["nim-pipelines-rag", "own-pipeline-mixed"]
 
-ZERO_VALUES: Json = {
+ZERO_VALUES = {
     "expose": {"ingress": {"spec": {}}, "router": {}},
     "inferencePlatform": "standalone",
     "livenessProbe": {},
@@ -45,7 +42,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def load(case: str) -> tuple[Json, dict[str, Json]]:
+def load(case):
     """The NIMPipeline of a case, and the NIMServices that the reference made of it, by name."""
     documents = yaml.safe_load_all((CONFORMANCE / "cases" / f"{case}.yaml").read_text())
     cr = next(item for item in documents if item and item["kind"] == "NIMPipeline")
@@ -55,14 +52,14 @@ def load(case: str) -> tuple[Json, dict[str, Json]]:
     return cr, {item["metadata"]["name"]: item for item in made}
 
 
-def build(cr: Json) -> dict[str, Json]:
+def build(cr):
     return {
         child.manifest["metadata"]["name"]: child.manifest
         for child in desired(NIMPipelineApp(cr, Observed({}))).children
     }
 
 
-def fill(spec: Json, more: Json) -> Json:
+def fill(spec, more):
     """The spec with what it lacks of ``more``."""
     filled = copy.deepcopy(spec)
     for key, value in more.items():
@@ -72,7 +69,7 @@ def fill(spec: Json, more: Json) -> Json:
     return filled
 
 
-def as_the_reference_stores(spec: Json) -> Json:
+def as_the_reference_stores(spec):
     """Typed: with zero values, without empty texts, quantities as texts."""
     typed = fill(spec, ZERO_VALUES)
     cache = typed["storage"]["nimCache"]
@@ -83,7 +80,7 @@ def as_the_reference_stores(spec: Json) -> Json:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_services_are_those_of_the_reference(case: str) -> None:
+def test_services_are_those_of_the_reference(case):
     cr, recorded = load(case)
     ours = build(cr)
     assert set(ours) == set(recorded)
@@ -96,7 +93,7 @@ def test_services_are_those_of_the_reference(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_zero_values_of_the_reference_mean_nothing_to_a_service(case: str) -> None:
+def test_zero_values_of_the_reference_mean_nothing_to_a_service(case):
     """A service taken over loses them: its children, pods above all, must not notice."""
     cr, recorded = load(case)
     for name, ours in build(cr).items():
@@ -115,7 +112,7 @@ def test_zero_values_of_the_reference_mean_nothing_to_a_service(case: str) -> No
         )
 
 
-def observe_store(spec: Json) -> Observed:
+def observe_store(spec):
     cache = spec["storage"].get("nimCache", {}).get("name")
     if not cache:
         return Observed({})
@@ -128,6 +125,6 @@ def observe_store(spec: Json) -> Observed:
     return Observed({f"NIMCache/ns/{cache}": ready})
 
 
-def normal(children: t.Any) -> t.Any:
+def normal(children):
     """Quantities as texts, as the API server writes them."""
     return json.loads(json.dumps([child.manifest for child in children]), parse_int=str)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.app import NIMPipelineApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.entries import (
@@ -17,7 +15,7 @@ LONG = "a" * 254
 SYNTAX = "cannot be the name of a NIMService: use lower-case letters, digits and dashes"
 
 
-def twice(first: int, last: int) -> tuple[str, str]:
+def twice(first, last):
     return (
         "NameDuplicate",
         f'spec.services[{first}].name: "a" is also in spec.services[{last}], and the last one'
@@ -72,7 +70,7 @@ def twice(first: int, last: int) -> tuple[str, str]:
         pytest.param(["a", "a", "a"], ["a"], [twice(0, 2), twice(1, 2)], id="three times"),
     ],
 )
-def test_entries(make: t.Any, entries: t.Any, served: t.Any, problems: t.Any) -> None:
+def test_entries(make, entries, served, problems):
     cr = make.pipeline(*entries)
     assert list(served_entries(NIMPipelineApp(cr))) == served
     assert [
@@ -80,12 +78,12 @@ def test_entries(make: t.Any, entries: t.Any, served: t.Any, problems: t.Any) ->
     ] == problems
 
 
-def test_the_last_of_a_name_counts(make: t.Any) -> None:
+def test_the_last_of_a_name_counts(make):
     cr = make.pipeline(make.entry("a", spec={"first": 1}), make.entry("a", spec={"last": 1}))
     assert served_entries(NIMPipelineApp(cr))["a"].service_spec == {"last": 1}
 
 
-def test_what_cannot_be_served_is_enabled_all_the_same(make: t.Any) -> None:
+def test_what_cannot_be_served_is_enabled_all_the_same(make):
     assert list(enabled_entries(NIMPipelineApp(make.pipeline("a", "A", {"enabled": True})))) == [
         "a",
         "A",
@@ -93,5 +91,5 @@ def test_what_cannot_be_served_is_enabled_all_the_same(make: t.Any) -> None:
 
 
 @pytest.mark.parametrize("spec", [None, {}, {"services": None}, {"services": []}])
-def test_no_services(make: t.Any, spec: t.Any) -> None:
+def test_no_services(make, spec):
     assert served_entries(NIMPipelineApp(make.pipeline() | {"spec": spec})) == {}

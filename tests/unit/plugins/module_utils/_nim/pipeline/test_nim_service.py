@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.app import NIMPipelineApp
@@ -14,7 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.nim_servi
 )
 
 
-def build(cr: t.Any) -> t.Any:
+def build(cr):
     (entry,) = served_entries(NIMPipelineApp(cr)).values()
     before = copy.deepcopy(cr)
     built = build_nim_service(NIMPipelineApp(cr), entry)
@@ -22,7 +21,7 @@ def build(cr: t.Any) -> t.Any:
     return built
 
 
-def test_the_spec_is_sent_as_it_is_given(make: t.Any) -> None:
+def test_the_spec_is_sent_as_it_is_given(make):
     spec = {
         "image": {"repository": "r", "tag": "1"},
         "storage": {"nimCache": {"name": "c"}},
@@ -51,7 +50,7 @@ def test_the_spec_is_sent_as_it_is_given(make: t.Any) -> None:
     }
 
 
-def test_amounts_are_text_and_an_empty_profile_is_none(make: t.Any) -> None:
+def test_amounts_are_text_and_an_empty_profile_is_none(make):
     """As the reference stores them."""
     spec = {
         "storage": {"nimCache": {"name": "c", "profile": ""}, "readOnly": True},
@@ -63,7 +62,7 @@ def test_amounts_are_text_and_an_empty_profile_is_none(make: t.Any) -> None:
     }
 
 
-def depends(name: t.Any, value: t.Any) -> dict[str, t.Any]:
+def depends(name, value):
     given = {"envName": name, "envValue": value}
     return {"name": "x", "port": 1} | {key: item for key, item in given.items() if item is not None}
 
@@ -85,18 +84,16 @@ def depends(name: t.Any, value: t.Any) -> dict[str, t.Any]:
         pytest.param(None, [depends("A", "1"), depends("A", "2")], ["A=2"], id="the last one wins"),
     ],
 )
-def test_env_of_dependencies(
-    make: t.Any, given: t.Any, dependencies: t.Any, expected: t.Any
-) -> None:
+def test_env_of_dependencies(make, given, dependencies, expected):
     spec = {} if given is None else {"env": [as_env(item) for item in given]}
     built = build(make.pipeline(make.entry("llm", spec=spec, dependencies=dependencies)))
     assert built["spec"] == ({} if expected is None else {"env": [as_env(i) for i in expected]})
 
 
-def as_env(text: str) -> dict[str, str]:
+def as_env(text):
     name, _equals, value = text.partition("=")
     return {"name": name, "value": value}
 
 
-def test_an_entry_without_a_spec_is_sent_for_the_api_server_to_refuse(make: t.Any) -> None:
+def test_an_entry_without_a_spec_is_sent_for_the_api_server_to_refuse(make):
     assert build(make.pipeline({"name": "llm", "enabled": True}))["spec"] == {}

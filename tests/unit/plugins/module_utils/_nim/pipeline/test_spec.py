@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.spec import parse_spec
 
 
 @pytest.mark.parametrize("spec", [None, {}, {"services": None}, {"services": []}])
-def test_no_entries(make: t.Any, spec: t.Any) -> None:
+def test_no_entries(make, spec):
     assert parse_spec(make.pipeline() | {"spec": spec}).entries == []
 
 
-def test_entries_are_in_order(make: t.Any) -> None:
+def test_entries_are_in_order(make):
     cr = make.pipeline("b", {"name": "a"}, {})
     found = parse_spec(cr).entries
     assert [(item.where, item.name, item.is_enabled) for item in found] == [
@@ -28,6 +26,6 @@ def test_entries_are_in_order(make: t.Any) -> None:
 @pytest.mark.parametrize(
     ("name", "is_valid"), [("a", True), ("a.b-c", True), ("", False), ("A", False), ("a/b", False)]
 )
-def test_names(make: t.Any, name: str, is_valid: bool) -> None:
+def test_names(make, name, is_valid):
     (entry,) = parse_spec(make.pipeline({"name": name})).entries
     assert entry.has_valid_name is is_valid

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Event, Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
@@ -15,7 +13,7 @@ NO = 'NIMService.apps.nvidia.com "b" is invalid: spec.storage: Required value'
 LOOK = "see the conditions of NIMService"
 
 
-def running(make: t.Any, **states: str) -> t.Any:
+def running(make, **states):
     """A world in which these services run, and the pipeline knows."""
     world = make.world(*states)
     world.reconcile()
@@ -43,7 +41,7 @@ def running(make: t.Any, **states: str) -> t.Any:
         ),
     ],
 )
-def test_states(make: t.Any, states: t.Any, state: str, condition: t.Any) -> None:
+def test_states(make, states, state, condition):
     world = running(make, **states)
     assert world.summary == (state, states)
     stand = [(c["type"], c["reason"], c["message"]) for c in world.cr["status"]["conditions"]]
@@ -52,14 +50,14 @@ def test_states(make: t.Any, states: t.Any, state: str, condition: t.Any) -> Non
     assert (said.events, said.requeue.after, said.error) == ([], False, "")
 
 
-def test_no_services_leave_no_states(make: t.Any) -> None:
+def test_no_services_leave_no_states(make):
     world = running(make, a="Ready")
     world.cr["spec"]["services"] = []
     world.reconcile()
     assert world.cr["status"] == {"state": "Ready", "conditions": []}
 
 
-def test_the_first_pass(make: t.Any) -> None:
+def test_the_first_pass(make):
     world = make.world("b", "a")
     said = world.reconcile()
     assert world.summary == ("NotReady", {"a": "", "b": ""})
@@ -67,21 +65,21 @@ def test_the_first_pass(make: t.Any) -> None:
     assert said.events == [Event("Normal", "NotReady", text)]
 
 
-def test_each_change_is_an_event(make: t.Any) -> None:
+def test_each_change_is_an_event(make):
     world = running(make, b="Ready", a="NotReady")
     world.say(a="Ready")
     text = "NIMPipeline rag status Ready, service states map[a:Ready b:Ready]"
     assert world.reconcile().events == [Event("Normal", "Ready", text)]
 
 
-def test_a_disabled_service_does_not_count(make: t.Any) -> None:
+def test_a_disabled_service_does_not_count(make):
     world = running(make, a="Ready", b="Failed")
     world.cr["spec"]["services"][1]["enabled"] = False
     world.reconcile()
     assert world.summary == ("Ready", {"a": "Ready"})
 
 
-def test_a_service_that_vanished_is_not_ready(make: t.Any) -> None:
+def test_a_service_that_vanished_is_not_ready(make):
     cr = make.pipeline("a")
     said = assess(
         NIMPipelineApp(cr, Observed({"NIMService": [], "NIMService/ns/a": None})), Outcome()
@@ -89,7 +87,7 @@ def test_a_service_that_vanished_is_not_ready(make: t.Any) -> None:
     assert said.status["states"] == {"a": "NotReady"}
 
 
-def test_a_refused_service_fails_and_the_others_go_on(make: t.Any) -> None:
+def test_a_refused_service_fails_and_the_others_go_on(make):
     world = make.world("a", "b", "c")
     world.refused["b"] = NO
     said = world.reconcile()
@@ -102,7 +100,7 @@ def test_a_refused_service_fails_and_the_others_go_on(make: t.Any) -> None:
     assert said.events[1:] == [Event("Warning", "NIMServiceRefused", message)]
 
 
-def test_a_refused_change_fails_though_the_service_runs(make: t.Any) -> None:
+def test_a_refused_change_fails_though_the_service_runs(make):
     world = running(make, a="Ready")
     world.cr["spec"]["services"][0]["spec"]["image"]["tag"] = "2.0"
     world.refused["a"] = NO
@@ -116,7 +114,7 @@ def test_a_refused_change_fails_though_the_service_runs(make: t.Any) -> None:
 
 
 @pytest.mark.parametrize("owned", [False, True], ids=["nobody's", "another pipeline's"])
-def test_a_foreign_service_fails(make: t.Any, owned: bool) -> None:
+def test_a_foreign_service_fails(make, owned):
     world = make.world("a", "b")
     other = make.pipeline(name="other", uid="u2") if owned else None
     world.services["b"] = make.service(other, "b")
@@ -144,9 +142,7 @@ def test_a_foreign_service_fails(make: t.Any, owned: bool) -> None:
         pytest.param(["a", "a"], "NameDuplicate", {"a": "Ready"}, id="twice"),
     ],
 )
-def test_a_bad_name_fails_the_pipeline(
-    make: t.Any, entries: t.Any, reason: str, states: t.Any
-) -> None:
+def test_a_bad_name_fails_the_pipeline(make, entries, reason, states):
     world = make.world(*entries)
     world.reconcile()
     world.say(a="Ready")
@@ -157,7 +153,7 @@ def test_a_bad_name_fails_the_pipeline(
     assert [(event.kind, event.reason) for event in said.events] == [("Normal", "Failed")]
 
 
-def test_all_problems_are_told(make: t.Any) -> None:
+def test_all_problems_are_told(make):
     world = make.world("c", "B", "a", "a", "b")
     world.refused["c"] = NO
     world.services["b"] = make.service(None, "b")
@@ -170,7 +166,7 @@ def test_all_problems_are_told(make: t.Any) -> None:
     assert [event.kind for event in world.reconcile().events] == []
 
 
-def test_what_cannot_be_deleted_is_told(make: t.Any) -> None:
+def test_what_cannot_be_deleted_is_told(make):
     world = running(make, a="Ready", b="Ready")
     world.cr["spec"]["services"].pop()
     world.undeletable["b"] = "forbidden"
@@ -182,7 +178,7 @@ def test_what_cannot_be_deleted_is_told(make: t.Any) -> None:
     assert said.events[1:] == [Event("Warning", "CleanupFailed", text)]
 
 
-def test_a_pass_that_failed_leaves_what_was_known(make: t.Any) -> None:
+def test_a_pass_that_failed_leaves_what_was_known(make):
     world = running(make, a="Ready")
     said = world.reconcile("the API server cannot be reached")
     assert world.summary == ("Ready", {"a": "Ready"})
@@ -195,7 +191,7 @@ def test_a_pass_that_failed_leaves_what_was_known(make: t.Any) -> None:
     assert world.cr["status"]["conditions"] == []
 
 
-def test_a_first_pass_that_failed(make: t.Any) -> None:
+def test_a_first_pass_that_failed(make):
     world = make.world("a")
     world.reconcile("down")
     assert world.summary == ("NotReady", {})
@@ -210,13 +206,13 @@ def test_a_first_pass_that_failed(make: t.Any) -> None:
         pytest.param("", False, id="nothing told"),
     ],
 )
-def test_what_a_service_told_is_waited_for(make: t.Any, told: str, is_behind: bool) -> None:
+def test_what_a_service_told_is_waited_for(make, told, is_behind):
     world = running(make, a="Ready")
     world.cr["metadata"]["annotations"] = {"nimops.nim/service-state": told}
     assert world.reconcile().requeue.after is is_behind
 
 
-def test_a_service_that_is_gone_told_nothing(make: t.Any) -> None:
+def test_a_service_that_is_gone_told_nothing(make):
     cr = make.pipeline("a", annotations={"nimops.nim/service-state": "a=Ready"})
     assert not assess(
         NIMPipelineApp(cr, Observed({"NIMService/ns/a": None})), Outcome()
@@ -224,9 +220,7 @@ def test_a_service_that_is_gone_told_nothing(make: t.Any) -> None:
 
 
 @pytest.mark.parametrize(("leaves", "expected"), [(False, False), (True, True)])
-def test_a_foreign_service_on_its_way_out_is_waited_for(
-    make: t.Any, leaves: bool, expected: bool
-) -> None:
+def test_a_foreign_service_on_its_way_out_is_waited_for(make, leaves, expected):
     world = make.world("a")
     when = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if leaves else {}
     world.services["a"] = make.service(None, "a", **when)

@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import typing as t
-from pathlib import Path
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
@@ -26,13 +24,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_man
     read_log,
 )
 
-Json = dict[str, t.Any]
-
 CR = {"kind": "Toy", "metadata": {"name": "a", "namespace": "ns", "uid": "u"}}
 LOG = f"{BEGIN_MARK}\na: {{model: m}}\n{END_MARK}\n"
 
 
-def pod(phase: str = "Running", uid: str = "u", **meta: t.Any) -> Json:
+def pod(phase="Running", uid="u", **meta):
     owner = {"kind": "Toy", "name": "a", "uid": uid, "controller": True}
     metadata = {"name": "p", "namespace": "ns", "ownerReferences": [owner], **meta}
     return {"metadata": metadata, "status": {"phase": phase}}
@@ -56,14 +52,14 @@ def pod(phase: str = "Running", uid: str = "u", **meta: t.Any) -> Json:
         pytest.param(pod(), f"{NOT_FOUND}\n", False, "", id="no manifest"),
     ],
 )
-def test_follow_pod(live: Json | None, log: str | None, is_wanted: bool, waiting: str) -> None:
+def test_follow_pod(live, log, is_wanted, waiting):
     found = follow_pod(CR, live, "p", log)
     assert (found.is_wanted, found.waiting) == (is_wanted, waiting)
     assert found.log.complete is (waiting == "")
     assert found.log.text == ("a: {model: m}" if not waiting and log == LOG else "")
 
 
-def test_waiting_says_why_the_pod_does_not_run() -> None:
+def test_waiting_says_why_the_pod_does_not_run():
     live = pod("Pending")
     state = {"waiting": {"reason": "ErrImagePull", "message": "denied"}}
     live["status"]["containerStatuses"] = [{"name": "c", "state": state}]
@@ -71,12 +67,12 @@ def test_waiting_says_why_the_pod_does_not_run() -> None:
     assert waiting == "Pod p to run, container c: ErrImagePull: denied"
 
 
-def test_foreign_pod_is_refused() -> None:
+def test_foreign_pod_is_refused():
     with pytest.raises(NimError, match="Pod p exists and was not created for this Toy"):
         follow_pod(CR, {"metadata": {"name": "p"}}, "p", LOG)
 
 
-def test_log_without_a_beginning_is_refused() -> None:
+def test_log_without_a_beginning_is_refused():
     with pytest.raises(NimError, match="its beginning is missing"):
         follow_pod(CR, pod(), "p", f"b: 1\n{END_MARK}\n")
 
@@ -92,13 +88,13 @@ def test_log_without_a_beginning_is_refused() -> None:
         pytest.param(pod(), True, id="running"),
     ],
 )
-def test_read_log_of(live: Json | None, is_read: bool) -> None:
+def test_read_log_of(live, is_read):
     found = read_log_of(CR, live, "main")
     assert found == ([ReadLog("log", "ns", "p", "main")] if is_read else [])
 
 
 @pytest.mark.parametrize("text", ["a: {model: m}", "a: {model: m}\n"])
-def test_printed_file_is_read_back(tmp_path: Path, text: str) -> None:
+def test_printed_file_is_read_back(tmp_path, text):
     file = tmp_path / "manifest.yaml"
     file.write_text(text)
     shell, option, script = print_command(f"show {file}\nexit 0\n")
@@ -108,7 +104,7 @@ def test_printed_file_is_read_back(tmp_path: Path, text: str) -> None:
     )  # fmt: skip
 
 
-def test_pod_stays_until_it_is_terminated() -> None:
+def test_pod_stays_until_it_is_terminated():
     command = print_command('sleep() { echo stays; exec sleep "$@"; }\n')
     process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
     try:

@@ -10,14 +10,11 @@ collection loader cannot be found by it afterwards.
 from __future__ import annotations
 
 import copy
-import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 
-Json = dict[str, t.Any]
-
-SPEC: Json = {
+SPEC = {
     "image": {"repository": "registry.example/nim", "tag": "1.0", "pullPolicy": "IfNotPresent"},
     "authSecret": "ngc",
     "storage": {"emptyDir": {}},
@@ -26,10 +23,10 @@ SPEC: Json = {
 }
 
 
-def build_cr(spec: Json | None = None, status: Json | None = None, **metadata: t.Any) -> Json:
+def build_cr(spec=None, status=None, **metadata):
     """The default NIMService; a spec field of None is left out."""
     merged = {key: value for key, value in (SPEC | (spec or {})).items() if value is not None}
-    cr: Json = {
+    cr = {
         "apiVersion": "apps.nvidia.com/v1alpha1",
         "kind": "NIMService",
         "metadata": {"name": "llm", "namespace": "ns", "uid": "u1", "generation": 2} | metadata,
@@ -38,7 +35,7 @@ def build_cr(spec: Json | None = None, status: Json | None = None, **metadata: t
     return cr | ({"status": status} if status is not None else {})
 
 
-def build_cache(source: Json | None = None, status: Json | None = None, **pvc: t.Any) -> Json:
+def build_cache(source=None, status=None, **pvc):
     """A Ready NIMCache from NGC."""
     return {
         "apiVersion": "apps.nvidia.com/v1alpha1",
@@ -49,7 +46,7 @@ def build_cache(source: Json | None = None, status: Json | None = None, **pvc: t
     }
 
 
-def observe(*objects: Json, **answers: t.Any) -> t.Any:
+def observe(*objects, **answers):
     """What was observed: these objects, and other answers by key."""
     from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
         KINDS,
@@ -70,13 +67,13 @@ def observe(*objects: Json, **answers: t.Any) -> t.Any:
     return Observed(found | lists)
 
 
-def _home(kind: str) -> str:
+def _home(kind):
     from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
 
     return "ns" if KINDS[kind].is_namespaced else ""
 
 
-def rolled_out(cr: Json, **status: t.Any) -> Json:
+def rolled_out(cr, **status):
     """The live Deployment of a service without a cache, all its replicas available."""
     from ansible_collections.nimops.nim.plugins.module_utils._nim.service.deployment import (
         build_deployment,
@@ -95,7 +92,7 @@ def rolled_out(cr: Json, **status: t.Any) -> Json:
     return live | {"status": counts | status}
 
 
-def with_address(cr: Json, address: str = "10.0.0.1") -> Json:
+def with_address(cr, address="10.0.0.1"):
     """The live Service."""
     from ansible_collections.nimops.nim.plugins.module_utils._nim.service.expose.service import (
         build_service,
@@ -105,7 +102,7 @@ def with_address(cr: Json, address: str = "10.0.0.1") -> Json:
     return service | {"spec": service["spec"] | {"clusterIP": address}}
 
 
-def inference(predictor: t.Any = None, owner: str = "u1", **status: t.Any) -> t.Any:
+def inference(predictor=None, owner="u1", **status):
     """What was observed of an InferenceService whose pods are ready."""
     ready = {"conditions": [{"type": "PredictorReady", "status": "True"}]}
     return observe(
@@ -125,16 +122,16 @@ def inference(predictor: t.Any = None, owner: str = "u1", **status: t.Any) -> t.
 class Cluster:
     """Makes what a pass wants, as the API server would, and nothing becomes ready."""
 
-    def __init__(self, **answers: t.Any) -> None:
-        self.objects: Json = {}
+    def __init__(self, **answers):
+        self.objects = {}
         self.answers = answers
 
-    def look(self, cr: Json) -> Json:
+    def look(self, cr):
         """The answers to what a pass reads."""
         from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
         from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
 
-        answers: Json = dict(self.answers)
+        answers = dict(self.answers)
         while new := [
             r for r in reads(NIMServiceApp(cr, Observed(answers))) if r.key not in answers
         ]:
@@ -142,7 +139,7 @@ class Cluster:
                 answers[read.key] = copy.deepcopy(self.objects.get(read.key)) if read.target else []
         return answers
 
-    def run_pass(self, cr: Json, refuse: str = "") -> list[str]:
+    def run_pass(self, cr, refuse=""):
         """What was deleted. ``refuse``: a kind that the API server does not know."""
         from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
         from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
@@ -164,7 +161,7 @@ class Cluster:
 
 
 @pytest.fixture
-def make() -> t.Any:
+def make():
     """The builders of this file, as attributes."""
 
     class Builders:

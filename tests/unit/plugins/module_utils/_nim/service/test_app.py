@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
@@ -22,9 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired im
         ),
     ],
 )
-def test_pods_are_granted_the_constraint_that_they_ask_for(
-    make: t.Any, spec: t.Any, wanted: str
-) -> None:
+def test_pods_are_granted_the_constraint_that_they_ask_for(make, spec, wanted):
     cr = make.cr(spec)
     assert NIMServiceApp(cr).security_constraint == wanted
     assert NIMServiceApp(cr).annotations["openshift.io/required-scc"] == wanted
@@ -32,7 +28,7 @@ def test_pods_are_granted_the_constraint_that_they_ask_for(
     assert role.manifest["rules"][0]["resourceNames"] == [wanted]
 
 
-def test_labels_of_the_user_never_replace_ours(make: t.Any) -> None:
+def test_labels_of_the_user_never_replace_ours(make):
     cr = make.cr({"labels": {"app.kubernetes.io/name": "mine", "team": "a"}})
     assert NIMServiceApp(cr, make.observe(operator={"version_label": "7"})).labels == {
         "app.kubernetes.io/name": "llm",
@@ -44,7 +40,7 @@ def test_labels_of_the_user_never_replace_ours(make: t.Any) -> None:
     }
 
 
-def test_annotations_ours_first_then_the_spec_then_the_feature(make: t.Any) -> None:
+def test_annotations_ours_first_then_the_spec_then_the_feature(make):
     cr = make.cr(
         {
             "annotations": {
@@ -61,7 +57,7 @@ def test_annotations_ours_first_then_the_spec_then_the_feature(make: t.Any) -> N
     }
 
 
-def test_children_have_exactly_one_owner(make: t.Any) -> None:
+def test_children_have_exactly_one_owner(make):
     made = NIMServiceApp(make.cr()).child("ServiceAccount", labels={"a": "b"}, annotations={})
     assert "annotations" not in made["metadata"]
     assert [owner["uid"] for owner in made["metadata"]["ownerReferences"]] == ["u1"]

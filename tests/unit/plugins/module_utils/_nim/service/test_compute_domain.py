@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
@@ -19,15 +17,15 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.compute_do
 NODE = {"name": "a", "cliqueID": "c.1", "status": "Ready", "ipAddress": "10.0.0.1", "index": 0}
 
 
-def domain_spec(pipeline: int = 2, **fields: t.Any) -> t.Any:
+def domain_spec(pipeline=2, **fields):
     return {"multiNode": {"parallelism": {"pipeline": pipeline}, "computeDomain": fields}}
 
 
 CREATE, NAMED = domain_spec(create=True), domain_spec(name="shared")
 
 
-def live(name: str, template: str = "made-by-hand", **status: t.Any) -> t.Any:
-    found: dict[str, t.Any] = {
+def live(name, template="made-by-hand", **status):
+    found = {
         "kind": "ComputeDomain",
         "metadata": {"name": name},
         "spec": {"channel": {"resourceClaimTemplate": {"name": template}}},
@@ -46,7 +44,7 @@ def live(name: str, template: str = "made-by-hand", **status: t.Any) -> t.Any:
         pytest.param(domain_spec(1, create=True), False, "", id="one stage"),
     ],
 )
-def test_which_domain(make: t.Any, spec: t.Any, creates: bool, name: str) -> None:
+def test_which_domain(make, spec, creates, name):
     cr = make.cr(spec)
     assert (creates_domain(NIMServiceApp(cr)), domain_name(NIMServiceApp(cr))) == (creates, name)
     if not name:
@@ -54,7 +52,7 @@ def test_which_domain(make: t.Any, spec: t.Any, creates: bool, name: str) -> Non
         assert domain_status(NIMServiceApp(cr, make.observe())) == {}
 
 
-def test_the_hash_of_the_reference_stays(make: t.Any) -> None:
+def test_the_hash_of_the_reference_stays(make):
     made = build_domain(NIMServiceApp(make.cr(CREATE), make.observe()))
     hashes = {"nvidia.com/last-applied-hash": "x", "other": "y"}
     annotations = made["metadata"]["annotations"] | hashes
@@ -66,7 +64,7 @@ def test_the_hash_of_the_reference_stays(make: t.Any) -> None:
     assert build_domain(NIMServiceApp(make.cr(CREATE), make.observe(given))) == made
 
 
-def test_build_domain(make: t.Any) -> None:
+def test_build_domain(make):
     made = build_domain(NIMServiceApp(make.cr(domain_spec(4, create=True)), make.observe()))
     assert (made["apiVersion"], made["kind"]) == ("resource.nvidia.com/v1beta1", "ComputeDomain")
     assert made["metadata"]["name"] == "llm"
@@ -87,14 +85,14 @@ def test_build_domain(make: t.Any) -> None:
         pytest.param(NAMED, "test-template", id="named"),
     ],
 )
-def test_domain_template(make: t.Any, spec: t.Any, template: str) -> None:
+def test_domain_template(make, spec, template):
     assert (
         domain_template(NIMServiceApp(make.cr(spec), make.observe(live("shared", "test-template"))))
         == template
     )
 
 
-def test_a_domain_that_is_named_must_exist(make: t.Any) -> None:
+def test_a_domain_that_is_named_must_exist(make):
     with pytest.raises(NimError, match=r"spec\.multiNode\.computeDomain\.name") as raised:
         domain_template(NIMServiceApp(make.cr(NAMED), make.observe()))
     assert 'computedomains.resource.nvidia.com "shared" not found' in str(raised.value)
@@ -122,7 +120,7 @@ def test_a_domain_that_is_named_must_exist(make: t.Any) -> None:
         ),
     ],
 )
-def test_domain_status(make: t.Any, status: t.Any, wanted: t.Any) -> None:
+def test_domain_status(make, status, wanted):
     assert (
         domain_status(NIMServiceApp(make.cr(CREATE), make.observe(live("llm", **status)))) == wanted
     )

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import typing as t
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.drift import ha
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
-
-Json = dict[str, t.Any]
 
 CONFORMANCE = Path(__file__).parents[7] / "shared" / "conformance"
 CASES = [
@@ -111,7 +108,7 @@ CHANGED = {"ConfigMap": {"data.default-plugins.yaml"}}
 """Fields that say something else: the reference adds nulls to the picker's configuration (O-28)."""
 
 
-def load(case: str) -> tuple[Json, Observed, dict[str, Json]]:
+def load(case):
     """The NIMService of a case, what was around it, and the objects expected of it."""
     if not CONFORMANCE.is_dir():
         pytest.skip("the recordings of the reference, ../shared, are not here")
@@ -132,7 +129,7 @@ def load(case: str) -> tuple[Json, Observed, dict[str, Json]]:
     return cr, Observed(answers), expected
 
 
-def scrub(item: Json) -> Json:
+def scrub(item):
     """Without the uids of owners, which the recordings lack, and with scripts as they veil them."""
     owners = [
         {key: value for key, value in owner.items() if key != "uid"}
@@ -145,7 +142,7 @@ def scrub(item: Json) -> Json:
     return made
 
 
-def differing(want: t.Any, ours: t.Any, at: str = "") -> set[str]:
+def differing(want, ours, at=""):
     """The paths that both have, with other values."""
     if not (isinstance(want, dict) and isinstance(ours, dict)):
         return set() if want == ours else {at}
@@ -155,7 +152,7 @@ def differing(want: t.Any, ours: t.Any, at: str = "") -> set[str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_desired_is_what_the_reference_made(case: str, paths: t.Any) -> None:
+def test_desired_is_what_the_reference_made(case, paths):
     cr, observed, expected = load(case)
     ours = {
         key_of(child.manifest): scrub(child.manifest)
@@ -170,11 +167,11 @@ def test_desired_is_what_the_reference_made(case: str, paths: t.Any) -> None:
         assert paths.leaves(want) - paths.leaves(ours[key]) <= known, key
 
 
-def test_known_gaps_are_all_real(paths: t.Any) -> None:
+def test_known_gaps_are_all_real(paths):
     """A field listed above in which no recording differs would hide a mistake."""
-    missing: dict[str, set[str]] = {}
-    more: dict[str, set[str]] = {}
-    changed: dict[str, set[str]] = {}
+    missing = {}
+    more = {}
+    changed = {}
     for case in CASES:
         cr, observed, expected = load(case)
         for child in desired(NIMServiceApp(cr, observed)).children:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.rollout import build_strategy
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
@@ -19,13 +17,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_stor
 STORE = Store({"emptyDir": {}})
 
 
-def pod_of(deployment: dict[str, t.Any]) -> dict[str, t.Any]:
+def pod_of(deployment):
     pod = deployment["spec"]["template"]["spec"]
     assert isinstance(pod, dict)
     return pod
 
 
-def test_build_deployment(make: t.Any) -> None:
+def test_build_deployment(make):
     made = build_deployment(
         NIMServiceApp(make.cr(), make.observe(operator={"version": "7"})), STORE
     )
@@ -45,7 +43,7 @@ def test_build_deployment(make: t.Any) -> None:
     }
 
 
-def test_labels_of_the_user_cannot_break_the_selector(make: t.Any) -> None:
+def test_labels_of_the_user_cannot_break_the_selector(make):
     made = build_deployment(
         NIMServiceApp(make.cr({"labels": {"app": "mine"}}), make.observe()), STORE
     )
@@ -53,12 +51,12 @@ def test_labels_of_the_user_cannot_break_the_selector(make: t.Any) -> None:
     assert made["metadata"]["labels"]["app"] == "mine"
 
 
-def test_unset_replicas_are_omitted(make: t.Any) -> None:
+def test_unset_replicas_are_omitted(make):
     made = build_deployment(NIMServiceApp(make.cr({"replicas": None}), make.observe()), STORE)
     assert "replicas" not in made["spec"]
 
 
-def test_operator_upgrade_restarts_nothing(make: t.Any) -> None:
+def test_operator_upgrade_restarts_nothing(make):
     label = "app.kubernetes.io/operator-version"
     live = build_deployment(
         NIMServiceApp(make.cr(), make.observe(operator={"version": "1"})), STORE
@@ -73,7 +71,7 @@ def test_operator_upgrade_restarts_nothing(make: t.Any) -> None:
 PODS = "Pod/ns/*?app=llm"
 
 
-def updating(replicas: int, updated: int, available: int, given: t.Any = "25%") -> dict[str, t.Any]:
+def updating(replicas, updated, available, given="25%"):
     """A live one in the middle of an update."""
     return {
         "kind": "Deployment",
@@ -86,7 +84,7 @@ def updating(replicas: int, updated: int, available: int, given: t.Any = "25%") 
     }
 
 
-def pods(*reasons: str) -> list[dict[str, t.Any]]:
+def pods(*reasons):
     return [
         {"status": {"conditions": [{"type": "PodScheduled", "reason": reason}]}}
         for reason in reasons
@@ -96,7 +94,7 @@ def pods(*reasons: str) -> list[dict[str, t.Any]]:
 UNSCHEDULABLE, ON_NODE = "Unschedulable", ""
 
 
-def test_strategy_depends_on_the_pods(make: t.Any) -> None:
+def test_strategy_depends_on_the_pods(make):
     live, pending = updating(3, 1, 2), pods(UNSCHEDULABLE)
     strategies = [
         build_deployment(NIMServiceApp(make.cr(), make.observe(live, **answers)), STORE)["spec"][
@@ -118,6 +116,6 @@ def test_strategy_depends_on_the_pods(make: t.Any) -> None:
         pytest.param([updating(3, 1, 2)], [PODS], id="update that misses one"),
     ],
 )
-def test_strategy_reads(make: t.Any, live: t.Any, wanted: list[str]) -> None:
+def test_strategy_reads(make, live, wanted):
     found = strategy_reads(NIMServiceApp(make.cr(), make.observe(*live)))
     assert [read.key for read in found] == wanted

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
@@ -23,14 +22,14 @@ NAME = {"status": 200, "body": json.dumps({"object": "list", "data": [{"id": "m"
 MODELS = "http://10.0.0.1:8000/v1/models"
 
 
-def claim(name: str, made_for: str = "", status: t.Any = None, **metadata: t.Any) -> t.Any:
+def claim(name, made_for="", status=None, **metadata):
     meta = {"name": name, "creationTimestamp": "2026-01-01T00:00:00Z"} | metadata
     meta["annotations"] = {"resource.kubernetes.io/pod-claim-name": made_for} if made_for else {}
     status = {"allocation": {"devices": {}}, "reservedFor": [{}]} if status is None else status
     return {"metadata": meta, "status": status}
 
 
-def children(cr: t.Any, observed: t.Any) -> dict[str, t.Any]:
+def children(cr, observed):
     manifests = [child.manifest for child in desired(NIMServiceApp(cr, observed)).children]
     return {f"{item['kind']}/ns/{item['metadata']['name']}": item for item in manifests}
 
@@ -52,7 +51,7 @@ def children(cr: t.Any, observed: t.Any) -> dict[str, t.Any]:
         ),
     ],
 )
-def test_only_a_service_with_devices_reads_more(make: t.Any, resources: t.Any, more: t.Any) -> None:
+def test_only_a_service_with_devices_reads_more(make, resources, more):
     plain = [read.key for read in reads(NIMServiceApp(make.cr(), make.observe()))]
     found = [
         read.key
@@ -61,7 +60,7 @@ def test_only_a_service_with_devices_reads_more(make: t.Any, resources: t.Any, m
     assert found == plain + more
 
 
-def test_a_template_is_made_before_the_pods_that_need_it(make: t.Any) -> None:
+def test_a_template_is_made_before_the_pods_that_need_it(make):
     labels, annotations = {"team": "a"}, {"note": "b"}
     spec = {"draResources": [CREATED], "labels": labels, "annotations": annotations}
     found = children(make.cr(spec), make.observe())
@@ -78,7 +77,7 @@ def test_a_template_is_made_before_the_pods_that_need_it(make: t.Any) -> None:
     ]
 
 
-def test_claims_are_used_by_every_container_but_those_that_end_first(make: t.Any) -> None:
+def test_claims_are_used_by_every_container_but_those_that_end_first(make):
     helper = {"name": "h", "image": {"repository": "r", "tag": "t"}}
     spec = {
         "draResources": [CREATED | {"requests": ["gpu"]}, SHARED],
@@ -96,14 +95,14 @@ def test_claims_are_used_by_every_container_but_those_that_end_first(make: t.Any
     assert "resources" not in pod["initContainers"][0]
 
 
-def test_a_profile_adds_no_gpus_to_devices(make: t.Any) -> None:
+def test_a_profile_adds_no_gpus_to_devices(make):
     listed = {"state": "Ready", "pvc": "x", "profiles": [{"name": "p", "config": {"tp": "2"}}]}
     store = Store({}, cache=make.cache(status=listed), profile="p")
     assert build_resources(NIMServiceApp(make.cr()), store)
     assert build_resources(NIMServiceApp(make.cr({"draResources": [SHARED]})), store) == {}
 
 
-def test_labels_follow_where_they_can(make: t.Any) -> None:
+def test_labels_follow_where_they_can(make):
     """The spec of a template is immutable, the labels of its claims are part of it."""
     old = make.cr({"draResources": [CREATED]})
     live = children(old, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
@@ -114,7 +113,7 @@ def test_labels_follow_where_they_can(make: t.Any) -> None:
     assert made["spec"] == live["spec"]
 
 
-def test_the_reference_finds_its_hash_again(make: t.Any) -> None:
+def test_the_reference_finds_its_hash_again(make):
     """Without it, the reference operator crashes when it gets the template back."""
     cr = make.cr({"draResources": [CREATED]})
     live = children(cr, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
@@ -127,7 +126,7 @@ def test_the_reference_finds_its_hash_again(make: t.Any) -> None:
     assert "nvidia.com/parent-spec-hash" not in made["metadata"]["annotations"]
 
 
-def test_devices_that_are_not_clear_leave_out_the_workload_only(make: t.Any) -> None:
+def test_devices_that_are_not_clear_leave_out_the_workload_only(make):
     selector = {"key": "k", "op": "LessThan", "value": {"stringValue": "x"}}
     device = {"name": "gpu", "attributeSelectors": [selector]}
     cr = make.cr({"draResources": [{"claimCreationSpec": {"devices": [device]}}]})
@@ -139,12 +138,12 @@ def test_devices_that_are_not_clear_leave_out_the_workload_only(make: t.Any) -> 
     assert str(found.failure).startswith(f"failed to reconcile DRAResource {TEMPLATE}: invalid op")
 
 
-def test_while_the_cache_is_not_ready_there_is_no_template(make: t.Any) -> None:
+def test_while_the_cache_is_not_ready_there_is_no_template(make):
     spec = {"draResources": [CREATED], "storage": {"nimCache": {"name": "cache"}}}
     assert not [key for key in children(make.cr(spec), make.observe()) if "Template" in key]
 
 
-def test_the_template_of_an_earlier_service_of_that_name_is_not_taken(make: t.Any) -> None:
+def test_the_template_of_an_earlier_service_of_that_name_is_not_taken(make):
     cr = make.cr({"draResources": [CREATED]})
     live = children(cr, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
     live["metadata"]["ownerReferences"][0]["uid"] = "former"
@@ -167,9 +166,7 @@ OLD = (
         pytest.param(TWICE, {"ResourceClaim": []}, "duplicate resource claim name", id="twice"),
     ],
 )
-def test_nothing_is_made_of_what_cannot_be(
-    make: t.Any, resources: t.Any, answers: t.Any, message: str
-) -> None:
+def test_nothing_is_made_of_what_cannot_be(make, resources, answers, message):
     cr, seen = make.cr({"draResources": resources}), make.observe(**answers)
     wanted = desired(NIMServiceApp(cr, seen))
     assert (wanted.children, wanted.unwanted) == ([], [])
@@ -183,11 +180,11 @@ def test_nothing_is_made_of_what_cannot_be(
     assert (said.error, said.requeue.after) == ("", False)
 
 
-def test_where_it_was_not_looked_the_api_is_taken_to_be_there(make: t.Any) -> None:
+def test_where_it_was_not_looked_the_api_is_taken_to_be_there(make):
     assert desired(NIMServiceApp(make.cr({"draResources": [CREATED]}), make.observe())).children
 
 
-def world(make: t.Any, cr: t.Any, *claims: t.Any, templates: t.Any = (), **live: t.Any) -> t.Any:
+def world(make, cr, *claims, templates=(), **live):
     """A cluster in which the workload stands, with these claims and templates."""
     made = [
         {"kind": "ResourceClaimTemplate", "metadata": {"name": name}, "spec": {}}
@@ -197,7 +194,7 @@ def world(make: t.Any, cr: t.Any, *claims: t.Any, templates: t.Any = (), **live:
     return make.observe(make.rolled_out(cr, **live), make.with_address(cr), *made, **answers)
 
 
-def test_ready_tells_of_the_claims(make: t.Any) -> None:
+def test_ready_tells_of_the_claims(make):
     cr = make.cr({"draResources": [CREATED, SHARED]})
     seen = world(make, cr, claim("c", POD_CLAIM), claim("mine", status={}), templates=[TEMPLATE])
     said = assess(NIMServiceApp(cr, seen), Outcome())
@@ -228,9 +225,7 @@ def test_ready_tells_of_the_claims(make: t.Any) -> None:
     ],
 )
 @pytest.mark.parametrize("stuck", [False, True], ids=["moving", "stuck"])
-def test_what_pods_wait_for_is_told(
-    make: t.Any, resources: t.Any, claims: t.Any, templates: t.Any, missing: str, stuck: bool
-) -> None:
+def test_what_pods_wait_for_is_told(make, resources, claims, templates, missing, stuck):
     cr = make.cr({"draResources": resources})
     conditions = [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}] if stuck else []
     seen = world(make, cr, *claims, templates=templates, availableReplicas=0, conditions=conditions)
@@ -246,7 +241,7 @@ def test_what_pods_wait_for_is_told(
     assert ("which does not exist" in ready["message"]) is bool(missing)
 
 
-def test_a_service_that_sleeps_waits_for_nothing(make: t.Any) -> None:
+def test_a_service_that_sleeps_waits_for_nothing(make):
     cr = make.cr({"draResources": [SHARED], "replicas": 0})
     said = assess(NIMServiceApp(cr, world(make, cr)), Outcome())
     assert said.status["conditions"][0]["message"] == 'deployment "llm" is scaled down'
@@ -260,20 +255,20 @@ def test_a_service_that_sleeps_waits_for_nothing(make: t.Any) -> None:
         pytest.param(claim("d", POD_CLAIM), id="of a pod that ends"),
     ],
 )
-def test_claims_that_are_about_to_vanish_are_looked_after(make: t.Any, found: t.Any) -> None:
+def test_claims_that_are_about_to_vanish_are_looked_after(make, found):
     cr = make.cr({"draResources": [CREATED]})
     seen = world(make, cr, claim("b", POD_CLAIM), found, templates=[TEMPLATE])
     said = assess(NIMServiceApp(cr, seen), Outcome())
     assert (said.status["state"], said.requeue.after) == ("Ready", True)
 
 
-def test_without_a_workload_there_are_no_claims_to_tell_of(make: t.Any) -> None:
+def test_without_a_workload_there_are_no_claims_to_tell_of(make):
     cr = make.cr({"draResources": [CREATED]}, {"draResourceStatuses": [{"name": "old"}]})
     seen = make.observe(ResourceClaim=[], **{"Deployment/ns/llm": None})
     assert "draResourceStatuses" not in assess(NIMServiceApp(cr, seen), Outcome()).status
 
 
-def test_what_was_not_read_stays_as_it_was(make: t.Any) -> None:
+def test_what_was_not_read_stays_as_it_was(make):
     going = {"name": "t", "resourceClaimStatuses": [{"name": "c", "state": "deleted,allocated"}]}
     old = [{"name": "old", "resourceClaimTemplateStatus": going}]
     cr = make.cr({"draResources": [CREATED]}, {"draResourceStatuses": old})
@@ -284,7 +279,7 @@ def test_what_was_not_read_stays_as_it_was(make: t.Any) -> None:
     assert not said.requeue.after
 
 
-def test_a_template_that_is_refused_says_so(make: t.Any) -> None:
+def test_a_template_that_is_refused_says_so(make):
     cr = make.cr({"draResources": [CREATED]})
     refusal = Refusal("ResourceClaimTemplate", TEMPLATE, "compilation failed")
     said = assess(NIMServiceApp(cr, world(make, cr)), Outcome(refusals=[refusal]))
@@ -302,7 +297,7 @@ CHANNEL = "claim-df94b6548-2-5cb744997d-0"
 SIDE = {"name": "side", "image": {"repository": "r", "tag": "2"}}
 
 
-def domain(template: str = "test-template") -> t.Any:
+def domain(template="test-template"):
     channel = {"resourceClaimTemplate": {"name": template}}
     return {
         "kind": "ComputeDomain",
@@ -312,7 +307,7 @@ def domain(template: str = "test-template") -> t.Any:
     }
 
 
-def groups(make: t.Any, cr: t.Any, *others: t.Any, **status: t.Any) -> t.Any:
+def groups(make, cr, *others, **status):
     """The live LeaderWorkerSet, all its groups ready."""
     made = children(cr, make.observe(*others))[SET]
     conditions = [{"type": "Available", "status": "True"}]
@@ -320,9 +315,7 @@ def groups(make: t.Any, cr: t.Any, *others: t.Any, **status: t.Any) -> t.Any:
     return made | {"status": ready | status}
 
 
-def group_world(
-    make: t.Any, cr: t.Any, *claims: t.Any, templates: t.Any = (), **live: t.Any
-) -> t.Any:
+def group_world(make, cr, *claims, templates=(), **live):
     made = [
         {"kind": "ResourceClaimTemplate", "metadata": {"name": name}, "spec": {}}
         for name in templates
@@ -359,13 +352,13 @@ def group_world(
         ),
     ],
 )
-def test_reads_of_a_compute_domain(make: t.Any, spec: t.Any, known: t.Any, more: list[str]) -> None:
+def test_reads_of_a_compute_domain(make, spec, known, more):
     found = [read.key for read in reads(NIMServiceApp(make.cr(spec), make.observe(*known)))]
     assert [key for key in found if key.startswith("ResourceClaim")] == more
     assert len(set(found)) == len(found)
 
 
-def test_groups_claim_devices_and_a_channel(make: t.Any) -> None:
+def test_groups_claim_devices_and_a_channel(make):
     """Leaders and workers alike, with every container but those that end first."""
     resources = [CREATED | {"requests": ["gpu"]}, SHARED]
     side = {"sidecarContainers": [SIDE], "initContainers": [SIDE]}
@@ -385,7 +378,7 @@ def test_groups_claim_devices_and_a_channel(make: t.Any) -> None:
         assert "resources" not in pod["initContainers"][0]
 
 
-def test_several_requests_of_one_claim_do_not_go_with_groups(make: t.Any) -> None:
+def test_several_requests_of_one_claim_do_not_go_with_groups(make):
     several = {"draResources": [NAMED, NAMED | {"requests": ["a", "b"]}]}
     assert children(make.cr(several), make.observe())
     cr, seen = make.cr(SEVERAL | several), make.observe(**{SET: None, "ResourceClaim": []})
@@ -396,7 +389,7 @@ def test_several_requests_of_one_claim_do_not_go_with_groups(make: t.Any) -> Non
     assert failed["message"].startswith("spec.draResources[1].requests: ")
 
 
-def test_groups_tell_of_the_claims_of_all_their_pods(make: t.Any) -> None:
+def test_groups_tell_of_the_claims_of_all_their_pods(make):
     cr = make.cr(THEIRS | {"draResources": [CREATED], "replicas": 2})
     claims = [claim(f"g{i}", POD_CLAIM) for i in range(6)] + [claim("c0", CHANNEL)]
     seen = group_world(make, cr, *claims, templates=[TEMPLATE, "test-template"])
@@ -426,7 +419,7 @@ def test_groups_tell_of_the_claims_of_all_their_pods(make: t.Any) -> None:
         pytest.param([TEMPLATE, "test-template"], "", id="nothing"),
     ],
 )
-def test_what_groups_wait_for_is_told(make: t.Any, templates: t.Any, missing: str) -> None:
+def test_what_groups_wait_for_is_told(make, templates, missing):
     cr = make.cr(THEIRS | {"draResources": [CREATED]})
     seen = group_world(make, cr, templates=templates, conditions=[])
     said = assess(NIMServiceApp(cr, seen), Outcome())
@@ -436,7 +429,7 @@ def test_what_groups_wait_for_is_told(make: t.Any, templates: t.Any, missing: st
     assert ready["message"] == (waiting if missing else 'leaderworkerset "llm-lws" is not ready')
 
 
-def test_without_the_api_of_claims_none_is_called_missing(make: t.Any) -> None:
+def test_without_the_api_of_claims_none_is_called_missing(make):
     """An older cluster, where a ComputeDomain works with an older API."""
     cr = make.cr(OURS)
     seen = make.observe(groups(make, cr, conditions=[]), ResourceClaim=None)
@@ -444,7 +437,7 @@ def test_without_the_api_of_claims_none_is_called_missing(make: t.Any) -> None:
     assert said.status["conditions"][0]["message"] == 'leaderworkerset "llm-lws" is not ready'
 
 
-def test_without_its_compute_domain_a_service_still_tells_of_its_devices(make: t.Any) -> None:
+def test_without_its_compute_domain_a_service_still_tells_of_its_devices(make):
     cr = make.cr(THEIRS | {"draResources": [SHARED]})
     live = groups(make, cr, domain())
     seen = make.observe(live, ResourceClaim=[claim("mine")], **{"ComputeDomain/ns/shared": None})
@@ -458,7 +451,7 @@ def test_without_its_compute_domain_a_service_still_tells_of_its_devices(make: t
     ]
 
 
-def test_claims_that_nobody_asks_for_any_more_are_not_told(make: t.Any) -> None:
+def test_claims_that_nobody_asks_for_any_more_are_not_told(make):
     cr = make.cr(status={"draResourceStatuses": [{"name": "old"}]})
     said = assess(NIMServiceApp(cr, make.observe(make.rolled_out(cr))), Outcome())
     assert "draResourceStatuses" not in said.status

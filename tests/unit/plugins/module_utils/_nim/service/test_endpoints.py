@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.endpoints import (
@@ -26,24 +24,24 @@ BALANCED = {"service": {"type": "LoadBalancer", "port": 80}}
         pytest.param("10.0.0.1", 9000, "", id="the port is not there yet"),
     ],
 )
-def test_cluster_endpoint(make: t.Any, address: str, port: int, wanted: str) -> None:
+def test_cluster_endpoint(make, address, port, wanted):
     live = make.with_address(make.cr(), address)
     cr = make.cr({"expose": {"service": {"port": port}}})
     assert cluster_endpoint(NIMServiceApp(cr, make.observe(live))) == wanted
 
 
 @pytest.mark.parametrize("owners", [[], [{"controller": True, "kind": "NIMService", "uid": "u2"}]])
-def test_no_server_of_somebody_else_is_asked(make: t.Any, owners: t.Any) -> None:
+def test_no_server_of_somebody_else_is_asked(make, owners):
     live = make.with_address(make.cr())
     live["metadata"]["ownerReferences"] = owners
     assert cluster_endpoint(NIMServiceApp(make.cr(), make.observe(live))) == ""
 
 
-def test_cluster_endpoint_without_service(make: t.Any) -> None:
+def test_cluster_endpoint_without_service(make):
     assert cluster_endpoint(NIMServiceApp(make.cr(), make.observe())) == ""
 
 
-def ingress(host: str = "", service: str = "llm", **given: str) -> dict[str, t.Any]:
+def ingress(host="", service="llm", **given):
     paths = [{"backend": {"service": {"name": service}}}]
     return {
         "kind": "Ingress",
@@ -94,7 +92,7 @@ LEGACY = {"ingress": {"enabled": True}}
         ),
     ],
 )
-def test_external_endpoint(make: t.Any, expose: t.Any, live: t.Any, wanted: str) -> None:
+def test_external_endpoint(make, expose, live, wanted):
     cr = make.cr({"expose": expose})
     if live and "kind" not in live:
         live = make.with_address(cr) | {"status": {"loadBalancer": {"ingress": [live]}}}

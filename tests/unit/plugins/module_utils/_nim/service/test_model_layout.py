@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadProtocol
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
@@ -25,7 +23,7 @@ STORE = Store({"emptyDir": {}})
 STUCK = [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}]
 
 
-def deployed(make: t.Any, protocol: str, tag: str = "1.0", stuck: bool = False) -> t.Any:
+def deployed(make, protocol, tag="1.0", stuck=False):
     image = {"repository": "registry.example/nim", "tag": tag}
     cr = make.cr({"image": image})
     key = f"protocol/registry.example/nim:{tag}"
@@ -50,9 +48,7 @@ def deployed(make: t.Any, protocol: str, tag: str = "1.0", stuck: bool = False) 
         pytest.param({"protocol": "native", "stuck": True}, None, False, True, id="native, stuck"),
     ],
 )
-def test_layout_is_decided_once_per_image(
-    make: t.Any, live: t.Any, answer: str | None, asks: bool, native: bool
-) -> None:
+def test_layout_is_decided_once_per_image(make, live, answer, asks, native):
     image = {"repository": "registry.example/nim", "tag": "1.0", "pullSecrets": ["a", "b"]}
     cr = make.cr({"image": image})
     observed = make.observe(
@@ -65,7 +61,7 @@ def test_layout_is_decided_once_per_image(
 
 
 @pytest.mark.parametrize(("kind", "native"), [("native", True), ("", False)])
-def test_a_cache_knows(make: t.Any, kind: str, native: bool) -> None:
+def test_a_cache_knows(make, kind, native):
     cr = make.cr({"storage": {"nimCache": {"name": "cache"}}})
     cache = make.cache(status={"state": "Ready", "pvc": "x", "type": kind})
     assert layout_reads(NIMServiceApp(cr, make.observe(cache))) == []
@@ -73,7 +69,7 @@ def test_a_cache_knows(make: t.Any, kind: str, native: bool) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["native", "legacy"])
-def test_groups_tell_what_they_were_given(make: t.Any, protocol: str) -> None:
+def test_groups_tell_what_they_were_given(make, protocol):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
     live = build_groups(NIMServiceApp(cr, make.observe(**{KEY: protocol})), STORE)
     assert layout_reads(NIMServiceApp(cr, make.observe(live))) == []

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
@@ -55,13 +53,13 @@ CLAIM = "persistentVolumeClaim"
         ),
     ],
 )
-def test_select_store(make: t.Any, storage: t.Any, source: t.Any, sub_path: str) -> None:
+def test_select_store(make, storage, source, sub_path):
     store = select_store(NIMServiceApp(make.cr({"storage": storage}), make.observe(make.cache())))
     assert isinstance(store, Store)
     assert (store.source, store.sub_path) == (source, sub_path)
 
 
-def test_select_store_without_any(make: t.Any) -> None:
+def test_select_store_without_any(make):
     with pytest.raises(NimError, match="neither external PVC name, NIMCache volume") as raised:
         select_store(
             NIMServiceApp(
@@ -71,7 +69,7 @@ def test_select_store_without_any(make: t.Any) -> None:
     assert raised.value.reason == "Failed"
 
 
-def test_select_store_of_a_cache_on_a_claim_of_its_own(make: t.Any) -> None:
+def test_select_store_of_a_cache_on_a_claim_of_its_own(make):
     cache = make.cache(name="shared", subPath="models")
     cr = make.cr({"storage": {"nimCache": {"name": "cache", "profile": "p"}}})
     store = select_store(NIMServiceApp(cr, make.observe(cache)))
@@ -122,7 +120,7 @@ FAILED_PASS = {"type": "NIM_CACHE_RECONCILE_FAILED", "status": "True", "message"
         ),
     ],
 )
-def test_select_store_of_an_unusable_cache(make: t.Any, cache: t.Any, wanted: Unusable) -> None:
+def test_select_store_of_an_unusable_cache(make, cache, wanted):
     observed = make.observe(*([make.cache(**cache)] if cache else []))
     assert (
         select_store(NIMServiceApp(make.cr({"storage": {"nimCache": {"name": "cache"}}}), observed))
@@ -130,7 +128,7 @@ def test_select_store_of_an_unusable_cache(make: t.Any, cache: t.Any, wanted: Un
     )
 
 
-def test_select_store_refuses_a_dataset(make: t.Any) -> None:
+def test_select_store_refuses_a_dataset(make):
     cache = make.cache({"hf": {"namespace": "n", "datasetName": "d"}})
     store = select_store(
         NIMServiceApp(make.cr({"storage": {"nimCache": {"name": "cache"}}}), make.observe(cache))
@@ -140,7 +138,7 @@ def test_select_store_refuses_a_dataset(make: t.Any) -> None:
     assert "dataset" in store.message
 
 
-def test_select_store_of_a_ready_cache_without_claim(make: t.Any) -> None:
+def test_select_store_of_a_ready_cache_without_claim(make):
     cr = make.cr({"storage": {"nimCache": {"name": "cache"}}})
     with pytest.raises(NimError, match="missing PVC for the nimcache instance cache"):
         select_store(NIMServiceApp(cr, make.observe(make.cache(status={"state": "Ready"}))))

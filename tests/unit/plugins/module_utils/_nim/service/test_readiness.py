@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
 from dataclasses import replace
 
 import pytest
@@ -51,18 +50,18 @@ SCALED_DOWN = Readiness(False, SET + "is scaled down")
         pytest.param(None, {}, SCALED_DOWN, id="replicas unset"),
     ],
 )
-def test_readiness_of_groups(replicas: int | None, status: t.Any, wanted: Readiness) -> None:
+def test_readiness_of_groups(replicas, status, wanted):
     live = {"metadata": {"name": "llm-lws"}, "spec": {"replicas": replicas}, "status": status}
     assert readiness_of_groups(live) == wanted
 
 
-def test_a_status_that_is_older_than_the_spec_counts_for_nothing() -> None:
+def test_a_status_that_is_older_than_the_spec_counts_for_nothing():
     live = {"metadata": {"name": "llm-lws"}, "spec": {"replicas": 1}, "status": AVAILABLE}
     outdated = replace(IS_NOT_READY, awaits_pods=False)
     assert readiness_of_groups(live, is_changed=True) == outdated
 
 
-def test_readiness_of_no_groups() -> None:
+def test_readiness_of_no_groups():
     assert readiness_of_groups(None) == Readiness(False, "", moving=True)
 
 
@@ -84,9 +83,7 @@ def test_readiness_of_no_groups() -> None:
         ),
     ],
 )
-def test_the_service_must_lead_to_the_workload(
-    make: t.Any, spec: t.Any, selects: t.Any, said: str
-) -> None:
+def test_the_service_must_lead_to_the_workload(make, spec, selects, said):
     service = make.with_address(make.cr())
     service["spec"]["selector"] = selects
     observed = make.observe(service, make.rolled_out(make.cr()))

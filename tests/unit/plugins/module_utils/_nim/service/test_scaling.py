@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.scaling import (
@@ -26,11 +24,11 @@ HPA = {"minReplicas": 2, "maxReplicas": 5}
         pytest.param({"scale": {"enabled": False, "hpa": HPA}}, LIVE, 1, id="switched off"),
     ],
 )
-def test_count_replicas(make: t.Any, spec: t.Any, live: t.Any, wanted: int | None) -> None:
+def test_count_replicas(make, spec, live, wanted):
     assert count_replicas(NIMServiceApp(make.cr(spec)), live) == wanted
 
 
-def test_build_autoscaler(make: t.Any) -> None:
+def test_build_autoscaler(make):
     annotations = {"a": "scale", "b": "scale"}
     scale = {"enabled": True, "annotations": annotations, "hpa": {"maxReplicas": 3}}
     made = build_autoscaler(

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.scraping import build_scraping
 
 
-def test_build_scraping(make: t.Any) -> None:
+def test_build_scraping(make):
     monitor = {
         "additionalLabels": {"app.kubernetes.io/part-of": "mine", "release": "r"},
         "annotations": {"a": "1"},

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import json
 import time
-import typing as t
 from urllib.parse import urlsplit
 
 import pytest
@@ -48,11 +47,11 @@ FIELDS = {"state", "conditions", "observedGeneration", "availableReplicas", "mod
 SECONDS = 0.4
 
 
-def ok(body: t.Any) -> dict[str, t.Any]:
+def ok(body):
     return {"status": 200, "body": body if isinstance(body, str) else json.dumps(body), "error": ""}
 
 
-def listed(*models: t.Any) -> dict[str, t.Any]:
+def listed(*models):
     return ok({"object": "list", "data": models})
 
 
@@ -106,7 +105,7 @@ def listed(*models: t.Any) -> dict[str, t.Any]:
         pytest.param(None, None, id="not asked"),
     ],
 )
-def test_read_answer_of_models(answer: t.Any, wanted: Answer | None) -> None:
+def test_read_answer_of_models(answer, wanted):
     assert read_answer(AT, Observed({MODELS: answer} if answer else {})) == wanted
 
 
@@ -133,13 +132,13 @@ def test_read_answer_of_models(answer: t.Any, wanted: Answer | None) -> None:
         pytest.param(None, None, id="not asked yet"),
     ],
 )
-def test_read_answer_of_metadata(answer: t.Any, wanted: Answer | None) -> None:
+def test_read_answer_of_metadata(answer, wanted):
     answers = {MODELS: NOT_FOUND} | ({METADATA: answer} if answer else {})
     assert read_answer(AT, Observed(answers)) == wanted
 
 
-def test_model_reads_ask_for_metadata_after_404() -> None:
-    def asked(answers: t.Any) -> list[str]:
+def test_model_reads_ask_for_metadata_after_404():
+    def asked(answers):
         return [read.key for read in model_reads(AT, "ns", Observed(answers))]
 
     assert asked({}) == [MODELS]
@@ -147,7 +146,7 @@ def test_model_reads_ask_for_metadata_after_404() -> None:
     assert asked({MODELS: NOT_FOUND}) == [MODELS, METADATA]
 
 
-def test_endpoint_may_be_a_url() -> None:
+def test_endpoint_may_be_a_url():
     asked = model_reads("https://llm.ns.svc/", "ns", Observed({}), "llm")
     assert asked == [ReadHttp("https://llm.ns.svc/v1/models", "ns", "llm")]
 
@@ -173,17 +172,17 @@ KNOWN = {
         ),
     ],
 )
-def test_needs_model(make: t.Any, status: t.Any, wanted: bool) -> None:
+def test_needs_model(make, status, wanted):
     assert needs_model(NIMServiceApp(make.cr(status=status)), AT) is wanted
 
 
 @pytest.fixture
-def reconcile_once(make: t.Any, cluster: t.Any, tmp_path: t.Any, monkeypatch: t.Any) -> t.Any:
+def reconcile_once(make, cluster, tmp_path, monkeypatch):
     """One pass over a service whose pods are ready and whose model server is at this URL."""
     monkeypatch.setattr(observer, "fetch", functools.partial(fetch, seconds=SECONDS))
     client = Client(cluster.kubeconfig(tmp_path))
 
-    def run(url: str) -> t.Any:
+    def run(url):
         where = urlsplit(url)
         cr = make.cr({"expose": {"service": {"port": where.port}}})
         cluster.put(DEPLOYMENT, make.rolled_out(cr))
@@ -203,7 +202,7 @@ def reconcile_once(make: t.Any, cluster: t.Any, tmp_path: t.Any, monkeypatch: t.
     return run
 
 
-def texts_of(value: t.Any) -> t.Iterator[str]:
+def texts_of(value):
     if isinstance(value, str):
         yield value
     for item in value.values() if isinstance(value, dict) else []:
@@ -212,11 +211,11 @@ def texts_of(value: t.Any) -> t.Iterator[str]:
         yield from texts_of(item)
 
 
-def listing(*models: t.Any) -> str:
+def listing(*models):
     return str(listed(*models)["body"])
 
 
-def message_of(status: t.Any) -> str:
+def message_of(status):
     return str(status["conditions"][0]["message"])
 
 
@@ -254,9 +253,7 @@ def message_of(status: t.Any) -> str:
         ),
     ],
 )
-def test_ready_with_a_name(
-    reconcile_once: t.Any, serve: t.Any, answer: t.Any, answers: t.Any, name: str
-) -> None:
+def test_ready_with_a_name(reconcile_once, serve, answer, answers, name):
     server = serve(lambda request: answer(*answers.get(request.path, (404, "no such path"))))
     status = reconcile_once(server.url)
     assert status["state"] == "Ready"
@@ -286,9 +283,7 @@ def test_ready_with_a_name(
         pytest.param("/v1/metadata", 200, "x", NOT_JSON, id="404, then garbage"),
     ],
 )
-def test_not_ready_and_why(
-    reconcile_once: t.Any, serve: t.Any, answer: t.Any, path: str, status: int, body: str, said: str
-) -> None:
+def test_not_ready_and_why(reconcile_once, serve, answer, path, status, body, said):
     url = serve(
         lambda request: (
             answer(status, body.encode(errors="replace")) if request.path == path else answer(404)
@@ -301,9 +296,7 @@ def test_not_ready_and_why(
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
-def test_redirect_is_not_followed(
-    reconcile_once: t.Any, serve: t.Any, answer: t.Any, code: int
-) -> None:
+def test_redirect_is_not_followed(reconcile_once, serve, answer, code):
     elsewhere = serve(lambda request: answer(200, listing(BASE)))
     headers = {"Location": f"{elsewhere.url}/latest/meta-data"}
     status = reconcile_once(serve(lambda request: answer(code, "", headers)).url)
@@ -340,16 +333,14 @@ def test_redirect_is_not_followed(
         pytest.param([], 0.0, "connection closed without an answer", id="closed"),
     ],
 )
-def test_no_usable_answer(
-    reconcile_once: t.Any, raw: t.Any, chunks: t.Any, pause: t.Any, said: str
-) -> None:
+def test_no_usable_answer(reconcile_once, raw, chunks, pause, said):
     url = raw(chunks, pause=pause)
     status = reconcile_once(url)
     assert status["state"] == "NotReady"
     assert message_of(status) == f"Waiting for the model: GET {url}: {said}"
 
 
-def test_refused_connection(reconcile_once: t.Any, serve: t.Any, answer: t.Any) -> None:
+def test_refused_connection(reconcile_once, serve, answer):
     server = serve(lambda request: answer(200))
     server.close()
     assert message_of(reconcile_once(server.url)).endswith(": connection refused")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
 from dataclasses import astuple, replace
 from operator import attrgetter
 
@@ -15,7 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.spec impor
 )
 
 
-def router(**fields: t.Any) -> dict[str, t.Any]:
+def router(**fields):
     return {"expose": {"router": {"hostDomainName": "example.com", **fields}}}
 
 
@@ -49,12 +48,12 @@ def router(**fields: t.Any) -> dict[str, t.Any]:
         ),
     ],
 )
-def test_predicate(make: t.Any, predicate: str, spec: dict[str, t.Any], wanted: bool) -> None:
+def test_predicate(make, predicate, spec, wanted):
     assert attrgetter(predicate)(parse_spec(make.cr(spec))) is wanted
 
 
 @pytest.mark.parametrize("expose", [None, {}, {"service": None, "router": None}])
-def test_expose_is_optional(make: t.Any, expose: t.Any) -> None:
+def test_expose_is_optional(make, expose):
     found = parse_spec(make.cr({"expose": expose}))
     assert (found.expose.ports, found.expose.kinds, found.picker.is_wanted) == (
         {"api": 8000},
@@ -113,7 +112,7 @@ NO_PICKER = PickerSpec(False, parse_image({}), [], [], "", [], {}, {}, {}, (), N
         ),
     ],
 )
-def test_picker(make: t.Any, spec: t.Any, wanted: PickerSpec) -> None:
+def test_picker(make, spec, wanted):
     assert parse_spec(make.cr(spec)).picker == wanted
 
 
@@ -159,7 +158,7 @@ def test_picker(make: t.Any, spec: t.Any, wanted: PickerSpec) -> None:
         ),
     ],
 )
-def test_multi_node_fields(make: t.Any, given: t.Any, wanted: t.Any) -> None:
+def test_multi_node_fields(make, given, wanted):
     assert astuple(parse_spec(make.cr({"multiNode": given})).multi_node) == wanted
 
 
@@ -171,11 +170,11 @@ def test_multi_node_fields(make: t.Any, given: t.Any, wanted: t.Any) -> None:
         pytest.param({"replicas": 2, "command": ["c"]}, ["replicas"], id="beside others"),
     ],
 )
-def test_fields_that_knative_ignores(make: t.Any, given: t.Any, wanted: list[str]) -> None:
+def test_fields_that_knative_ignores(make, given, wanted):
     assert parse_spec(make.cr({"replicas": None} | given)).for_knative == wanted
 
 
-def test_a_spec_to_finalize_is_empty(make: t.Any) -> None:
+def test_a_spec_to_finalize_is_empty(make):
     spec = parse_spec(make.cr() | {"spec": {}})
     assert (spec.image.reference, spec.storage.claim.name) == ("", "llm-pvc")
     assert not spec.storage.creates_claim

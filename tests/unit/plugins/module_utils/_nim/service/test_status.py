@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import copy
 import json
-import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.pod import image_reference
@@ -31,7 +30,7 @@ PICKED = {"router": {"eppConfig": {"containerSpec": {}}}}
 MODEL = {"name": "m", "clusterEndpoint": "10.0.0.1:8000", "externalEndpoint": ""}
 
 
-def conditions(ready: tuple[str, str, str], failed: tuple[str, str, str], *more: t.Any) -> t.Any:
+def conditions(ready, failed, *more):
     """(status, reason, message) of each."""
     fields = ("status", "reason", "message")
     pair = [
@@ -54,19 +53,17 @@ READY = {
 }
 
 
-def not_ready(reason: str, text: str, kind: str = "Reconciling", why: str = "") -> t.Any:
+def not_ready(reason, text, kind="Reconciling", why=""):
     return conditions(
         ("False", reason, text), ("False", "Ready", text), (kind, why or reason, text)
     )
 
 
-def has_failed(reason: str, text: str) -> t.Any:
+def has_failed(reason, text):
     return conditions(("False", "Failed", ""), ("True", reason, text), ("Stalled", reason, text))
 
 
-def around(
-    make: t.Any, cr: t.Any, *more: t.Any, model: t.Any = NAMED, **deployment: t.Any
-) -> t.Any:
+def around(make, cr, *more, model=NAMED, **deployment):
     """A cluster in which everything of ``cr`` stands."""
     answers = {} if model is None else {MODELS: model}
     return make.observe(
@@ -75,7 +72,7 @@ def around(
 
 
 @pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
-def test_ready(make: t.Any, status: t.Any) -> None:
+def test_ready(make, status):
     cr = make.cr(status=status)
     said = assess(NIMServiceApp(cr, around(make, cr, model=None if status else NAMED)), Outcome())
     assert {"observedGeneration": 2} | said.status == READY
@@ -197,15 +194,7 @@ NO_WRITE = Refusal("Deployment", "llm", "denied")
         ),
     ],
 )
-def test_not_ready_yet(
-    make: t.Any,
-    spec: t.Any,
-    live: t.Any,
-    outcome: Outcome,
-    state: str,
-    wanted: t.Any,
-    then: tuple[bool, str],
-) -> None:
+def test_not_ready_yet(make, spec, live, outcome, state, wanted, then):
     cr = make.cr(spec)
     said = assess(NIMServiceApp(cr, around(make, cr, **live)), outcome)
     assert said.status["state"] == state
@@ -214,7 +203,7 @@ def test_not_ready_yet(
     assert (said.requeue.after, said.error) == then
 
 
-def test_what_is_no_number_is_not_told_as_one(make: t.Any) -> None:
+def test_what_is_no_number_is_not_told_as_one(make):
     cr = make.cr()
     said = assess(
         NIMServiceApp(cr, around(make, cr, availableReplicas=["1"])), Outcome(failure="x")
@@ -222,7 +211,7 @@ def test_what_is_no_number_is_not_told_as_one(make: t.Any) -> None:
     assert "availableReplicas" not in said.status
 
 
-def test_a_rollout_is_told_as_not_ready(make: t.Any) -> None:
+def test_a_rollout_is_told_as_not_ready(make):
     cr = make.cr(status=READY)
     said = assess(NIMServiceApp(cr, around(make, cr, availableReplicas=0)), Outcome())
     assert said.events == [Event("Normal", "NotReady", f"NIMService llm not ready, msg: {PART}")]
@@ -237,7 +226,7 @@ TRY = {"waiting": {"reason": "ErrImagePull", "message": "denied"}}
 BACK_OFF = {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "x"'}}
 
 
-def pods_in(state: t.Any) -> t.Any:
+def pods_in(state):
     container = {"name": "llm-ctr", "ready": False, "state": state}
     return {PODS: [{"metadata": {"name": "llm-1"}, "status": {"containerStatuses": [container]}}]}
 
@@ -259,9 +248,7 @@ def pods_in(state: t.Any) -> t.Any:
         pytest.param({"availableReplicas": 1}, pods_in(CRASH), ROLLED, id="Ready"),
     ],
 )
-def test_pods_tell_why_the_service_is_not_ready(
-    make: t.Any, deployment: t.Any, answers: t.Any, message: str
-) -> None:
+def test_pods_tell_why_the_service_is_not_ready(make, deployment, answers, message):
     cr = make.cr()
     live = make.rolled_out(cr, **({"availableReplicas": 0} | deployment))
     observed = make.observe(live, make.with_address(cr), **answers, **{MODELS: NAMED})
@@ -279,7 +266,7 @@ def test_pods_tell_why_the_service_is_not_ready(
         pytest.param(TRY, {"running": {}}, "", id="nothing"),
     ],
 )
-def test_a_reason_keeps_its_details(make: t.Any, before: t.Any, after: t.Any, message: str) -> None:
+def test_a_reason_keeps_its_details(make, before, after, message):
     cr = make.cr()
     for state in (before, after):
         observed = make.observe(make.rolled_out(cr, availableReplicas=0), **pods_in(state))
@@ -288,7 +275,7 @@ def test_a_reason_keeps_its_details(make: t.Any, before: t.Any, after: t.Any, me
     assert [item["message"] for item in said.status["conditions"]] == [PART + message] * 3
 
 
-def test_pods_of_groups_tell_why(make: t.Any) -> None:
+def test_pods_of_groups_tell_why(make):
     cr = make.cr(GROUPS)
     (pods,) = pods_in(CRASH).values()
     live = {
@@ -303,7 +290,7 @@ def test_pods_of_groups_tell_why(make: t.Any) -> None:
     assert told == f'leaderworkerset "llm-lws" is not ready: {CRASHED}'
 
 
-def test_a_cache_in_progress(make: t.Any) -> None:
+def test_a_cache_in_progress(make):
     cr = make.cr(CACHE)
     said = assess(
         NIMServiceApp(cr, around(make, cr, make.cache(status={"state": "InProgress"}))), Outcome()
@@ -331,9 +318,7 @@ def test_a_cache_in_progress(make: t.Any) -> None:
         pytest.param(None, None, (False, False), id="not there"),
     ],
 )
-def test_a_cache_may_be_ahead_of_what_is_read(
-    make: t.Any, told: str | None, seen: t.Any, looks: t.Any
-) -> None:
+def test_a_cache_may_be_ahead_of_what_is_read(make, told, seen, looks):
     """It is read through the runtime's cache; without another look the service waits for ever."""
     noted = {"annotations": {"nimops.nim/cache-state": told}} if told else {}
     cr = make.cr(CACHE, **noted)
@@ -350,9 +335,7 @@ def test_a_cache_may_be_ahead_of_what_is_read(
         pytest.param({}, Outcome(refusals=[NO_WRITE]), "DeploymentFailed", id="refused"),
     ],
 )
-def test_one_that_turns_bad_says_why_and_what_runs(
-    make: t.Any, spec: t.Any, outcome: Outcome, reason: str
-) -> None:
+def test_one_that_turns_bad_says_why_and_what_runs(make, spec, outcome, reason):
     cr = make.cr(spec, READY)
     said = assess(NIMServiceApp(cr, around(make, cr, model=None)), outcome)
     assert said.status["state"] == "Failed"
@@ -361,7 +344,7 @@ def test_one_that_turns_bad_says_why_and_what_runs(
     assert {event.kind for event in said.events} == {"Warning"}
 
 
-def test_an_error_is_told_in_two_events(make: t.Any) -> None:
+def test_an_error_is_told_in_two_events(make):
     said = assess(NIMServiceApp(make.cr(), make.observe()), Outcome(failure="x"))
     text = "NIMService llm failed, msg: x"
     assert said.events == [
@@ -370,7 +353,7 @@ def test_an_error_is_told_in_two_events(make: t.Any) -> None:
     ]
 
 
-def test_one_that_was_ready_stays_so_while_the_model_is_silent(make: t.Any) -> None:
+def test_one_that_was_ready_stays_so_while_the_model_is_silent(make):
     cr = make.cr(status=READY, generation=3)
     said = assess(NIMServiceApp(cr, around(make, cr, model=DOWN)), Outcome())
     assert said.status == READY | {
@@ -382,7 +365,7 @@ def test_one_that_was_ready_stays_so_while_the_model_is_silent(make: t.Any) -> N
     assert (said.events, said.requeue.after) == ([], True)
 
 
-def picker(cr: t.Any, replicas: int = 1, **status: t.Any) -> t.Any:
+def picker(cr, replicas=1, **status):
     metadata = {"name": f"{cr['metadata']['name']}-epp"}
     spec = {"replicas": replicas}
     return {"kind": "Deployment", "metadata": metadata, "spec": spec, "status": status}
@@ -425,9 +408,7 @@ EPP_PART = (
     ],
 )
 @pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
-def test_the_picker_is_told_of_beside_ready(
-    make: t.Any, status: t.Any, live: t.Any, condition: t.Any, is_requeued: bool
-) -> None:
+def test_the_picker_is_told_of_beside_ready(make, status, live, condition, is_requeued):
     cr = make.cr(EPP, status)
     said = assess(NIMServiceApp(cr, around(make, cr, picker(cr, **live))), Outcome())
     more = [condition] if condition else []
@@ -440,13 +421,13 @@ def test_the_picker_is_told_of_beside_ready(
     )
 
 
-def test_without_pods_the_picker_is_not_worth_a_word(make: t.Any) -> None:
+def test_without_pods_the_picker_is_not_worth_a_word(make):
     cr = make.cr(EPP)
     said = assess(NIMServiceApp(cr, around(make, cr, picker(cr), availableReplicas=0)), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", PART)
 
 
-def test_readiness_counts_what_was_written(make: t.Any) -> None:
+def test_readiness_counts_what_was_written(make):
     """Right after an update the Deployment's status is still that of the old rollout."""
     cr = make.cr(status=READY)
     written = copy.deepcopy(make.rolled_out(make.cr()))
@@ -460,7 +441,7 @@ def test_readiness_counts_what_was_written(make: t.Any) -> None:
     assert said.status["model"] == MODEL
 
 
-def test_ready_stays_ready_while_its_pods_stay(make: t.Any) -> None:
+def test_ready_stays_ready_while_its_pods_stay(make):
     """As at a takeover: much of the Deployment is written, nothing of its pods."""
     cr = make.cr(status=READY)
     written = copy.deepcopy(make.rolled_out(cr))
@@ -476,11 +457,11 @@ def test_ready_stays_ready_while_its_pods_stay(make: t.Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["InferenceService", "LeaderWorkerSet"])
-def test_groups_and_kserve_stay_ready_while_their_pods_stay(make: t.Any, kind: str) -> None:
+def test_groups_and_kserve_stay_ready_while_their_pods_stay(make, kind):
     on_kserve = kind == "InferenceService"
     cr = make.cr({"inferencePlatform": "kserve"} if on_kserve else GROUPS, READY)
 
-    def live(generation: int) -> t.Any:
+    def live(generation):
         if on_kserve:
             return inference("True", generation=generation, **ADDRESSES)
         return live_groups(generation, **AVAILABLE)
@@ -491,7 +472,7 @@ def test_groups_and_kserve_stay_ready_while_their_pods_stay(make: t.Any, kind: s
     assert said.status["state"] == "Ready"
 
 
-def test_a_service_whose_name_is_taken_is_ready_under_its_own(make: t.Any) -> None:
+def test_a_service_whose_name_is_taken_is_ready_under_its_own(make):
     cr = make.cr({"expose": {"service": {"name": "front"}}})
     taken = {"kind": "Service", "metadata": {"name": "front"}}
     observed = make.observe(taken, make.with_address(cr), make.rolled_out(cr), **{MODELS: NAMED})
@@ -503,21 +484,21 @@ def test_a_service_whose_name_is_taken_is_ready_under_its_own(make: t.Any) -> No
     assert 'Service "front" exists and was not created for this NIMService' in stalled["message"]
 
 
-def test_a_scaled_down_one_is_not_polled(make: t.Any) -> None:
+def test_a_scaled_down_one_is_not_polled(make):
     cr = make.cr({"replicas": 0})
     said = assess(NIMServiceApp(cr, make.observe(make.rolled_out(cr))), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", 'deployment "llm" is scaled down')
     assert ("availableReplicas" in said.status, said.requeue.after) == (False, False)
 
 
-def test_endpoints_follow_without_asking_the_model(make: t.Any) -> None:
+def test_endpoints_follow_without_asking_the_model(make):
     gateway = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
     cr = make.cr({"expose": {"router": gateway}}, READY)
     said = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome())
     assert said.status["model"] == MODEL | {"externalEndpoint": "llm.ns.example.com"}
 
 
-def test_conditions_of_others_stay_and_the_stray_one_goes(make: t.Any) -> None:
+def test_conditions_of_others_stay_and_the_stray_one_goes(make):
     other = {
         "type": "Other",
         "status": "True",
@@ -532,14 +513,14 @@ def test_conditions_of_others_stay_and_the_stray_one_goes(make: t.Any) -> None:
     assert said.status["conditions"] == [other, *IS_READY]
 
 
-def test_an_unknown_workload_keeps_the_count(make: t.Any) -> None:
+def test_an_unknown_workload_keeps_the_count(make):
     said = assess(
         NIMServiceApp(make.cr(status=READY), make.observe()), Outcome(failure="the API is away")
     )
     assert said.status["availableReplicas"] == 1
 
 
-def test_a_missing_workload_has_no_count(make: t.Any) -> None:
+def test_a_missing_workload_has_no_count(make):
     cr = make.cr(CACHE, READY)
     said = assess(NIMServiceApp(cr, make.observe(**{"Deployment/ns/llm": None})), Outcome())
     assert "availableReplicas" not in said.status
@@ -560,9 +541,7 @@ OLD_FAILED = {"state": "Failed", "conditions": has_failed("Failed", "x")}
         pytest.param(OLD_FAILED, Outcome(), 1, id="the failure is over"),
     ],
 )
-def test_events_tell_of_changes_only(
-    make: t.Any, status: t.Any, outcome: Outcome, told: int
-) -> None:
+def test_events_tell_of_changes_only(make, status, outcome, told):
     cr = make.cr(status=status)
     assert (
         len(assess(NIMServiceApp(cr, around(make, cr, availableReplicas=0)), outcome).events)
@@ -570,7 +549,7 @@ def test_events_tell_of_changes_only(
     )
 
 
-def test_a_second_pass_changes_nothing(make: t.Any) -> None:
+def test_a_second_pass_changes_nothing(make):
     """What was written once, with its times, comes out the same."""
     cr = make.cr()
     first = assess(NIMServiceApp(cr, around(make, cr)), Outcome()).status
@@ -592,7 +571,7 @@ ASKED = {f"{INNER}/v1/models": NAMED}
 ON_KSERVE = 'Waiting for InferenceService "llm" '
 
 
-def inference(*ready: str, generation: int = 1, **status: t.Any) -> t.Any:
+def inference(*ready, generation=1, **status):
     """The live InferenceService; ``ready``: status and message of its PredictorReady."""
     fields = dict(zip(("status", "message"), ready, strict=False))
     said = [{"type": "PredictorReady"} | fields] if ready else []
@@ -634,14 +613,14 @@ def inference(*ready: str, generation: int = 1, **status: t.Any) -> t.Any:
         ),
     ],
 )
-def test_on_kserve_not_ready(make: t.Any, live: t.Any, answers: t.Any, message: str) -> None:
+def test_on_kserve_not_ready(make, live, answers, message):
     cr = make.cr({"inferencePlatform": "kserve"})
     said = assess(NIMServiceApp(cr, make.observe(*filter(None, [live]), **answers)), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", message)
     assert (said.requeue.after, said.error) == (True, "")
 
 
-def test_on_kserve_what_is_not_ready_yet_is_told(make: t.Any) -> None:
+def test_on_kserve_what_is_not_ready_yet_is_told(make):
     cr = make.cr({"inferencePlatform": "kserve"})
     (event,) = assess(
         NIMServiceApp(cr, make.observe(inference("False", "no GPU"))), Outcome()
@@ -666,7 +645,7 @@ def test_on_kserve_what_is_not_ready_yet_is_told(make: t.Any) -> None:
         ),
     ],
 )
-def test_on_kserve_ready(make: t.Any, mode: str, more: list[Event]) -> None:
+def test_on_kserve_ready(make, mode, more):
     cr = make.cr({"inferencePlatform": "kserve"})
     live = inference("True", "", deploymentMode=mode, **ADDRESSES)
     said = assess(NIMServiceApp(cr, make.observe(live, **ASKED)), Outcome())
@@ -678,7 +657,7 @@ def test_on_kserve_ready(make: t.Any, mode: str, more: list[Event]) -> None:
     assert assess(NIMServiceApp(settled, make.observe(live)), Outcome()).events == []
 
 
-def test_on_kserve_a_change_counts_as_not_ready(make: t.Any) -> None:
+def test_on_kserve_a_change_counts_as_not_ready(make):
     """Its status is that of what ran before."""
     cr = make.cr({"inferencePlatform": "kserve"}, READY)
     changed = inference("True", generation=2, **ADDRESSES)
@@ -689,7 +668,7 @@ def test_on_kserve_a_change_counts_as_not_ready(make: t.Any) -> None:
     assert said.status["state"] == "NotReady"
 
 
-def test_on_kserve_a_missing_api_is_named(make: t.Any) -> None:
+def test_on_kserve_a_missing_api_is_named(make):
     text = 'no matches for kind "InferenceService" in version "serving.kserve.io/v1beta1"'
     refusal = Refusal("InferenceService", "llm", text)
     cr = make.cr({"inferencePlatform": "kserve"})
@@ -705,7 +684,7 @@ SET_READY = 'leaderworkerset "llm-lws" is ready'
 SET_NOT_READY = 'leaderworkerset "llm-lws" is not ready'
 
 
-def live_groups(generation: int = 1, **status: t.Any) -> t.Any:
+def live_groups(generation=1, **status):
     return {
         "kind": "LeaderWorkerSet",
         "metadata": {"name": "llm-lws", "generation": generation},
@@ -714,15 +693,15 @@ def live_groups(generation: int = 1, **status: t.Any) -> t.Any:
     }
 
 
-def live_domain(**status: t.Any) -> t.Any:
+def live_domain(**status):
     return {"kind": "ComputeDomain", "metadata": {"name": "llm"}, "status": status}
 
 
-def see_groups(make: t.Any, cr: t.Any, *live: t.Any) -> t.Any:
+def see_groups(make, cr, *live):
     return make.observe(make.with_address(cr), *live, **{MODELS: NAMED})
 
 
-def test_groups_that_are_ready(make: t.Any) -> None:
+def test_groups_that_are_ready(make):
     cr = make.cr(GROUPS)
     said = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups(**AVAILABLE))), Outcome())
     ready = conditions(("True", "Ready", SET_READY), ("False", "Ready", ""))
@@ -730,7 +709,7 @@ def test_groups_that_are_ready(make: t.Any) -> None:
     assert said.requeue.after is False
 
 
-def test_groups_that_are_not(make: t.Any) -> None:
+def test_groups_that_are_not(make):
     cr = make.cr(GROUPS, status=READY)
     said = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups())), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", SET_NOT_READY)
@@ -746,7 +725,7 @@ def test_groups_that_are_not(make: t.Any) -> None:
         pytest.param(1, "Ready", id="labels or owners"),
     ],
 )
-def test_groups_that_were_written_just_now(make: t.Any, generation: int, state: str) -> None:
+def test_groups_that_were_written_just_now(make, generation, state):
     """Their status does not say which generation it is about."""
     cr = make.cr(GROUPS)
     written = {"LeaderWorkerSet/ns/llm-lws": live_groups(generation, **AVAILABLE)}
@@ -783,7 +762,7 @@ NO_MATCH = 'no matches for kind "{}" in version "x/v1"'
         pytest.param("ServiceMonitor", "ServiceMonitorFailed", "", id="no hint for others"),
     ],
 )
-def test_a_missing_api_is_named(make: t.Any, kind: str, reason: str, hint: str) -> None:
+def test_a_missing_api_is_named(make, kind, reason, hint):
     refusal = Refusal(kind, "llm", NO_MATCH.format(kind))
     said = assess(NIMServiceApp(make.cr(GROUPS), make.observe()), Outcome(refusals=[refusal]))
     text = f'{kind} "llm": {refusal.message}' + (f": {hint}" if hint else "")
@@ -803,7 +782,7 @@ def test_a_missing_api_is_named(make: t.Any, kind: str, reason: str, hint: str) 
         pytest.param("Ingress", "", id="of Kubernetes itself"),
     ],
 )
-def test_a_field_that_an_old_api_does_not_know(make: t.Any, kind: str, hint: str) -> None:
+def test_a_field_that_an_old_api_does_not_know(make, kind, hint):
     """Server-side apply refuses it, so nothing is made that lacks it."""
     text = '.spec.a.resources.claims[name="c"].request: field not declared in schema'
     said = assess(
@@ -826,7 +805,7 @@ def test_a_field_that_an_old_api_does_not_know(make: t.Any, kind: str, hint: str
         ),
     ],
 )
-def test_the_domain_is_shown(make: t.Any, reported: t.Any, shown: t.Any, is_requeued: bool) -> None:
+def test_the_domain_is_shown(make, reported, shown, is_requeued):
     """No watch tells of its nodes, so it is looked at until all are there."""
     cr = make.cr(DOMAIN)
     live = (live_groups(**AVAILABLE), live_domain(**reported))
@@ -844,7 +823,7 @@ def test_the_domain_is_shown(make: t.Any, reported: t.Any, shown: t.Any, is_requ
         pytest.param({}, {}, False, id="one node"),
     ],
 )
-def test_a_domain_of_before(make: t.Any, spec: t.Any, answers: t.Any, kept: bool) -> None:
+def test_a_domain_of_before(make, spec, answers, kept):
     cr = make.cr(spec, READY | {"computeDomainStatus": {"name": "llm", "status": "Ready"}})
     said = assess(NIMServiceApp(cr, make.observe(**answers)), Outcome(failure="the API is away"))
     assert ("computeDomainStatus" in said.status) is kept
@@ -872,9 +851,7 @@ OWNER, OTHER = {"uid": "u1", "controller": True}, {"uid": "u2"}
         ),
     ],
 )
-def test_what_deletion_takes_along_is_told_before(
-    make: t.Any, storage: t.Any, owners: t.Any, wanted: str | None
-) -> None:
+def test_what_deletion_takes_along_is_told_before(make, storage, owners, wanted):
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
     claim["metadata"] |= {"ownerReferences": owners} if owners else {}
     cr = make.cr({"storage": storage}, {"onDeletion": "as it was"})
@@ -883,7 +860,7 @@ def test_what_deletion_takes_along_is_told_before(
     )
 
 
-def test_a_claim_that_was_just_made_is_told_of(make: t.Any) -> None:
+def test_a_claim_that_was_just_made_is_told_of(make):
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
     claim["metadata"]["ownerReferences"] = [OWNER]
     outcome = Outcome(written={"PersistentVolumeClaim/ns/llm-pvc": claim})
@@ -894,7 +871,7 @@ def test_a_claim_that_was_just_made_is_told_of(make: t.Any) -> None:
 
 @pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
 @pytest.mark.parametrize("late", [False, True])
-def test_a_model_server_that_hangs_is_asked_seldom(make: t.Any, status: t.Any, late: bool) -> None:
+def test_a_model_server_that_hangs_is_asked_seldom(make, status, late):
     """Each call holds a worker of the operator up for seconds; a refusal costs nothing."""
     cr = make.cr(status=status)
     said = assess(NIMServiceApp(cr, around(make, cr, model=DOWN | {"late": late})), Outcome())
@@ -902,7 +879,7 @@ def test_a_model_server_that_hangs_is_asked_seldom(make: t.Any, status: t.Any, l
 
 
 @pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
-def test_a_registry_that_was_not_waited_for_decides_nothing(make: t.Any, status: t.Any) -> None:
+def test_a_registry_that_was_not_waited_for_decides_nothing(make, status):
     """Of another layout, a workload would have to be made again."""
     cr = make.cr(status=status)
     observed = make.observe(**{f"protocol/{image_reference(cr['spec']['image'])}": LATER})
@@ -916,7 +893,7 @@ def test_a_registry_that_was_not_waited_for_decides_nothing(make: t.Any, status:
     assert "which is slow to answer" in ready["message"]
 
 
-def owned_by(kind: str, **more: t.Any) -> t.Any:
+def owned_by(kind, **more):
     owner = {"kind": kind, "name": "rag", "uid": "u0", "controller": True} | more
     return {"ownerReferences": [owner]}
 
@@ -932,9 +909,7 @@ def owned_by(kind: str, **more: t.Any) -> t.Any:
         pytest.param({}, None, False, id="nobody's"),
     ],
 )
-def test_a_changed_state_wakes_the_pipeline(
-    make: t.Any, owners: t.Any, status: t.Any, wakes: bool
-) -> None:
+def test_a_changed_state_wakes_the_pipeline(make, owners, status, wakes):
     cr = make.cr(status=status, **owners)
     said = assess(NIMServiceApp(cr, around(make, cr)), Outcome())
     stamp = Trigger("NIMPipeline", "rag", "nimops.nim/service-state", "llm=Ready")

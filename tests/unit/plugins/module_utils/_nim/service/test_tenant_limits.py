@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._builders.nim_metadata import CACHE_NAMES
@@ -42,11 +40,11 @@ EPP = {
 KNATIVE = {"serving.kserve.io/deploymentMode": "Knative", "autoscaling.knative.dev/min-scale": "1"}
 
 
-def told(**environment: str) -> dict[str, t.Any]:
+def told(**environment):
     return {"operator": read_switches(environment)}
 
 
-def expose(router: t.Any = None, **fields: t.Any) -> dict[str, t.Any]:
+def expose(router=None, **fields):
     return {
         "expose": {"service": {"port": 8000}, **fields} | ({"router": router} if router else {})
     }
@@ -136,7 +134,7 @@ def expose(router: t.Any = None, **fields: t.Any) -> dict[str, t.Any]:
         ),
     ],
 )
-def test_what_a_hardened_operator_forbids(make: t.Any, spec: t.Any, said: list[str]) -> None:
+def test_what_a_hardened_operator_forbids(make, spec, said):
     cr = make.cr(spec)
     refuse_forbidden(NIMServiceApp(cr, make.observe()))
     if not said:
@@ -149,13 +147,13 @@ def test_what_a_hardened_operator_forbids(make: t.Any, spec: t.Any, said: list[s
 
 
 @pytest.mark.parametrize("name", CACHE_NAMES)
-def test_names_of_what_caches_share_are_nobody_elses(make: t.Any, name: str) -> None:
+def test_names_of_what_caches_share_are_nobody_elses(make, name):
     with pytest.raises(NimError, match=name) as raised:
         refuse_forbidden(NIMServiceApp(make.cr(name=name), make.observe()))
     assert raised.value.reason == "NameReserved"
 
 
-def test_what_runs_is_left_alone_and_nobody_tries_again(make: t.Any) -> None:
+def test_what_runs_is_left_alone_and_nobody_tries_again(make):
     """Of a service that is Ready when the operator is told to forbid."""
     cr = make.cr({"userID": 0}, {"state": "Ready", "model": {"name": "m"}})
     cluster = make.cluster()
@@ -182,7 +180,7 @@ def test_what_runs_is_left_alone_and_nobody_tries_again(make: t.Any) -> None:
         pytest.param(expose(EPP), id="with a picker"),
     ],
 )
-def test_names_must_not_take_the_traffic_of_others(make: t.Any, spec: t.Any) -> None:
+def test_names_must_not_take_the_traffic_of_others(make, spec):
     """While labels are free, nothing more is read; else only before there may be new pods."""
     cr = make.cr(spec)
     stolen = {"metadata": {"name": "db"}, "spec": {"selector": {"app.kubernetes.io/name": "llm"}}}
@@ -196,7 +194,7 @@ def test_names_must_not_take_the_traffic_of_others(make: t.Any, spec: t.Any) -> 
 
 
 @pytest.mark.parametrize("is_running", [True, False])
-def test_a_settled_service_asks_nothing_more(make: t.Any, is_running: bool) -> None:
+def test_a_settled_service_asks_nothing_more(make, is_running):
     cr = make.cr({}, {"state": "Ready", "observedGeneration": 2})
     live = make.rolled_out(cr) if is_running else None
     answers = {**told(NIMOPS_POD_LABELS=""), "Deployment/ns/llm": live}
@@ -205,7 +203,7 @@ def test_a_settled_service_asks_nothing_more(make: t.Any, is_running: bool) -> N
 
 
 @pytest.mark.parametrize(("value", "is_set"), [("allow", False), ("forbid", True), ("x", True)])
-def test_pods_of_images_users_must_not_be_root(make: t.Any, value: str, is_set: bool) -> None:
+def test_pods_of_images_users_must_not_be_root(make, value, is_set):
     observed = make.observe(**told(NIMOPS_ROOT_USER=value))
     (picker,) = (
         child.manifest

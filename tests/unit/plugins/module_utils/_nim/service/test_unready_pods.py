@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.unready_pods import (
@@ -12,15 +10,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.unready_po
     why_unready,
 )
 
-Json = dict[str, t.Any]
-
 PODS = "Pod/ns/*?app=llm"
 LACKING = {"replicas": 1, "availableReplicas": 0}
 GROUPS = {"multiNode": {"parallelism": {"pipeline": 2}}}
 KSERVE = {"inferencePlatform": "kserve"}
 
 
-def groups(name: str = "llm", **status: t.Any) -> Json:
+def groups(name="llm", **status):
     return {
         "kind": "LeaderWorkerSet",
         "metadata": {"name": f"{name}-lws", "namespace": "ns"},
@@ -29,7 +25,7 @@ def groups(name: str = "llm", **status: t.Any) -> Json:
     }
 
 
-def inference(status: str) -> Json:
+def inference(status):
     conditions = [{"type": "PredictorReady", "status": status}] if status else []
     return {
         "kind": "InferenceService",
@@ -54,7 +50,7 @@ def inference(status: str) -> Json:
         ),
     ],
 )
-def test_pods_of_a_deployment(make: t.Any, status: Json | None, wanted: list[str]) -> None:
+def test_pods_of_a_deployment(make, status, wanted):
     live = [] if status is None else [make.rolled_out(make.cr(), **status)]
     assert [read.key for read in pod_reads(NIMServiceApp(make.cr(), make.observe(*live)))] == wanted
 
@@ -85,12 +81,12 @@ def test_pods_of_a_deployment(make: t.Any, status: Json | None, wanted: list[str
         pytest.param(KSERVE, inference(""), [], id="KServe that has reported nothing"),
     ],
 )
-def test_pods_of_other_workloads(make: t.Any, spec: Json, live: Json, wanted: list[str]) -> None:
+def test_pods_of_other_workloads(make, spec, live, wanted):
     app = NIMServiceApp(make.cr(spec), make.observe(live))
     assert [read.key for read in pod_reads(app)] == wanted
 
 
-def test_a_name_that_is_no_label_selects_nothing(make: t.Any) -> None:
+def test_a_name_that_is_no_label_selects_nothing(make):
     """The API server would refuse the list, and the pass would fail."""
     name = "a" * 60
     cr = make.cr(GROUPS, name=name)
@@ -123,7 +119,7 @@ QUOTA = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "
         pytest.param([QUOTA | {"status": "False"}], [], "", id="pods that could not be created"),
     ],
 )
-def test_why_unready(make: t.Any, conditions: t.Any, pods: t.Any, why: str) -> None:
+def test_why_unready(make, conditions, pods, why):
     live = make.rolled_out(make.cr(), **LACKING, conditions=conditions)
     answers = {} if pods is None else {PODS: pods}
     assert why_unready(NIMServiceApp(make.cr(), make.observe(live, **answers))) == why

@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.workload import (
-    Workload,
     container_of,
     count_pods,
     deployment_of,
@@ -27,11 +24,11 @@ KSERVE = {"inferencePlatform": "kserve"}
 
 
 @pytest.mark.parametrize(("predictor", "count"), [({}, 1), ({"minReplicas": 3}, 3)])
-def test_count_pods_on_kserve(make: t.Any, predictor: t.Any, count: int) -> None:
+def test_count_pods_on_kserve(make, predictor, count):
     assert count_pods(NIMServiceApp(make.cr(KSERVE), make.inference(predictor))) == count
 
 
-def live(make: t.Any, workload: Workload, spec: t.Any = None, **metadata: t.Any) -> t.Any:
+def live(make, workload, spec=None, **metadata):
     """The live object of a workload, which the service controls."""
     owner = {"controller": True, "uid": "u1"}
     kind, name = workload
@@ -55,7 +52,7 @@ def live(make: t.Any, workload: Workload, spec: t.Any = None, **metadata: t.Any)
         ),
     ],
 )
-def test_workload_of(make: t.Any, spec: t.Any, wanted: t.Any, other: t.Any) -> None:
+def test_workload_of(make, spec, wanted, other):
     app = NIMServiceApp(make.cr(spec))
     assert (workload_of(app), other_workload(app)) == (wanted, other)
 
@@ -65,7 +62,7 @@ def test_workload_of(make: t.Any, spec: t.Any, wanted: t.Any, other: t.Any) -> N
     [({}, ("llm-ctr", "llm-ctr")), (KSERVE, ("llm-ctr",) * 2), (MPI, ("nim-leader", "nim-worker"))],
     ids=["Deployment", "KServe", "groups"],
 )
-def test_container_of(make: t.Any, spec: t.Any, names: tuple[str, str]) -> None:
+def test_container_of(make, spec, names):
     app = NIMServiceApp(make.cr(spec))
     assert (container_of(app), container_of(app, "worker")) == names
 
@@ -88,9 +85,7 @@ def test_container_of(make: t.Any, spec: t.Any, names: tuple[str, str]) -> None:
         ),
     ],
 )
-def test_live_template(
-    make: t.Any, spec: t.Any, fields: t.Any, leader: t.Any, worker: t.Any
-) -> None:
+def test_live_template(make, spec, fields, leader, worker):
     cr = make.cr(spec)
     found = live(make, workload_of(NIMServiceApp(cr)), fields)
     app = NIMServiceApp(cr, make.observe(found))
@@ -108,7 +103,7 @@ def test_live_template(
         pytest.param(MPI, {"replicas": 2}, 6, id="groups"),
     ],
 )
-def test_count_pods(make: t.Any, spec: t.Any, fields: t.Any, count: int) -> None:
+def test_count_pods(make, spec, fields, count):
     cr = make.cr(spec)
     objects = [live(make, workload_of(NIMServiceApp(cr)), fields)] if fields else []
     assert count_pods(NIMServiceApp(cr, make.observe(*objects))) == count
@@ -124,7 +119,7 @@ def test_count_pods(make: t.Any, spec: t.Any, fields: t.Any, count: int) -> None
     ],
     ids=["ours", "nobody's", "somebody else's", "being deleted"],
 )
-def test_has_workload(make: t.Any, metadata: t.Any, expected: bool) -> None:
+def test_has_workload(make, metadata, expected):
     plain = NIMServiceApp(make.cr())
     found = live(make, groups_of(plain), **metadata)
     app = NIMServiceApp(make.cr(), make.observe(found))
@@ -132,14 +127,14 @@ def test_has_workload(make: t.Any, metadata: t.Any, expected: bool) -> None:
     assert not has_workload(app, deployment_of(app))
 
 
-def test_is_known(make: t.Any) -> None:
+def test_is_known(make):
     assert not is_known(NIMServiceApp(make.cr(), make.observe()))
     answers = {"Deployment/ns/llm": None}
     assert is_known(NIMServiceApp(make.cr(), make.observe(**answers)))
     assert not is_known(NIMServiceApp(make.cr(MPI), make.observe(**answers)))
 
 
-def test_selector_labels(make: t.Any) -> None:
+def test_selector_labels(make):
     app = NIMServiceApp(make.cr())
     assert selector_labels(deployment_of(app)) == {"app": "llm"}
     assert selector_labels(groups_of(app)) == {"app": "llm-lws", "nim-llm-role": "leader"}

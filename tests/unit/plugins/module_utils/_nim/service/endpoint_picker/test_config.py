@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
@@ -54,7 +52,7 @@ THEIRS = [{"manager": "manager", "operation": "Update", "fieldsV1": DATA}]
 MARK = "nimops.nim/picker-config"
 
 
-def picker(config: t.Any = CONFIG, **fields: t.Any) -> t.Any:
+def picker(config=CONFIG, **fields):
     given = {"containerSpec": {"image": {"repository": "r", "tag": "1"}}, **fields}
     return {"expose": {"router": {"eppConfig": given | ({"config": config} if config else {})}}}
 
@@ -62,7 +60,7 @@ def picker(config: t.Any = CONFIG, **fields: t.Any) -> t.Any:
 BY_NAME = picker(None, configMapRef={"name": "mine", "key": "epp.yaml"})
 
 
-def test_the_config_is_written_as_it_stands(make: t.Any) -> None:
+def test_the_config_is_written_as_it_stands(make):
     made = build_config(
         NIMServiceApp(make.cr(picker() | {"annotations": {"a": "b"}}), make.observe())
     )
@@ -79,7 +77,7 @@ def test_the_config_is_written_as_it_stands(make: t.Any) -> None:
         pytest.param(BY_NAME, ("mine", "epp.yaml"), id="the user's"),
     ],
 )
-def test_config_place(make: t.Any, spec: t.Any, place: tuple[str, str]) -> None:
+def test_config_place(make, spec, place):
     assert config_map_ref(NIMServiceApp(make.cr(spec))) == place
 
 
@@ -104,9 +102,7 @@ def test_config_place(make: t.Any, spec: t.Any, place: tuple[str, str]) -> None:
         pytest.param(BY_NAME, OURS, {KEY: "plugins: []\n"}, "Deployment", False, id="the user's"),
     ],
 )
-def test_a_changed_config_marks_the_pods(
-    make: t.Any, spec: t.Any, written_by: t.Any, data: t.Any, marked: str, wanted: bool
-) -> None:
+def test_a_changed_config_marks_the_pods(make, spec, written_by, data, marked, wanted):
     mark = {"annotations": {MARK: "old"}}
     template = {"metadata": mark if marked == "Deployment" else {}}
     live = {"kind": "Deployment", "metadata": {"name": "llm-epp"}, "spec": {"template": template}}
@@ -123,7 +119,7 @@ def test_a_changed_config_marks_the_pods(
     assert pods.get("annotations", {}) == found
 
 
-def test_marks_tell_configs_apart(make: t.Any) -> None:
+def test_marks_tell_configs_apart(make):
     live = {"kind": "ConfigMap", "metadata": {"name": "llm-epp-config", "annotations": {MARK: ""}}}
     observed = make.observe(live)
     other = make.cr(picker(CONFIG | {"plugins": []}))
@@ -134,7 +130,7 @@ def test_marks_tell_configs_apart(make: t.Any) -> None:
     assert build_config(NIMServiceApp(other, observed))["metadata"]["annotations"] == marks[1]
 
 
-def test_without_any_configuration(make: t.Any) -> None:
+def test_without_any_configuration(make):
     """The API server refuses it; render works without one."""
     with pytest.raises(NimError, match=r"spec\.expose\.router\.eppConfig: set config or"):
         build_config(NIMServiceApp(make.cr(picker(None)), make.observe()))

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.endpoint_picker.deployment import (
@@ -20,22 +18,22 @@ ARGS = (
 )
 
 
-def picker(container: t.Any = None, **fields: t.Any) -> t.Any:
+def picker(container=None, **fields):
     given = {"containerSpec": {"name": "x", "image": IMAGE} | (container or {}), **fields}
     if "configMapRef" not in fields:
         given["config"] = {"plugins": [], "schedulingProfiles": []}
     return {"expose": {"router": {"eppConfig": given}}}
 
 
-def pod(make: t.Any, spec: t.Any) -> t.Any:
+def pod(make, spec):
     return build_picker(NIMServiceApp(make.cr(spec), make.observe()))["spec"]["template"]["spec"]
 
 
-def container(make: t.Any, spec: t.Any) -> t.Any:
+def container(make, spec):
     return pod(make, spec)["containers"][0]
 
 
-def test_frame(make: t.Any) -> None:
+def test_frame(make):
     spec = picker() | {"annotations": {"a": "b"}, "labels": {"l": "1", "app": "x"}, "replicas": 3}
     made = build_picker(NIMServiceApp(make.cr(spec), make.observe()))
     assert made["metadata"]["name"] == "llm-epp"
@@ -48,7 +46,7 @@ def test_frame(make: t.Any) -> None:
     assert pods["labels"]["app.kubernetes.io/name"] == "llm"
 
 
-def test_pods_keep_the_operator_version_they_were_made_by(make: t.Any) -> None:
+def test_pods_keep_the_operator_version_they_were_made_by(make):
     template = {"metadata": {"labels": {VERSION: "0.1"}}}
     live = {"kind": "Deployment", "metadata": {"name": "llm-epp"}, "spec": {"template": template}}
     observed = make.observe(live, operator={"version": "0.2.1", "version_label": "0.2"})
@@ -58,7 +56,7 @@ def test_pods_keep_the_operator_version_they_were_made_by(make: t.Any) -> None:
     assert made["spec"]["template"]["metadata"]["labels"][VERSION] == "0.1"
 
 
-def test_container_by_default(make: t.Any) -> None:
+def test_container_by_default(make):
     made = container(make, picker())
     health = {"grpc": {"port": 9003}, "initialDelaySeconds": 5, "periodSeconds": 10}
     assert made == {
@@ -113,7 +111,7 @@ ENV = [{"name": "A", "value": "1"}, {"name": "B"}]
         ),
     ],
 )
-def test_container(make: t.Any, spec: t.Any, wanted: t.Any) -> None:
+def test_container(make, spec, wanted):
     assert container(make, spec) == container(make, picker()) | wanted
 
 
@@ -125,7 +123,7 @@ def test_container(make: t.Any, spec: t.Any, wanted: t.Any) -> None:
         pytest.param(["a", "b"], ["b", "c"], ["a", "b", "c"], id="both, each once"),
     ],
 )
-def test_pull_secrets(make: t.Any, own: t.Any, models: t.Any, wanted: t.Any) -> None:
+def test_pull_secrets(make, own, models, wanted):
     image = make.cr()["spec"]["image"] | {"pullSecrets": models}
     made = pod(make, picker({"image": IMAGE | {"pullSecrets": own}}) | {"image": image})
     assert made.get("imagePullSecrets") == (wanted and [{"name": name} for name in wanted])
@@ -138,14 +136,14 @@ def test_pull_secrets(make: t.Any, own: t.Any, models: t.Any, wanted: t.Any) -> 
         pytest.param(picker(configMapRef={"name": "mine", "key": "k"}), "mine", id="the user's"),
     ],
 )
-def test_pod(make: t.Any, spec: t.Any, name: str) -> None:
+def test_pod(make, spec, name):
     made = pod(make, spec)
     assert set(made) == {"serviceAccountName", "containers", "volumes"}
     assert made["serviceAccountName"] == "llm-epp"
     assert made["volumes"] == [{"name": "epp-config", "configMap": {"name": name}}]
 
 
-def test_role(make: t.Any) -> None:
+def test_role(make):
     made = build_picker_role(NIMServiceApp(make.cr(picker()), make.observe()))
     assert made["metadata"]["name"] == "llm-epp"
     assert [(rule["apiGroups"], rule["resources"]) for rule in made["rules"]] == [

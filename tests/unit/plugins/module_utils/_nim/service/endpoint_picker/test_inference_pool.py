@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
@@ -15,16 +13,16 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.endpoint_p
 )
 
 
-def picker(ports: t.Any = None, **service: t.Any) -> t.Any:
+def picker(ports=None, **service):
     given = {"ports": ports} if ports else {"config": {}}
     return {"expose": {"service": service, "router": {"eppConfig": given}}}
 
 
-def port(number: int, protocol: str = "TCP", **fields: t.Any) -> t.Any:
+def port(number, protocol="TCP", **fields):
     return {"containerPort": number, "protocol": protocol, **fields}
 
 
-def test_the_hash_of_the_reference_stays(make: t.Any) -> None:
+def test_the_hash_of_the_reference_stays(make):
     """Without it, the reference would update the pool after a way back, and panic."""
     hashes = {"nvidia.com/last-applied-hash": "x", "nvidia.com/parent-spec-hash": "y"}
     made = build_pool(NIMServiceApp(make.cr(picker()), make.observe()))
@@ -57,7 +55,7 @@ def test_the_hash_of_the_reference_stays(make: t.Any) -> None:
         pytest.param([port(9004)], [(None, 9004, "TCP")], True, id="another number"),
     ],
 )
-def test_ports_of_the_service(make: t.Any, ports: t.Any, wanted: t.Any, lacks: bool) -> None:
+def test_ports_of_the_service(make, ports, wanted, lacks):
     cr = make.cr(picker(ports))
     made = build_picker_service(NIMServiceApp(cr, make.observe()))
     found = made["spec"]["ports"]
@@ -81,7 +79,7 @@ PODS, LEADERS = {"app": "llm"}, {"app": "llm-lws", "nim-llm-role": "leader"}
         pytest.param(picker() | LWS, True, PODS, 8000, id="as long as a Deployment serves"),
     ],
 )
-def test_pool(make: t.Any, spec: t.Any, deployment: bool, labels: t.Any, number: int) -> None:
+def test_pool(make, spec, deployment, labels, number):
     cr = make.cr(spec)
     metadata = {"name": "llm", "ownerReferences": [owner_reference(cr)]}
     live = [{"kind": "Deployment", "metadata": metadata}] if deployment else []

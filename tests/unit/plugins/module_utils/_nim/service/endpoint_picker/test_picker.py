@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
@@ -35,12 +33,12 @@ WITHOUT_CONFIG = [key for key in ALL if key != CONFIG]
 MINE = "ConfigMap/ns/mine"
 
 
-def picker(**fields: t.Any) -> t.Any:
+def picker(**fields):
     given = {"containerSpec": {"image": {"repository": "r", "tag": "1"}}, **fields}
     return {"expose": {"router": {"eppConfig": given}}}
 
 
-def by_name(name: str = "mine") -> t.Any:
+def by_name(name="mine"):
     return picker(configMapRef={"name": name, "key": "k"})
 
 
@@ -58,7 +56,7 @@ NO_CACHE = {"storage": {"nimCache": {"name": "none"}}}
         pytest.param(INLINE | NO_CACHE, ALL, id="before the cache is ready"),
     ],
 )
-def test_children(make: t.Any, spec: t.Any, wanted: list[str]) -> None:
+def test_children(make, spec, wanted):
     made = [
         child.manifest for child in desired(NIMServiceApp(make.cr(spec), make.observe())).children
     ]
@@ -68,7 +66,7 @@ def test_children(make: t.Any, spec: t.Any, wanted: list[str]) -> None:
         assert [owner["uid"] for owner in item["metadata"]["ownerReferences"]] == ["u1"]
 
 
-def test_binding(make: t.Any) -> None:
+def test_binding(make):
     made = [
         child.manifest for child in desired(NIMServiceApp(make.cr(INLINE), make.observe())).children
     ]
@@ -77,20 +75,20 @@ def test_binding(make: t.Any) -> None:
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "llm-epp", "namespace": "ns"}]
 
 
-def test_two_services_cannot_have_one_name(make: t.Any) -> None:
+def test_two_services_cannot_have_one_name(make):
     spec = {"expose": INLINE["expose"] | {"service": {"name": "llm-epp"}}}
     with pytest.raises(NimError, match=r"spec\.expose\.service\.name: llm-epp is") as raised:
         desired(NIMServiceApp(make.cr(spec), make.observe()))
     assert raised.value.reason == "ServiceFailed"
 
 
-NEW: t.Any = None
+NEW = None
 SETTLED = {"state": "Ready", "observedGeneration": 2}
 ASLEEP = SETTLED | {"state": "NotReady"}
 CHANGED = SETTLED | {"observedGeneration": 1}
 TAKEN_OVER = {"state": "Ready"}
 BROKEN = SETTLED | {"state": "Failed"}
-THERE: t.Any = {"metadata": {}}
+THERE = {"metadata": {}}
 FOUND = {ACCOUNT: THERE}
 UP = {DEPLOYMENT: {"metadata": {"name": "llm-epp"}, "spec": {"replicas": 1}}}
 UP[DEPLOYMENT]["status"] = {"updatedReplicas": 1, "availableReplicas": 1}
@@ -119,7 +117,7 @@ DOWN = {DEPLOYMENT: UP[DEPLOYMENT] | {"status": {}}}
         pytest.param(by_name(), CHANGED, UP, ALL, id="by name: changed"),
     ],
 )
-def test_reads(make: t.Any, spec: t.Any, status: t.Any, known: t.Any, wanted: list[str]) -> None:
+def test_reads(make, spec, status, known, wanted):
     found = picker_reads(NIMServiceApp(make.cr(spec, status), make.observe(**known)))
     assert [read.key for read in found] == wanted
     assert [read.key for read in found if isinstance(read, ReadPresence)] == wanted.count(MINE) * [
@@ -127,19 +125,19 @@ def test_reads(make: t.Any, spec: t.Any, status: t.Any, known: t.Any, wanted: li
     ]
 
 
-def test_a_settled_service_without_a_picker_reads_what_it_read_before(make: t.Any) -> None:
+def test_a_settled_service_without_a_picker_reads_what_it_read_before(make):
     found = [read.key for read in reads(NIMServiceApp(make.cr(status=SETTLED), make.observe()))]
     assert [key for key in found if "epp" in key or "InferencePool" in key] == []
 
 
-def served(make: t.Any, cr: t.Any, generation: int, state: str = "Ready") -> t.Any:
+def served(make, cr, generation, state="Ready"):
     """The resource after its spec was changed and passes went on."""
     changed = make.cr(cr, {"state": state, "observedGeneration": generation - 1})
     changed["metadata"]["generation"] = generation
     return changed
 
 
-def picker_objects(cluster: t.Any) -> list[str]:
+def picker_objects(cluster):
     return sorted(key for key in cluster.objects if key in ALL)
 
 
@@ -154,9 +152,7 @@ def picker_objects(cluster: t.Any) -> list[str]:
         pytest.param(INLINE, NO_CACHE, ALL, id="off, and no cache"),
     ],
 )
-def test_what_is_not_wanted_any_more_goes(
-    make: t.Any, before: t.Any, after: t.Any, gone: list[str]
-) -> None:
+def test_what_is_not_wanted_any_more_goes(make, before, after, gone):
     cluster = make.cluster()
     cluster.run_pass(make.cr(before))
     had = picker_objects(cluster)
@@ -170,7 +166,7 @@ def test_what_is_not_wanted_any_more_goes(
     assert cluster.run_pass(settled) == []
 
 
-def test_a_deletion_that_failed_is_tried_again(make: t.Any) -> None:
+def test_a_deletion_that_failed_is_tried_again(make):
     cluster = make.cluster()
     cluster.run_pass(make.cr(INLINE))
     del cluster.objects[ACCOUNT]
@@ -178,7 +174,7 @@ def test_a_deletion_that_failed_is_tried_again(make: t.Any) -> None:
     assert set(cluster.run_pass(make.cr({}, BROKEN))) == set(ALL) - {ACCOUNT}
 
 
-def test_objects_of_others_stay(make: t.Any) -> None:
+def test_objects_of_others_stay(make):
     cluster = make.cluster()
     for key in ALL:
         kind, _namespace, name = key.split("/")
@@ -186,7 +182,7 @@ def test_objects_of_others_stay(make: t.Any) -> None:
     assert cluster.run_pass(make.cr({}, CHANGED)) == []
 
 
-def test_the_service_of_the_model_may_have_the_name_of_a_picker(make: t.Any) -> None:
+def test_the_service_of_the_model_may_have_the_name_of_a_picker(make):
     spec = {"expose": {"service": {"name": "llm-epp"}}}
     cluster = make.cluster()
     cluster.run_pass(make.cr(INLINE))
@@ -194,7 +190,7 @@ def test_the_service_of_the_model_may_have_the_name_of_a_picker(make: t.Any) -> 
     assert cluster.objects["Service/ns/llm-epp"]["spec"]["selector"] == {"app": "llm"}
 
 
-def test_a_platform_without_pickers_has_leftovers(make: t.Any) -> None:
+def test_a_platform_without_pickers_has_leftovers(make):
     known = make.observe(**dict.fromkeys(ALL, THERE))
     found = picker_leftovers(NIMServiceApp(make.cr(INLINE | KSERVE, CHANGED), known))
     assert [f"{kind}/ns/{name}" for kind, name in reversed(found)] == ALL
@@ -234,9 +230,7 @@ MISSING = 'Waiting for ConfigMap "mine" of spec.expose.router.eppConfig.configMa
         pytest.param(by_name(), DOWN, "0 out of 1", True, False, id="config not looked for"),
     ],
 )
-def test_readiness(
-    make: t.Any, spec: t.Any, live: t.Any, message: str | None, moving: bool, stuck: bool
-) -> None:
+def test_readiness(make, spec, live, message, moving, stuck):
     found = picker_readiness(NIMServiceApp(make.cr(spec), make.observe(**live)))
     assert (found.ready, found.moving, found.stuck) == (message is None, moving, stuck)
     assert (message or "") in found.message

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
@@ -17,13 +15,13 @@ GATEWAY = {"name": "g", "namespace": "gw", "grpcRoutesEnabled": True}
 FRONT = {"name": "front", "port": 80, "grpcPort": 81}
 
 
-def expose(service: t.Any = None, **router: t.Any) -> dict[str, t.Any]:
+def expose(service=None, **router):
     return {
         "expose": {"service": service or {}, "router": {"hostDomainName": "example.com", **router}}
     }
 
 
-def build(make: t.Any, spec: t.Any) -> dict[str, t.Any]:
+def build(make, spec):
     """kind → object, of those that are wanted."""
     app = NIMServiceApp(make.cr(spec), make.observe())
     return {kind: build(app) for kind, is_wanted, build in ROUTING if is_wanted(app.spec)}
@@ -36,9 +34,7 @@ def build(make: t.Any, spec: t.Any) -> dict[str, t.Any]:
         pytest.param(FRONT, "front", (80, 81), id="its given name"),
     ],
 )
-def test_routes_lead_to_the_service(
-    make: t.Any, service: t.Any, name: str, ports: tuple[int, int]
-) -> None:
+def test_routes_lead_to_the_service(make, service, name, ports):
     made = build(make, expose(service, gateway=GATEWAY))
     assert list(made) == ["HTTPRoute", "GRPCRoute"]
     for route, port in zip(made.values(), ports, strict=True):
@@ -47,7 +43,7 @@ def test_routes_lead_to_the_service(
         assert route["spec"]["rules"][0]["backendRefs"] == [{"name": name, "port": port}]
 
 
-def test_ingress_leads_to_the_service(make: t.Any) -> None:
+def test_ingress_leads_to_the_service(make):
     made = build(make, expose(FRONT, ingress={"ingressClass": "nginx"}))
     assert list(made) == ["Ingress"]
     (rule,) = made["Ingress"]["spec"]["rules"]
@@ -55,7 +51,7 @@ def test_ingress_leads_to_the_service(make: t.Any) -> None:
     assert path["backend"] == {"service": {"name": "front", "port": {"name": "api"}}}
 
 
-def test_the_deprecated_ingress_is_written_as_it_stands(make: t.Any) -> None:
+def test_the_deprecated_ingress_is_written_as_it_stands(make):
     spec = expose(ingress={"ingressClass": "nginx"}, annotations={"a": "1"})
     own = {"ingressClassName": "mine", "rules": [{"host": "h"}]}
     spec["expose"]["ingress"] = {"enabled": True, "spec": own, "annotations": {"b": "1"}}
@@ -64,12 +60,12 @@ def test_the_deprecated_ingress_is_written_as_it_stands(make: t.Any) -> None:
     assert set(made["metadata"]["annotations"]) == {"openshift.io/required-scc", "b"}
 
 
-def test_a_grpc_route_needs_the_port(make: t.Any) -> None:
+def test_a_grpc_route_needs_the_port(make):
     with pytest.raises(NimError, match=r"spec\.expose\.service\.grpcPort"):
         build(make, expose(gateway=GATEWAY))
 
 
-def test_what_knative_refuses(make: t.Any) -> None:
+def test_what_knative_refuses(make):
     given = NIMServiceApp(make.cr(expose(gateway=GATEWAY))).spec.expose
     refused = [field for field, is_set in refused_by_knative(given).items() if is_set]
     assert refused == ["spec.router.gateway"]

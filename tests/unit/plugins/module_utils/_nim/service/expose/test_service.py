@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
@@ -21,7 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.workload i
 )
 
 
-def test_build_service(make: t.Any) -> None:
+def test_build_service(make):
     service = {
         "type": "NodePort",
         "port": 9000,
@@ -45,21 +43,21 @@ def test_build_service(make: t.Any) -> None:
     assert made["metadata"]["annotations"] == {"openshift.io/required-scc": "nonroot", "a": "1"}
 
 
-def test_selector_is_the_same_with_one_pipeline_stage(make: t.Any) -> None:
+def test_selector_is_the_same_with_one_pipeline_stage(make):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": 1}}})
     assert build_service(NIMServiceApp(cr, make.observe()), "llm")["spec"]["selector"] == {
         "app": "llm"
     }
 
 
-def test_leaders_are_selected_with_several(make: t.Any) -> None:
+def test_leaders_are_selected_with_several(make):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
     made = build_service(NIMServiceApp(cr, make.observe()), "llm")
     assert made["spec"]["selector"] == {"app": "llm-lws", "nim-llm-role": "leader"}
 
 
 @pytest.mark.parametrize("name", ["llm", "front"])
-def test_leads_to(make: t.Any, name: str) -> None:
+def test_leads_to(make, name):
     cr = make.cr({"expose": {"service": {"name": name}}})
     live = build_service(
         NIMServiceApp(make.cr({"multiNode": {"parallelism": {"pipeline": 2}}}), make.observe()),
@@ -82,7 +80,7 @@ def test_leads_to(make: t.Any, name: str) -> None:
         pytest.param("front", "theirs", ["front"], id="a stranger of the former name"),
     ],
 )
-def test_service_names(make: t.Any, given: str, former: str | None, wanted: list[str]) -> None:
+def test_service_names(make, given, former, wanted):
     cr = make.cr({"expose": {"service": {"name": given}}})
     live = make.with_address(make.cr())
     owner = owner_reference(cr) | ({} if former == "ours" else {"uid": "other"})
@@ -95,7 +93,7 @@ FRONT = {"expose": {"service": {"name": "front"}}}
 MARK = {"app.kubernetes.io/managed-by": "k8s-nim-operator"}
 
 
-def front(owner: str = "", **metadata: t.Any) -> t.Any:
+def front(owner="", **metadata):
     """A live Service of the name that the user gives."""
     if owner:
         reference = {"kind": "NIMService", "name": owner, "uid": f"of {owner}", "controller": True}
@@ -113,14 +111,14 @@ def front(owner: str = "", **metadata: t.Any) -> t.Any:
         pytest.param(None, "", id="absent"),
     ],
 )
-def test_a_name_that_is_taken_is_not_used(make: t.Any, live: t.Any, why: str) -> None:
+def test_a_name_that_is_taken_is_not_used(make, live, why):
     app = NIMServiceApp(make.cr(FRONT), make.observe(*([live] if live else [])))
     assert (why in name_clash(app)) if why else name_clash(app) == ""
     assert service_name(app) == ("llm" if why else "front")
     assert service_names(app) == [service_name(app)]
 
 
-def test_the_own_name_cannot_be_avoided(make: t.Any) -> None:
+def test_the_own_name_cannot_be_avoided(make):
     live = {"kind": "Service", "metadata": {"name": "llm"}}
     app = NIMServiceApp(make.cr(), make.observe(live))
     assert (name_clash(app), service_name(app)) == ("", "llm")

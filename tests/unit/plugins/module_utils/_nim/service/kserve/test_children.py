@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
@@ -19,7 +17,7 @@ MONITORED = KSERVE | {"metrics": {"enabled": True}}
 STORE = Store({"emptyDir": {}})
 
 
-def app_in(make: t.Any, mode: str, spec: t.Any) -> NIMServiceApp:
+def app_in(make, mode, spec):
     """A service whose InferenceService runs in a mode."""
     metadata = {"name": "llm", "namespace": "ns"}
     status = {"deploymentMode": mode}
@@ -41,7 +39,7 @@ def app_in(make: t.Any, mode: str, spec: t.Any) -> NIMServiceApp:
         pytest.param("ModelMesh", MONITORED, ["InferenceService"], id="ModelMesh, monitored"),
     ],
 )
-def test_kserve_children(make: t.Any, mode: str, spec: t.Any, kinds: list[str]) -> None:
+def test_kserve_children(make, mode, spec, kinds):
     children = kserve_children(app_in(make, mode, spec), STORE)
     assert [child.manifest["kind"] for child in children] == kinds
     assert [child.manifest["metadata"]["name"] for child in children] == ["llm"] * len(kinds)
@@ -61,7 +59,7 @@ def test_kserve_children(make: t.Any, mode: str, spec: t.Any, kinds: list[str]) 
         ),
     ],
 )
-def test_refused(make: t.Any, mode: str, spec: t.Any, message: str) -> None:
+def test_refused(make, mode, spec, message):
     with pytest.raises(NimError, match=message):
         kserve_children(app_in(make, mode, spec), STORE)
 
@@ -69,5 +67,5 @@ def test_refused(make: t.Any, mode: str, spec: t.Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "unwanted"), [(KSERVE, [("ServiceMonitor", "llm")]), (MONITORED, [])]
 )
-def test_unscraped(make: t.Any, spec: t.Any, unwanted: t.Any) -> None:
+def test_unscraped(make, spec, unwanted):
     assert unscraped(NIMServiceApp(make.cr(spec))) == unwanted

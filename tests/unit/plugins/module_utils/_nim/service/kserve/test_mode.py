@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
@@ -23,11 +22,11 @@ CONTROLLERS = "Deployment/*?control-plane=kserve-controller-manager"
 CONFIG = "ConfigMap/kserve/inferenceservice-config"
 
 
-def controller(namespace: str, name: str = "kserve-controller-manager", **more: t.Any) -> t.Any:
+def controller(namespace, name="kserve-controller-manager", **more):
     return {"metadata": {"name": name, "namespace": namespace, **more}}
 
 
-def settings(namespace: str, mode: str) -> t.Any:
+def settings(namespace, mode):
     data = {"deploy": json.dumps({"defaultDeploymentMode": mode})}
     return {f"ConfigMap/{namespace}/inferenceservice-config": {"metadata": {}, "data": data}}
 
@@ -40,22 +39,22 @@ INFERENCE = "InferenceService/ns/llm"
 GATEWAY = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
 
 
-def config(**keys: t.Any) -> dict[str, t.Any]:
+def config(**keys):
     """KServe's settings, and the one controller that shows where they are."""
     data = {key: item if isinstance(item, str) else json.dumps(item) for key, item in keys.items()}
     return {**ONE, CONFIG: {"kind": "ConfigMap", "metadata": {}, "data": data}}
 
 
-def default(mode: t.Any) -> dict[str, t.Any]:
+def default(mode):
     return config(deploy={"defaultDeploymentMode": mode})
 
 
-def live(mode: str) -> dict[str, t.Any]:
+def live(mode):
     metadata = {"name": "llm", "namespace": "ns"}
     return {"kind": "InferenceService", "metadata": metadata, "status": {"deploymentMode": mode}}
 
 
-def asked_for(make: t.Any, annotation: str | None = None, **spec: t.Any) -> t.Any:
+def asked_for(make, annotation=None, **spec):
     annotations = {} if annotation is None else {MODE_ANNOTATION: annotation}
     return make.cr(KSERVE | {"annotations": annotations} | spec)
 
@@ -95,7 +94,7 @@ def asked_for(make: t.Any, annotation: str | None = None, **spec: t.Any) -> t.An
         ),
     ],
 )
-def test_mode(make: t.Any, annotation: str | None, answers: t.Any, mode: str) -> None:
+def test_mode(make, annotation, answers, mode):
     assert (
         deployment_mode(NIMServiceApp(asked_for(make, annotation), make.observe(**answers))) == mode
     )
@@ -107,7 +106,7 @@ def test_mode(make: t.Any, annotation: str | None, answers: t.Any, mode: str) ->
     [default("ModelMesh"), {}, {CONTROLLERS: []}, config(deploy="[")],
     ids=["another default", "nothing read", "no controller", "bad settings"],
 )
-def test_what_runs_stays_in_its_mode(make: t.Any, mode: str, answers: t.Any) -> None:
+def test_what_runs_stays_in_its_mode(make, mode, answers):
     cr, observed = asked_for(make, "ModelMesh"), make.observe(live(mode), **answers)
     assert deployment_mode(NIMServiceApp(cr, observed)) == mode
     assert mode_reads(NIMServiceApp(cr, observed)) == []
@@ -194,7 +193,7 @@ def test_what_runs_stays_in_its_mode(make: t.Any, mode: str, answers: t.Any) -> 
         ),
     ],
 )
-def test_no_mode(make: t.Any, annotation: str | None, answers: t.Any, message: str) -> None:
+def test_no_mode(make, annotation, answers, message):
     with pytest.raises(NimError) as raised:
         deployment_mode(NIMServiceApp(asked_for(make, annotation), make.observe(**answers)))
     assert str(raised.value).startswith(message) or message in str(raised.value)
@@ -210,7 +209,7 @@ def test_no_mode(make: t.Any, annotation: str | None, answers: t.Any, message: s
         pytest.param([controller("a", **OWNED)], id="owned by a NIMService"),
     ],
 )
-def test_nobody_takes_the_place_of_kserve(make: t.Any, others: t.Any) -> None:
+def test_nobody_takes_the_place_of_kserve(make, others):
     answers = settings("kserve", "Knative") | settings("a", "Standard")
     for found in ([*others, *ONE[CONTROLLERS]], [*ONE[CONTROLLERS], *others]):
         observed = make.observe(**answers, **{CONTROLLERS: found})
@@ -225,7 +224,7 @@ def test_nobody_takes_the_place_of_kserve(make: t.Any, others: t.Any) -> None:
         pytest.param([controller("odh"), controller("a")], id="beside one without settings"),
     ],
 )
-def test_kserve_may_be_elsewhere(make: t.Any, found: t.Any) -> None:
+def test_kserve_may_be_elsewhere(make, found):
     observed = make.observe(**settings("odh", "Knative"), **{CONTROLLERS: found})
     assert deployment_mode(NIMServiceApp(asked_for(make), observed)) == "Knative"
 
@@ -272,7 +271,7 @@ def test_kserve_may_be_elsewhere(make: t.Any, found: t.Any) -> None:
         pytest.param({INFERENCE: live("Standard")}, [], id="settled"),
     ],
 )
-def test_reads(make: t.Any, answers: t.Any, reads: list[str]) -> None:
+def test_reads(make, answers, reads):
     assert [
         read.key for read in mode_reads(NIMServiceApp(asked_for(make), make.observe(**answers)))
     ] == reads
@@ -309,7 +308,7 @@ KNATIVE = "cannot be set when KServe runs in knative mode"
         ),
     ],
 )
-def test_what_knative_rules_out(make: t.Any, spec: t.Any, messages: list[str]) -> None:
+def test_what_knative_rules_out(make, spec, messages):
     cr = make.cr(KSERVE | spec)
     for mode in ("Standard", "RawDeployment", "ModelMesh"):
         check_mode(NIMServiceApp(cr), mode)
@@ -331,11 +330,11 @@ def test_what_knative_rules_out(make: t.Any, spec: t.Any, messages: list[str]) -
         ("", []),
     ],
 )
-def test_what_knative_ignores(make: t.Any, mode: str, fields: list[str]) -> None:
+def test_what_knative_ignores(make, mode, fields):
     cr = make.cr(KSERVE | {"userID": 5})
     assert ignored_fields(NIMServiceApp(cr, make.observe(live(mode)))) == fields
 
 
-def test_only_two_modes_are_deployments() -> None:
+def test_only_two_modes_are_deployments():
     modes = ("Standard", "RawDeployment", "Knative", "Serverless", "ModelMesh")
     assert [mode for mode in modes if is_standard(mode)] == ["Standard", "RawDeployment"]

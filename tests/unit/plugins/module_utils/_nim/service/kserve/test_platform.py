@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
@@ -38,7 +36,7 @@ PROTOCOL = "protocol/registry.example/nim:1.0"
 STATUS = {"state": "Ready", "observedGeneration": 2}
 
 
-def of_kserve(kind: str, owner: str = "llm") -> t.Any:
+def of_kserve(kind, owner="llm"):
     """An object that KServe made for an InferenceService."""
     reference = {"kind": "InferenceService", "name": owner, "uid": "u9", "controller": True}
     metadata = {"name": "llm", "namespace": "ns", "ownerReferences": [reference]}
@@ -46,12 +44,12 @@ def of_kserve(kind: str, owner: str = "llm") -> t.Any:
 
 
 @pytest.fixture
-def cluster(make: t.Any) -> t.Any:
+def cluster(make):
     """One with a KServe, whose settings name no mode."""
     return make.cluster(operator={"kserve": "kserve"})
 
 
-def settle(cluster: t.Any, cr: t.Any) -> list[list[str]]:
+def settle(cluster, cr):
     """What each pass deletes, until nothing changes any more."""
     deleted, before = [], None
     while before != cluster.objects:
@@ -60,7 +58,7 @@ def settle(cluster: t.Any, cr: t.Any) -> list[list[str]]:
     return deleted
 
 
-def said(cluster: t.Any, cr: t.Any) -> str:
+def said(cluster, cr):
     status = assess(NIMServiceApp(cr, Observed(cluster.look(cr))), Outcome()).status
     return str(status["conditions"][0]["message"])
 
@@ -78,23 +76,23 @@ def said(cluster: t.Any, cr: t.Any) -> str:
         ),
     ],
 )
-def test_children_on_kserve(make: t.Any, cluster: t.Any, spec: t.Any, more: list[str]) -> None:
+def test_children_on_kserve(make, cluster, spec, more):
     settle(cluster, make.cr(KSERVE | spec))
     assert sorted(cluster.objects) == sorted(IDENTITY + more)
 
 
-def test_metrics_switched_off(make: t.Any, cluster: t.Any) -> None:
+def test_metrics_switched_off(make, cluster):
     settle(cluster, make.cr(KSERVE | MONITORED))
     status = STATUS | {"observedGeneration": 1}
     assert settle(cluster, make.cr(KSERVE, status))[0] == ["ServiceMonitor/ns/llm"]
 
 
-def test_without_a_store_there_is_no_workload(make: t.Any, cluster: t.Any) -> None:
+def test_without_a_store_there_is_no_workload(make, cluster):
     settle(cluster, make.cr(KSERVE | MONITORED | {"storage": {"nimCache": {"name": "c"}}}))
     assert sorted(cluster.objects) == sorted(IDENTITY)
 
 
-def test_to_kserve(make: t.Any, cluster: t.Any) -> None:
+def test_to_kserve(make, cluster):
     """The old one goes as soon as there is a new one, the Service by which it is found last."""
     settle(cluster, make.cr(EXPOSED))
     cr = make.cr(KSERVE | EXPOSED, STATUS)
@@ -105,14 +103,14 @@ def test_to_kserve(make: t.Any, cluster: t.Any) -> None:
     assert said(cluster, cr) == 'Waiting for InferenceService "llm" reporting Predictor readiness'
 
 
-def test_to_kserve_from_several_nodes(make: t.Any, cluster: t.Any) -> None:
+def test_to_kserve_from_several_nodes(make, cluster):
     settle(cluster, make.cr({"multiNode": {"parallelism": {"pipeline": 2}}}))
     deleted = settle(cluster, make.cr(KSERVE, STATUS))
     files = ["ConfigMap/ns/llm-mpi-config", "ConfigMap/ns/llm-mpi-start-script"]
     assert deleted == [[], [*files, "LeaderWorkerSet/ns/llm-lws"], [SERVICE], []]
 
 
-def test_back_from_kserve(make: t.Any, cluster: t.Any) -> None:
+def test_back_from_kserve(make, cluster):
     settle(cluster, make.cr(KSERVE))
     theirs = ("Service", "HTTPRoute")
     cluster.objects |= {f"{kind}/ns/llm": of_kserve(kind) for kind in theirs}
@@ -133,7 +131,7 @@ def test_back_from_kserve(make: t.Any, cluster: t.Any) -> None:
     assert cluster.objects["HTTPRoute/ns/llm"]["metadata"]["ownerReferences"][0]["uid"] == "u1"
 
 
-def test_service_waits_for_a_slowly_terminating_workload(make: t.Any, cluster: t.Any) -> None:
+def test_service_waits_for_a_slowly_terminating_workload(make, cluster):
     settle(cluster, make.cr(KSERVE))
     cluster.objects[INFERENCE]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert settle(cluster, make.cr({}, STATUS))[-1] == []
@@ -141,7 +139,7 @@ def test_service_waits_for_a_slowly_terminating_workload(make: t.Any, cluster: t
     assert DEPLOYMENT in cluster.objects
 
 
-def test_leftovers_of_the_reference_are_deleted(make: t.Any, cluster: t.Any) -> None:
+def test_leftovers_of_the_reference_are_deleted(make, cluster):
     """It has the workloads of both platforms run, with the Service of one."""
     settle(cluster, make.cr(KSERVE))
     inference = cluster.objects.pop(INFERENCE)
@@ -163,8 +161,8 @@ def test_leftovers_of_the_reference_are_deleted(make: t.Any, cluster: t.Any) -> 
     ],
 )
 def test_old_workload_serves_while_the_new_one_cannot_be_created(
-    make: t.Any, cluster: t.Any, before: t.Any, after: t.Any, refused: str, left: str
-) -> None:
+    make, cluster, before, after, refused, left
+):
     settle(cluster, make.cr(before))
     served = SERVICE in cluster.objects
     for _ in range(3):
@@ -188,9 +186,7 @@ def test_old_workload_serves_while_the_new_one_cannot_be_created(
         ),
     ],
 )
-def test_invalid_spec_leaves_the_running_workload(
-    make: t.Any, cluster: t.Any, spec: t.Any, message: str
-) -> None:
+def test_invalid_spec_leaves_the_running_workload(make, cluster, spec, message):
     settle(cluster, make.cr())
     cr = make.cr(KSERVE | spec, STATUS)
     wanted = desired(NIMServiceApp(cr, Observed(cluster.look(cr))))
@@ -200,7 +196,7 @@ def test_invalid_spec_leaves_the_running_workload(
     assert wanted.unwanted in ([], [("ServiceMonitor", "llm")])
 
 
-def test_foreign_objects_are_left_alone(make: t.Any, cluster: t.Any) -> None:
+def test_foreign_objects_are_left_alone(make, cluster):
     """Not ours, as KServe's are for an InferenceService of that name."""
     cluster.objects[SERVICE] = of_kserve("Service")
     cluster.objects[DEPLOYMENT] = {"kind": "Deployment", "metadata": {"name": "llm"}, "spec": {}}
@@ -208,7 +204,7 @@ def test_foreign_objects_are_left_alone(make: t.Any, cluster: t.Any) -> None:
     assert {SERVICE, DEPLOYMENT} < set(cluster.objects)
 
 
-def test_foreign_inference_service_does_not_block(make: t.Any, cluster: t.Any) -> None:
+def test_foreign_inference_service_does_not_block(make, cluster):
     cluster.objects[INFERENCE] = {
         "kind": "InferenceService",
         "metadata": {"name": "llm", "namespace": "ns", "uid": "u9"},
@@ -227,11 +223,11 @@ def test_foreign_inference_service_does_not_block(make: t.Any, cluster: t.Any) -
     assert refused == "Service", "the plan refuses it and says whose it is"
 
 
-def reads_of(cluster: t.Any, cr: t.Any) -> set[str]:
+def reads_of(cluster, cr):
     return set(cluster.look(cr)) - {"operator", *NODES, *IDENTITY, SERVICE}
 
 
-def test_reads_of_a_settled_service(make: t.Any, cluster: t.Any) -> None:
+def test_reads_of_a_settled_service(make, cluster):
     """Neither platform is looked for on the other."""
     cr = make.cr({}, STATUS)
     settle(cluster, cr)
@@ -249,9 +245,7 @@ def test_reads_of_a_settled_service(make: t.Any, cluster: t.Any) -> None:
     assert reads_of(cluster, cr) == {INFERENCE, PROTOCOL}
 
 
-def test_new_standalone_service_does_not_read_inference_services(
-    make: t.Any, cluster: t.Any
-) -> None:
+def test_new_standalone_service_does_not_read_inference_services(make, cluster):
     assert INFERENCE not in reads_of(cluster, make.cr())
     assert INFERENCE in reads_of(cluster, make.cr({}, STATUS))
 
@@ -270,7 +264,7 @@ URLS = {"url": "http://a", "address": {"url": "http://b.ns.svc"}}
         pytest.param(URLS | {"conditions": []}, [], id="not ready"),
     ],
 )
-def test_url_of_the_model(make: t.Any, status: t.Any, asked: list[str]) -> None:
+def test_url_of_the_model(make, status, asked):
     found = reads(NIMServiceApp(make.cr(KSERVE), make.inference(**status)))
     assert [read for read in found if isinstance(read, ReadHttp)] == [
         ReadHttp(url, "ns") for url in asked
@@ -280,9 +274,7 @@ def test_url_of_the_model(make: t.Any, status: t.Any, asked: list[str]) -> None:
 @pytest.mark.parametrize(
     ("requests", "is_bad"), [(["a"], False), (["a", "a"], False), (["a", "b"], True)]
 )
-def test_several_requests_of_a_claim_are_refused(
-    make: t.Any, requests: t.Any, is_bad: bool
-) -> None:
+def test_several_requests_of_a_claim_are_refused(make, requests, is_bad):
     claim = {"resourceClaimTemplateName": "x", "requests": requests}
     fault = find_error(NIMServiceApp(make.cr(KSERVE | {"draResources": [claim]}), make.observe()))
     assert ("because an InferenceService accepts one" in str(fault)) is is_bad

@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import copy
-import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.predictor import (
     build_inference_service,
@@ -25,19 +23,19 @@ HPA = {"enabled": True, "hpa": {"minReplicas": 1, "maxReplicas": 3}}
 TKGS = {"Node/*?vsphere-tanzu": [{"metadata": {"name": "a"}}]}
 
 
-def made(make: t.Any, spec: t.Any = None, mode: str = "Standard", **answers: t.Any) -> t.Any:
+def made(make, spec=None, mode="Standard", **answers):
     cr = make.cr({"inferencePlatform": "kserve"} | (spec or {}))
-    observed: Observed = make.observe(**answers)
+    observed = make.observe(**answers)
     store = select_store(NIMServiceApp(cr, observed))
     assert isinstance(store, Store)
     return build_inference_service(NIMServiceApp(cr, observed), store, mode)
 
 
-def predictor(*args: t.Any, **answers: t.Any) -> t.Any:
+def predictor(*args, **answers):
     return made(*args, **answers)["spec"]["predictor"]
 
 
-def model(*args: t.Any, **answers: t.Any) -> t.Any:
+def model(*args, **answers):
     return predictor(*args, **answers)["containers"][0]
 
 
@@ -52,7 +50,7 @@ def model(*args: t.Any, **answers: t.Any) -> t.Any:
         ),
     ],
 )
-def test_visibility(make: t.Any, spec: t.Any, label: str | None) -> None:
+def test_visibility(make, spec, label):
     assert made(make, spec)["metadata"]["labels"].get(VISIBILITY) == label
 
 
@@ -66,7 +64,7 @@ def test_visibility(make: t.Any, spec: t.Any, label: str | None) -> None:
         pytest.param({}, "Serverless", {}, id="passed on as it is"),
     ],
 )
-def test_annotations(make: t.Any, spec: t.Any, mode: str, more: t.Any) -> None:
+def test_annotations(make, spec, mode, more):
     found = made(make, spec | {"replicas": None}, mode)["metadata"]["annotations"]
     assert found == {
         "openshift.io/required-scc": "nonroot",
@@ -82,7 +80,7 @@ def test_annotations(make: t.Any, spec: t.Any, mode: str, more: t.Any) -> None:
     }
 
 
-def test_annotations_of_the_user(make: t.Any) -> None:
+def test_annotations_of_the_user(make):
     """Those of canaries and of autoscalers go to the pods too; two are ours to say."""
     given = {
         "serving.kserve.io/deploymentMode": "RawDeployment",
@@ -96,20 +94,20 @@ def test_annotations_of_the_user(make: t.Any) -> None:
     assert found["spec"]["predictor"]["annotations"].items() >= given.items()
 
 
-def test_an_empty_mode_of_the_user_is_filled_in(make: t.Any) -> None:
+def test_an_empty_mode_of_the_user_is_filled_in(make):
     given = {"annotations": {"serving.kserve.io/deploymentMode": ""}}
     found = made(make, given)["metadata"]["annotations"]
     assert found["serving.kserve.io/deploymentMode"] == "Standard"
 
 
-def test_command_and_arguments_are_passed_on(make: t.Any) -> None:
+def test_command_and_arguments_are_passed_on(make):
     """O-17"""
     spec = {"command": ["serve"], "args": ["--fast"]}
     for mode in ("Standard", "Knative"):
         assert model(make, spec, mode).items() >= spec.items()
 
 
-def test_standard(make: t.Any) -> None:
+def test_standard(make):
     spec = {"expose": {"service": {"port": 8000, "grpcPort": 81, "metricsPort": 82}}}
     found = predictor(make, spec, "RawDeployment", **TKGS)
     assert (found["minReplicas"], found["maxReplicas"]) == (1, 1)
@@ -122,7 +120,7 @@ def test_standard(make: t.Any) -> None:
 
 
 @pytest.mark.parametrize("mode", ["Knative", "Serverless", "ModelMesh"])
-def test_knative(make: t.Any, mode: str) -> None:
+def test_knative(make, mode):
     spec = {"replicas": 2, "expose": {"service": {"port": 8000, "metricsPort": 82}}}
     found = predictor(make, spec, mode)
     left_out = ("minReplicas", "maxReplicas", "deploymentStrategy", "securityContext")
@@ -145,7 +143,7 @@ def test_knative(make: t.Any, mode: str) -> None:
     }
 
 
-def test_knative_with_grpc(make: t.Any) -> None:
+def test_knative_with_grpc(make):
     container = model(make, {"expose": {"service": {"grpcPort": 81}}}, "Knative")
     assert [port["containerPort"] for port in container["ports"]] == [8000, 81]
     for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
@@ -153,7 +151,7 @@ def test_knative_with_grpc(make: t.Any) -> None:
         assert "httpGet" not in container[probe]
 
 
-def test_probes_of_the_user_count_in_both_modes(make: t.Any) -> None:
+def test_probes_of_the_user_count_in_both_modes(make):
     own = {"exec": {"command": ["true"]}}
     spec = {"startupProbe": {"probe": own}, "livenessProbe": {"enabled": False}}
     for mode in ("Standard", "Knative"):
@@ -162,7 +160,7 @@ def test_probes_of_the_user_count_in_both_modes(make: t.Any) -> None:
         assert "livenessProbe" not in container
 
 
-def test_pods_are_those_of_the_standalone_platform(make: t.Any) -> None:
+def test_pods_are_those_of_the_standalone_platform(make):
     spec = {
         "schedulerName": "s",
         "priorityClassName": "p",
@@ -182,14 +180,14 @@ def test_pods_are_those_of_the_standalone_platform(make: t.Any) -> None:
         assert claim["name"] == found["resourceClaims"][0]["name"]
 
 
-def test_other_containers_are_told_nothing_of_groups(make: t.Any) -> None:
+def test_other_containers_are_told_nothing_of_groups(make):
     """O-30"""
     found = predictor(make, {"sidecarContainers": [SIDE], "initContainers": [SIDE]})
     for container in (found["containers"][1], found["initContainers"][0]):
         assert "NIM_MULTI_NODE" not in [item["name"] for item in container["env"]]
 
 
-def reference(make: t.Any, spec: t.Any) -> t.Any:
+def reference(make, spec):
     """What the reference makes of it, as it stands in the cluster."""
     live = copy.deepcopy(made(make, spec))
     for where in ("initContainers", "containers"):
@@ -206,13 +204,13 @@ def reference(make: t.Any, spec: t.Any) -> t.Any:
     return live
 
 
-def test_what_the_reference_made_runs_on(make: t.Any) -> None:
+def test_what_the_reference_made_runs_on(make):
     spec = {"sidecarContainers": [SIDE], "initContainers": [SIDE]}
     live = reference(make, spec)
     assert made(make, spec, **{"InferenceService/ns/llm": live}) == live
 
 
-def test_a_change_that_restarts_pods_mends_the_rest(make: t.Any) -> None:
+def test_a_change_that_restarts_pods_mends_the_rest(make):
     spec = {"sidecarContainers": [SIDE]}
     live = reference(make, spec)
     found = made(make, spec | {"schedulerName": "x"}, **{"InferenceService/ns/llm": live})
@@ -221,14 +219,14 @@ def test_a_change_that_restarts_pods_mends_the_rest(make: t.Any) -> None:
     assert found["metadata"]["annotations"] == live["metadata"]["annotations"]
 
 
-def test_a_variable_of_the_user_is_not_mistaken_for_the_references(make: t.Any) -> None:
+def test_a_variable_of_the_user_is_not_mistaken_for_the_references(make):
     own = {"env": [{"name": "NIM_MULTI_NODE", "value": "0"}]}
     live = made(make, own)
     found = made(make, {}, **{"InferenceService/ns/llm": live})
     assert found["spec"] == made(make)["spec"]
 
 
-def test_nothing_given_is_changed(make: t.Any) -> None:
+def test_nothing_given_is_changed(make):
     spec = {"sidecarContainers": [SIDE]}
     live = reference(make, spec)
     before = copy.deepcopy(live)

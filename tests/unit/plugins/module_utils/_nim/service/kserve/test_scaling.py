@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
@@ -13,7 +11,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.sca
 )
 
 
-def metric(name: str, **target: t.Any) -> dict[str, t.Any]:
+def metric(name, **target):
     return {"type": "Resource", "resource": {"name": name, "target": target}}
 
 
@@ -42,7 +40,7 @@ BY_MEMORY = {
         ),
     ],
 )
-def test_replicas(make: t.Any, spec: t.Any, wanted: t.Any) -> None:
+def test_replicas(make, spec, wanted):
     assert build_scaling(NIMServiceApp(make.cr(spec))) == wanted
 
 
@@ -72,12 +70,12 @@ def test_replicas(make: t.Any, spec: t.Any, wanted: t.Any) -> None:
         ),
     ],
 )
-def test_autoscaling(make: t.Any, hpa: t.Any, wanted: t.Any) -> None:
+def test_autoscaling(make, hpa, wanted):
     cr = make.cr({"replicas": None, "scale": {"enabled": True, "hpa": hpa}})
     assert build_scaling(NIMServiceApp(cr)) == wanted
 
 
-def test_a_target_that_is_no_quantity(make: t.Any) -> None:
+def test_a_target_that_is_no_quantity(make):
     metrics = [PODS, metric("cpu", type="Value", value="many")]
     cr = make.cr({"replicas": None, "scale": {"enabled": True, "hpa": {"metrics": metrics}}})
     with pytest.raises(NimError, match=r"spec\.scale\.hpa\.metrics\[1\]\.resource\.target: 'many'"):

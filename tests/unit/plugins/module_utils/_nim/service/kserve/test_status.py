@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.status import (
     cluster_url,
@@ -17,11 +15,11 @@ CREATION = 'Waiting for InferenceService "llm" creation'
 REPORT = 'Waiting for InferenceService "llm" reporting Predictor readiness'
 
 
-def live(**status: t.Any) -> t.Any:
+def live(**status):
     return {"metadata": {"generation": 7}, "status": status}
 
 
-def predictor(status: str, **more: str) -> t.Any:
+def predictor(status, **more):
     others = {"type": "Ready", "status": "True", "message": "no"}
     return live(conditions=[others, {"type": "PredictorReady", "status": status, **more}])
 
@@ -45,7 +43,7 @@ def predictor(status: str, **more: str) -> t.Any:
         ),
     ],
 )
-def test_standing(found: t.Any, is_changed: bool, wanted: t.Any) -> None:
+def test_standing(found, is_changed, wanted):
     assert predictor_readiness("llm", found, is_changed=is_changed) == wanted
 
 
@@ -58,7 +56,7 @@ def test_standing(found: t.Any, is_changed: bool, wanted: t.Any) -> None:
         pytest.param(live(url="http://a\n", address={"url": 5}), ("", ""), id="odd"),
     ],
 )
-def test_urls(found: t.Any, urls: tuple[str, str]) -> None:
+def test_urls(found, urls):
     assert (external_url(found), cluster_url(found)) == urls
 
 
@@ -85,5 +83,5 @@ def test_urls(found: t.Any, urls: tuple[str, str]) -> None:
         ("", False),
     ],
 )
-def test_where_a_model_may_be_asked(url: str, is_asked: bool) -> None:
+def test_where_a_model_may_be_asked(url, is_asked):
     assert is_in_namespace(url, "ns") is is_asked

@@ -5,11 +5,8 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
-from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Desired
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadPresence,
     ReadProtocol,
@@ -35,16 +32,16 @@ SHARED = {
 OF_FEATURES = ("Ingress", "HTTPRoute", "GRPCRoute", "HorizontalPodAutoscaler", "ServiceMonitor")
 
 
-def keys(wanted: Desired) -> list[str]:
+def keys(wanted):
     return [key_of(child.manifest) for child in wanted.children]
 
 
-def selector(wanted: Desired) -> t.Any:
+def selector(wanted):
     (service,) = (c.manifest for c in wanted.children if c.manifest["kind"] == "Service")
     return service["spec"]["selector"]
 
 
-def unwanted(wanted: Desired) -> list[str]:
+def unwanted(wanted):
     return [f"{kind}/{name}" for kind, name in wanted.unwanted if kind not in OF_FEATURES]
 
 
@@ -57,7 +54,7 @@ def unwanted(wanted: Desired) -> list[str]:
         pytest.param(NAMED, [*FILES, SET], id="a ComputeDomain of others"),
     ],
 )
-def test_children(make: t.Any, spec: t.Any, more: list[str]) -> None:
+def test_children(make, spec, more):
     wanted = desired(NIMServiceApp(make.cr(spec), make.observe(SHARED)))
     assert keys(wanted) == BASE + more
     assert selector(wanted) == {"app": "llm-lws", "nim-llm-role": "leader"}
@@ -66,21 +63,21 @@ def test_children(make: t.Any, spec: t.Any, more: list[str]) -> None:
     assert left_alone == (["Secret"] if FILES[0] in more else [])
 
 
-def test_hostfiles_follow_the_number_of_groups(make: t.Any) -> None:
+def test_hostfiles_follow_the_number_of_groups(make):
     for replicas in (0, 1, 3):
         wanted = desired(NIMServiceApp(make.cr(MPI | {"replicas": replicas}), make.observe()))
         files = {key_of(child.manifest): child.manifest for child in wanted.children}[FILES[0]]
         assert len(files["data"]) == replicas
 
 
-def test_without_a_store_there_is_nothing_of_the_workload(make: t.Any) -> None:
+def test_without_a_store_there_is_nothing_of_the_workload(make):
     wanted = desired(
         NIMServiceApp(make.cr(MPI | {"storage": {"nimCache": {"name": "c"}}}), make.observe())
     )
     assert keys(wanted) == BASE
 
 
-def test_a_missing_domain_is_a_failure_and_the_rest_is_made(make: t.Any) -> None:
+def test_a_missing_domain_is_a_failure_and_the_rest_is_made(make):
     wanted = desired(NIMServiceApp(make.cr(NAMED), make.observe()))
     assert keys(wanted) == BASE
     assert wanted.failure is not None
@@ -104,7 +101,7 @@ def test_a_missing_domain_is_a_failure_and_the_rest_is_made(make: t.Any) -> None
         ),
     ],
 )
-def test_reads(make: t.Any, spec: t.Any, more: list[str]) -> None:
+def test_reads(make, spec, more):
     usual = [read.key for read in reads(NIMServiceApp(make.cr(), make.observe()))]
     found = reads(NIMServiceApp(make.cr(spec), make.observe()))
     assert [read.key for read in found if read.key not in usual] == more
@@ -113,21 +110,21 @@ def test_reads(make: t.Any, spec: t.Any, more: list[str]) -> None:
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_the_registry_is_asked_when_the_groups_are_known(make: t.Any, known: bool) -> None:
+def test_the_registry_is_asked_when_the_groups_are_known(make, known):
     observed = make.observe(**({SET: None} if known else {}), **{DEPLOYMENT: None})
     found = reads(NIMServiceApp(make.cr(MPI), observed))
     assert any(isinstance(read, ReadProtocol) for read in found) is known
 
 
-def workloads(cluster: t.Any) -> list[str]:
+def workloads(cluster):
     return sorted(key for key in cluster.objects if key in (SET, DEPLOYMENT))
 
 
-def serves(cluster: t.Any) -> str:
+def serves(cluster):
     return str(cluster.objects["Service/ns/llm"]["spec"]["selector"]["app"])
 
 
-def test_from_one_node_to_several(make: t.Any) -> None:
+def test_from_one_node_to_several(make):
     """The old workload goes once the new one is there, the Service when the old one is gone."""
     cluster = make.cluster()
     cluster.run_pass(make.cr())
@@ -143,7 +140,7 @@ def test_from_one_node_to_several(make: t.Any) -> None:
     ]
 
 
-def test_from_several_nodes_to_one(make: t.Any) -> None:
+def test_from_several_nodes_to_one(make):
     cluster = make.cluster()
     cluster.run_pass(make.cr(CREATE))
     steps = []
@@ -171,9 +168,7 @@ def test_from_several_nodes_to_one(make: t.Any) -> None:
         pytest.param(MPI, {}, "Deployment", "llm-lws", id="no Deployment"),
     ],
 )
-def test_the_old_one_serves_while_the_new_one_cannot_be_made(
-    make: t.Any, before: t.Any, after: t.Any, refused: str, served: str
-) -> None:
+def test_the_old_one_serves_while_the_new_one_cannot_be_made(make, before, after, refused, served):
     cluster = make.cluster()
     cluster.run_pass(make.cr(before))
     (workload,) = workloads(cluster)
@@ -187,7 +182,7 @@ SETTLED = {"state": "Ready", "observedGeneration": 2}
 BY_REFERENCE = {"state": "Ready"}
 
 
-def left_behind(make: t.Any) -> t.Any:
+def left_behind(make):
     """One node, after several: the reference turned the Service and forgot the groups."""
     cluster = make.cluster()
     cluster.run_pass(make.cr(CREATE))
@@ -209,21 +204,21 @@ def left_behind(make: t.Any) -> t.Any:
         pytest.param(None, LEFT_BEHIND, id="restored"),
     ],
 )
-def test_groups_that_the_reference_left_behind(make: t.Any, status: t.Any, gone: t.Any) -> None:
+def test_groups_that_the_reference_left_behind(make, status, gone):
     cluster = left_behind(make)
     assert cluster.run_pass(make.cr(status=status)) == gone
     assert serves(cluster) == "llm", "the Service never leads back to them"
     assert FILES[2] in cluster.objects
 
 
-def test_groups_of_somebody_else_are_left_alone(make: t.Any) -> None:
+def test_groups_of_somebody_else_are_left_alone(make):
     cluster = left_behind(make)
     for key in LEFT_BEHIND:
         cluster.objects[key]["metadata"]["ownerReferences"][0]["uid"] = "another"
     assert cluster.run_pass(make.cr(status=BY_REFERENCE)) == []
 
 
-def test_groups_left_behind_serve_until_there_is_a_deployment(make: t.Any) -> None:
+def test_groups_left_behind_serve_until_there_is_a_deployment(make):
     """As nothing else does; and the Service tells from then on that they are to be replaced."""
     cluster = left_behind(make)
     del cluster.objects[DEPLOYMENT]
@@ -237,7 +232,7 @@ def test_groups_left_behind_serve_until_there_is_a_deployment(make: t.Any) -> No
     assert steps == [([], "llm-lws"), (LEFT_BEHIND, "llm-lws"), ([], "llm")]
 
 
-def test_a_deployment_that_the_reference_left_behind(make: t.Any) -> None:
+def test_a_deployment_that_the_reference_left_behind(make):
     cluster = make.cluster()
     cluster.run_pass(make.cr())
     deployment = cluster.objects[DEPLOYMENT]
@@ -249,12 +244,12 @@ def test_a_deployment_that_the_reference_left_behind(make: t.Any) -> None:
 
 
 @pytest.mark.parametrize("status", [SETTLED, None], ids=["settled", "new"])
-def test_most_passes_ask_for_no_groups(make: t.Any, status: t.Any) -> None:
+def test_most_passes_ask_for_no_groups(make, status):
     observed = make.observe(**({} if status else {DEPLOYMENT: None}))
     assert SET not in [read.key for read in reads(NIMServiceApp(make.cr(status=status), observed))]
 
 
-def test_one_that_goes_already_is_not_waited_for(make: t.Any) -> None:
+def test_one_that_goes_already_is_not_waited_for(make):
     cluster = make.cluster()
     cluster.run_pass(make.cr())
     cluster.objects[DEPLOYMENT]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -262,7 +257,7 @@ def test_one_that_goes_already_is_not_waited_for(make: t.Any) -> None:
     assert serves(cluster) == "llm-lws"
 
 
-def test_a_deployment_of_somebody_else_is_left_alone(make: t.Any) -> None:
+def test_a_deployment_of_somebody_else_is_left_alone(make):
     cluster = make.cluster()
     theirs = {"kind": "Deployment", "metadata": {"name": "llm", "namespace": "ns"}, "spec": {}}
     cluster.objects[DEPLOYMENT] = theirs

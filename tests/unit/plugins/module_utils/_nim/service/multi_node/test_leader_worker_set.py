@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
@@ -22,27 +21,27 @@ SIDE = {"name": "side", "image": {"repository": "r", "tag": "2"}, "env": [{"name
 VERSION = "app.kubernetes.io/operator-version"
 
 
-def build(make: t.Any, spec: t.Any, *live: t.Any, **answers: t.Any) -> t.Any:
+def build(make, spec, *live, **answers):
     return build_groups(NIMServiceApp(make.cr(spec), make.observe(*live, **answers)), STORE)
 
 
-def template_of(groups: t.Any, role: str) -> t.Any:
+def template_of(groups, role):
     return groups["spec"]["leaderWorkerTemplate"][f"{role}Template"]
 
 
-def pods_of(groups: t.Any) -> t.Any:
+def pods_of(groups):
     return [template_of(groups, role)["spec"] for role in ("leader", "worker")]
 
 
-def models_of(groups: t.Any) -> t.Any:
+def models_of(groups):
     return [pod["containers"][0] for pod in pods_of(groups)]
 
 
-def names(items: t.Any) -> list[str]:
+def names(items):
     return [item["name"] for item in items]
 
 
-def test_frame(make: t.Any) -> None:
+def test_frame(make):
     made = build(make, MPI | {"replicas": 2})
     assert (made["kind"], made["metadata"]["name"]) == ("LeaderWorkerSet", "llm-lws")
     frame = {key: value for key, value in made["spec"].items() if key != "leaderWorkerTemplate"}
@@ -59,7 +58,7 @@ def test_frame(make: t.Any) -> None:
     assert (groups["size"], groups["restartPolicy"]) == (3, "RecreateGroupOnPodRestart")
 
 
-def test_only_leaders_have_labels(make: t.Any) -> None:
+def test_only_leaders_have_labels(make):
     made = build(make, MPI | {"labels": {"app": "mine", "team": "x"}})
     leader, worker = (template_of(made, role)["metadata"] for role in ("leader", "worker"))
     assert leader["labels"] == made["metadata"]["labels"] | {
@@ -88,13 +87,11 @@ def test_only_leaders_have_labels(make: t.Any) -> None:
         ),
     ],
 )
-def test_leaders_and_workers_are_placed_alike(
-    make: t.Any, spec: t.Any, field: str, wanted: t.Any
-) -> None:
+def test_leaders_and_workers_are_placed_alike(make, spec, field, wanted):
     assert [pod.get(field) for pod in pods_of(build(make, MPI | spec))] == [wanted, wanted]
 
 
-def test_models_of_mpi(make: t.Any) -> None:
+def test_models_of_mpi(make):
     leader, worker = models_of(build(make, MPI | {"expose": {"service": {"grpcPort": 81}}}))
     assert names((leader, worker)) == ["nim-leader", "nim-worker"]
     assert leader["image"] == worker["image"] == "registry.example/nim:1.0"
@@ -105,7 +102,7 @@ def test_models_of_mpi(make: t.Any) -> None:
     assert not {"command", "args"} & (set(leader) | set(worker))
 
 
-def test_models_of_ray(make: t.Any) -> None:
+def test_models_of_ray(make):
     leader, worker = models_of(build(make, RAY))
     assert leader["args"] == ["nim-serve-ray", "--head", "--port", "7000"]
     assert worker["args"] == ["nim-serve-ray", "--head-address", "$(LWS_LEADER_ADDRESS):7000"]
@@ -123,7 +120,7 @@ def test_models_of_ray(make: t.Any) -> None:
 
 
 @pytest.mark.parametrize("mode", [MPI, RAY], ids=["mpi", "ray"])
-def test_command_and_args_of_the_user_count_for_both(make: t.Any, mode: t.Any) -> None:
+def test_command_and_args_of_the_user_count_for_both(make, mode):
     for model in models_of(build(make, mode | {"command": ["c"], "args": ["a"]})):
         assert (model["command"], model["args"]) == (["c"], ["a"])
 
@@ -140,9 +137,7 @@ def test_command_and_args_of_the_user_count_for_both(make: t.Any, mode: t.Any) -
         pytest.param(RAY, [], [], id="ray"),
     ],
 )
-def test_volumes_come_after_the_usual_ones(
-    make: t.Any, mode: t.Any, leader: list[str], worker: list[str]
-) -> None:
+def test_volumes_come_after_the_usual_ones(make, mode, leader, worker):
     made = build(make, mode | {"proxy": {"certConfigMap": "ca"}})
     for pod, more in zip(pods_of(made), (leader, worker), strict=True):
         assert names(pod["volumes"]) == [
@@ -156,7 +151,7 @@ def test_volumes_come_after_the_usual_ones(
         assert mounts == ["model-store", "dshm", "ca-cert-volume", *more]
 
 
-def test_side_containers_are_in_both(make: t.Any) -> None:
+def test_side_containers_are_in_both(make):
     made = build(make, MPI | {"initContainers": [SIDE], "sidecarContainers": [SIDE]})
     for pod in pods_of(made):
         model, side = pod["containers"]
@@ -169,7 +164,7 @@ def test_side_containers_are_in_both(make: t.Any) -> None:
             assert "NIM_LEADER_ROLE" not in env
 
 
-def test_pods_claim_a_channel(make: t.Any) -> None:
+def test_pods_claim_a_channel(make):
     made = build(make, DOMAIN | {"sidecarContainers": [SIDE], "initContainers": [SIDE]})
     for pod in pods_of(made):
         (claim,) = pod["resourceClaims"]
@@ -189,9 +184,7 @@ def test_pods_claim_a_channel(make: t.Any) -> None:
         pytest.param(0, 1, 0, 0, id="put to sleep"),
     ],
 )
-def test_number_of_groups(
-    make: t.Any, given: int | None, live: int | None, applied: int | None, count: int
-) -> None:
+def test_number_of_groups(make, given, live, applied, count):
     cr = make.cr(MPI | {"replicas": given})
     groups = [] if live is None else [build(make, MPI | {"replicas": live})]
     observed = make.observe(*groups)
@@ -199,7 +192,7 @@ def test_number_of_groups(
     assert count_groups(NIMServiceApp(cr, observed)) == count
 
 
-def test_a_count_that_others_have_set_is_left_alone(make: t.Any) -> None:
+def test_a_count_that_others_have_set_is_left_alone(make):
     cr, live = make.cr(MPI | {"replicas": None}), build(make, MPI | {"replicas": 4})
     fields = {"f:spec": {"f:replicas": {}}}
     live["metadata"]["managedFields"] = [{"subresource": "scale", "fieldsV1": fields}]
@@ -208,14 +201,14 @@ def test_a_count_that_others_have_set_is_left_alone(make: t.Any) -> None:
     assert count_groups(NIMServiceApp(cr, observed)) == 4
 
 
-def test_an_operator_upgrade_restarts_nothing(make: t.Any) -> None:
+def test_an_operator_upgrade_restarts_nothing(make):
     live = build(make, MPI, operator={"version": "1"})
     made = build(make, MPI, live, operator={"version_label": "2"})
     assert made["metadata"]["labels"][VERSION] == "2"
     assert made["spec"] == live["spec"]
 
 
-def of_the_reference(make: t.Any, spec: t.Any) -> t.Any:
+def of_the_reference(make, spec):
     """The groups without what it forgets, and with what LWS adds."""
     live = copy.deepcopy(build(make, spec))
     for pod in pods_of(live):
@@ -235,7 +228,7 @@ def of_the_reference(make: t.Any, spec: t.Any) -> t.Any:
         pytest.param({"image": {"repository": "r", "tag": "2"}}, True, id="image"),
     ],
 )
-def test_a_takeover_restarts_nothing(make: t.Any, change: t.Any, is_mended: bool) -> None:
+def test_a_takeover_restarts_nothing(make, change, is_mended):
     live = of_the_reference(make, MPI)
     made = build(make, MPI | change, live)
     same = (
@@ -245,7 +238,7 @@ def test_a_takeover_restarts_nothing(make: t.Any, change: t.Any, is_mended: bool
     assert ["serviceAccountName" in pod for pod in pods_of(made)] == [is_mended, is_mended]
 
 
-def test_what_was_mended_stays_so(make: t.Any) -> None:
+def test_what_was_mended_stays_so(make):
     live = build(make, MPI)
     assert build(make, MPI, live)["spec"] == live["spec"]
 
@@ -257,7 +250,7 @@ def test_what_was_mended_stays_so(make: t.Any) -> None:
         pytest.param("registry.example/nim:0.9", False, id="another image"),
     ],
 )
-def test_a_live_certificate_script_is_kept(make: t.Any, image: str, kept: bool) -> None:
+def test_a_live_certificate_script_is_kept(make, image, kept):
     spec = MPI | {"proxy": {"certConfigMap": "ca"}}
     live = copy.deepcopy(build(make, spec))
     for pod in pods_of(live):

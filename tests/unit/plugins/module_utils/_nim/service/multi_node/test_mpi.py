@@ -6,8 +6,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import typing as t
-from pathlib import Path
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
@@ -28,7 +26,6 @@ case "$*" in
 *) echo "ran $* jsonl=$NIM_JSONL_LOGGING"; echo "to stderr" >&2; ${SERVE:-exit 7} ;;
 esac
 """
-Starter = t.Callable[..., subprocess.Popen[str]]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +44,7 @@ Starter = t.Callable[..., subprocess.Popen[str]]
         ),
     ],
 )
-def test_hostfiles(make: t.Any, groups: int, wanted: dict[str, str]) -> None:
+def test_hostfiles(make, groups, wanted):
     made = mpi.build_hostfiles(NIMServiceApp(make.cr(MPI), make.observe()), groups)
     assert (made["metadata"]["name"], made["data"]) == ("llm-mpi-config", wanted)
 
@@ -57,19 +54,19 @@ def test_hostfiles(make: t.Any, groups: int, wanted: dict[str, str]) -> None:
     [(2**31, 2), (1, 2**31 - 1), (200, 200)],
     ids=["groups", "nodes", "both"],
 )
-def test_too_many_hostfiles_for_a_config_map(make: t.Any, groups: int, pipeline: int) -> None:
+def test_too_many_hostfiles_for_a_config_map(make, groups, pipeline):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": pipeline}}})
     with pytest.raises(NimError, match=r"spec\.replicas: .* do not fit into a ConfigMap"):
         mpi.build_hostfiles(NIMServiceApp(cr, make.observe()), groups)
 
 
-def test_slots_without_tensor_parallelism(make: t.Any) -> None:
+def test_slots_without_tensor_parallelism(make):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
     made = mpi.build_hostfiles(NIMServiceApp(cr, make.observe()), 1)
     assert made["data"]["hostfile-0"].splitlines()[0] == "localhost slots=1"
 
 
-def test_start_script(make: t.Any) -> None:
+def test_start_script(make):
     made = mpi.build_start_script(NIMServiceApp(make.cr(MPI), make.observe()))
     ((key, script),) = made["data"].items()
     assert (made["metadata"]["name"], key) == ("llm-mpi-start-script", "start-mpi-cluster.sh")
@@ -78,13 +75,13 @@ def test_start_script(make: t.Any) -> None:
     assert not script.endswith("\n\n")
 
 
-def test_plan_does_not_contain_the_ssh_key(make: t.Any) -> None:
+def test_plan_does_not_contain_the_ssh_key(make):
     made = mpi.build_ssh_key(NIMServiceApp(make.cr(MPI), make.observe()))
     assert (made["metadata"]["name"], made["type"]) == ("llm-ssh-pk", "Opaque")
     assert made["data"] == {"private.key": "<generated>"}
 
 
-def test_metadata(make: t.Any) -> None:
+def test_metadata(make):
     cr, observed = make.cr(MPI), make.observe()
     for made in (
         mpi.build_hostfiles(NIMServiceApp(cr, observed), 1),
@@ -97,14 +94,14 @@ def test_metadata(make: t.Any) -> None:
         assert [owner["uid"] for owner in metadata["ownerReferences"]] == ["u1"]
 
 
-def test_volumes_and_mounts(make: t.Any) -> None:
+def test_volumes_and_mounts(make):
     cr = make.cr(MPI)
-    shared: list[dict[str, t.Any]] = [
+    shared = [
         {"name": "ssh-dotfiles", "emptyDir": {}},
         {"name": "ssh-pk", "secret": {"secretName": "llm-ssh-pk", "defaultMode": 256}},
         {"name": "start-mpi-script", "configMap": {"name": "llm-mpi-start-script"}},
     ]
-    mounted: list[dict[str, t.Any]] = [
+    mounted = [
         {"name": "ssh-dotfiles", "mountPath": "/opt/nim/llm/.ssh"},
         {"name": "ssh-pk", "mountPath": "/opt/nim/llm/pk"},
         {
@@ -121,7 +118,7 @@ def test_volumes_and_mounts(make: t.Any) -> None:
 
 
 @pytest.fixture
-def start(make: t.Any, tmp_path: Path) -> Starter:
+def start(make, tmp_path):
     """Start the script; its variables are those of the arguments and PATH."""
     python, script = tmp_path / "python3", tmp_path / "start.sh"
     python.write_text(FAKE)
@@ -130,7 +127,7 @@ def start(make: t.Any, tmp_path: Path) -> Starter:
     assert INTERPRETER in text
     script.write_text(text.replace(INTERPRETER, str(python)))
 
-    def run(**variables: str) -> subprocess.Popen[str]:
+    def run(**variables):
         return subprocess.Popen(
             ["bash", script],
             env={"PATH": os.environ["PATH"], "IMPORT_CODE": "0"} | variables,
@@ -154,9 +151,7 @@ def start(make: t.Any, tmp_path: Path) -> Starter:
         ),
     ],
 )
-def test_log_is_packed_if_requested_and_possible(
-    start: Starter, variables: dict[str, str], jsonl: str, packed: bool
-) -> None:
+def test_log_is_packed_if_requested_and_possible(start, variables, jsonl, packed):
     process = start(**variables)
     output, errors = process.communicate(timeout=20)
     ran = f"ran {SERVER} jsonl={jsonl}"
@@ -169,7 +164,7 @@ def test_log_is_packed_if_requested_and_possible(
 
 
 @pytest.mark.parametrize("jsonl", ["0", "1"])
-def test_signals_reach_the_server(start: Starter, jsonl: str) -> None:
+def test_signals_reach_the_server(start, jsonl):
     process = start(NIM_JSONL_LOGGING=jsonl, SERVE="exec sleep 60")
     assert process.stdout is not None
     assert "ran" in process.stdout.readline()
@@ -178,7 +173,7 @@ def test_signals_reach_the_server(start: Starter, jsonl: str) -> None:
     process.communicate(timeout=20)
 
 
-def test_image_without_the_interpreter_fails(start: Starter, tmp_path: Path) -> None:
+def test_image_without_the_interpreter_fails(start, tmp_path):
     (tmp_path / "python3").unlink()
     process = start(NIM_JSONL_LOGGING="1")
     process.communicate(timeout=20)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.image import parse_image
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
@@ -25,19 +23,17 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.workload i
     live_template,
 )
 
-Json = dict[str, t.Any]
-
 STORE = Store({"emptyDir": {}})
 SIDE = {"name": "side", "image": {"repository": "r", "tag": "2"}}
 
 
-def build_pod(make: t.Any, spec: t.Any, *live: t.Any) -> Json:
+def build_pod(make, spec, *live):
     app = NIMServiceApp(make.cr(spec), make.observe(*live))
     variant = PodVariant(container_of(app), live_template(app), model_probes(app.spec))
-    return t.cast(Json, build_template(app, STORE, variant)["spec"])
+    return build_template(app, STORE, variant)["spec"]
 
 
-def test_main_container(make: t.Any) -> None:
+def test_main_container(make):
     spec = {
         "command": ["c"],
         "args": ["a"],
@@ -65,7 +61,7 @@ def test_main_container(make: t.Any) -> None:
     ]
 
 
-def test_side_containers(make: t.Any) -> None:
+def test_side_containers(make):
     own = SIDE | {"workingDir": "/w", "args": ["a"], "env": [{"name": "E", "value": "1"}]}
     never = SIDE | {"name": "never", "image": SIDE["image"] | {"pullPolicy": "Never"}}
     pod = build_pod(make, {"sidecarContainers": [own, never], "initContainers": [own]})
@@ -83,7 +79,7 @@ def test_side_containers(make: t.Any) -> None:
 CERT = {"proxy": {"httpsProxy": "p", "certConfigMap": "ca"}, "initContainers": [SIDE]}
 
 
-def test_certificates_come_first(make: t.Any) -> None:
+def test_certificates_come_first(make):
     ca, user = build_pod(make, CERT)["initContainers"]
     assert ca["name"] == "update-ca-certificates"
     assert ca["image"] == "registry.example/nim:1.0"
@@ -99,7 +95,7 @@ def test_certificates_come_first(make: t.Any) -> None:
         pytest.param("registry.example/nim:0.9", False, id="another image"),
     ],
 )
-def test_live_certificate_script_is_kept(make: t.Any, image: str, kept: bool) -> None:
+def test_live_certificate_script_is_kept(make, image, kept):
     """Changing it would restart the pods for nothing, at a take-over above all."""
     theirs = {"image": image, "command": ["/bin/sh", "-c"], "args": ["theirs"]}
     script = {"name": "update-ca-certificates", **theirs}
@@ -123,13 +119,13 @@ def test_live_certificate_script_is_kept(make: t.Any, image: str, kept: bool) ->
         pytest.param("Always", "", "Always", id="its own is empty"),
     ],
 )
-def test_pull_policy(make: t.Any, model: str | None, own: str | None, policy: str) -> None:
+def test_pull_policy(make, model, own, policy):
     image = {"repository": "r", "tag": "1"}
     app = NIMServiceApp(make.cr({"image": image | {"pullPolicy": model}}))
     assert pull_policy(app, parse_image(image | {"pullPolicy": own})) == policy
 
 
-def test_arguments_of_the_user_replace_the_variants(make: t.Any) -> None:
+def test_arguments_of_the_user_replace_the_variants(make):
     variant = PodVariant("main", {}, {}, args=["ours"], ports={"mpi": 22})
     plain, given = (
         build_containers(NIMServiceApp(make.cr(spec)), STORE, variant)[0]

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
@@ -38,7 +36,7 @@ ENDPOINT = {"ngc": {"modelPuller": "x", "modelEndpoint": "https://e"}}
 OPTIMIZED = {"ngc": {"modelPuller": "x", "model": {}}}
 
 
-def value_of(items: list[dict[str, t.Any]], name: str) -> t.Any:
+def value_of(items, name):
     (item,) = [item for item in items if item["name"] == name]
     return item.get("value") or item.get("valueFrom", {}).get("secretKeyRef")
 
@@ -193,16 +191,14 @@ def value_of(items: list[dict[str, t.Any]], name: str) -> t.Any:
         ),
     ],
 )
-def test_main_env(
-    make: t.Any, spec: t.Any, source: t.Any, native: bool, names: list[str], values: t.Any
-) -> None:
+def test_main_env(make, spec, source, native, names, values):
     store = Store({}, cache=make.cache(source) if source else None)
     items = main_env(NIMServiceApp(make.cr(spec)), store, native=native)
     assert [item["name"] for item in items] == names
     assert {name: value_of(items, name) for name in values} == values
 
 
-def test_the_values_of_the_standard_variables(make: t.Any) -> None:
+def test_the_values_of_the_standard_variables(make):
     ports = {"service": {"port": 1, "grpcPort": 2, "metricsPort": 3}}
     items = main_env(NIMServiceApp(make.cr({"expose": ports})), Store({}), native=False)
     assert {item["name"]: value_of(items, item["name"]) for item in items} == {
@@ -219,7 +215,7 @@ def test_the_values_of_the_standard_variables(make: t.Any) -> None:
     }
 
 
-def test_the_values_of_a_universal_model(make: t.Any) -> None:
+def test_the_values_of_a_universal_model(make):
     items = main_env(NIMServiceApp(make.cr()), Store({}, cache=make.cache(HF)), native=False)
     told = {item["name"]: value_of(items, item["name"]) for item in items[-3:]}
     assert told == {
@@ -238,7 +234,7 @@ def test_the_values_of_a_universal_model(make: t.Any) -> None:
         ),
     ],
 )
-def test_main_env_of_a_profile(make: t.Any, given: t.Any, wanted: t.Any) -> None:
+def test_main_env_of_a_profile(make, given, wanted):
     items = main_env(
         NIMServiceApp(make.cr({"env": given})),
         Store({}, cache=make.cache(), profile="p"),
@@ -247,6 +243,6 @@ def test_main_env_of_a_profile(make: t.Any, given: t.Any, wanted: t.Any) -> None
     assert [items[-1]["name"], items[-1].get("value")] == wanted
 
 
-def test_side_env_is_the_shared_one_after_its_own(make: t.Any) -> None:
+def test_side_env_is_the_shared_one_after_its_own(make):
     items = side_env(NIMServiceApp(make.cr()), [{"name": "NIM_LOG_LEVEL", "value": "X"}])
     assert [item["name"] for item in items] == ["NIM_LOG_LEVEL", *STANDARD[:-1], "NGC_API_KEY"]

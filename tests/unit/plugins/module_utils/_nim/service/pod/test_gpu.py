@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
@@ -18,7 +16,7 @@ NGC = {"ngc": {"modelPuller": "x"}}
 HF = {"hf": {"namespace": "n", "modelName": "m"}}
 
 
-def profile_store(make: t.Any, config: t.Any, source: t.Any = None, chosen: str = "p") -> Store:
+def profile_store(make, config, source=None, chosen="p"):
     profiles = [{"name": "p", "config": config}]
     status = {"state": "Ready", "pvc": "x", "profiles": profiles}
     return Store({}, cache=make.cache(source or NGC, status), profile=chosen)
@@ -74,11 +72,11 @@ def profile_store(make: t.Any, config: t.Any, source: t.Any = None, chosen: str 
         ),
     ],
 )
-def test_build_resources(make: t.Any, spec: t.Any, config: t.Any, wanted: t.Any) -> None:
+def test_build_resources(make, spec, config, wanted):
     assert build_resources(NIMServiceApp(make.cr(spec)), profile_store(make, config)) == wanted
 
 
-def test_build_resources_without_a_listed_profile(make: t.Any) -> None:
+def test_build_resources_without_a_listed_profile(make):
     for store in (
         Store({}),
         profile_store(make, {"tp": "2"}, chosen=""),
@@ -89,6 +87,6 @@ def test_build_resources_without_a_listed_profile(make: t.Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["two", "-1", "1.5", "\u00b2", "0.0"])
-def test_build_resources_refuses_what_is_no_count(make: t.Any, text: str) -> None:
+def test_build_resources_refuses_what_is_no_count(make, text):
     with pytest.raises(NimError, match=r"spec\.storage\.nimCache\.profile"):
         build_resources(NIMServiceApp(make.cr()), profile_store(make, {"tp": text}))

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
@@ -24,7 +22,7 @@ GROUP = {"parallelism": {"pipeline": 2, "tensor": 8}}
 STORE = Store({"emptyDir": {}})
 
 
-def told(items: t.Any) -> dict[str, str]:
+def told(items):
     """Names in order, with their values or the fields that they come from."""
     found = {}
     for item in items:
@@ -33,7 +31,7 @@ def told(items: t.Any) -> dict[str, str]:
     return found
 
 
-def test_what_all_are_told(make: t.Any) -> None:
+def test_what_all_are_told(make):
     assert list(told(group_env(NIMServiceApp(make.cr({"multiNode": GROUP})))).items()) == [
         ("NIM_MPI_ALLOW_RUN_AS_ROOT", "0"),
         ("NIM_NUM_COMPUTE_NODES", "2"),
@@ -53,7 +51,7 @@ def test_what_all_are_told(make: t.Any) -> None:
         pytest.param({"ray": {"rayPort": 1}}, "8", "300", id="Ray has them too"),
     ],
 )
-def test_what_leaders_are_told(make: t.Any, given: t.Any, gpus: str, seconds: str) -> None:
+def test_what_leaders_are_told(make, given, gpus, seconds):
     assert list(told(leader_env(NIMServiceApp(make.cr({"multiNode": GROUP | given})))).items()) == [
         ("NIM_LEADER_ROLE", "1"),
         ("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
@@ -65,7 +63,7 @@ def test_what_leaders_are_told(make: t.Any, given: t.Any, gpus: str, seconds: st
     ]
 
 
-def test_what_workers_are_told() -> None:
+def test_what_workers_are_told():
     assert list(told(worker_env()).items()) == [
         ("NIM_LEADER_ROLE", "0"),
         ("LEADER_NAME", f"metadata.annotations['{LWS}/leader-name']"),
@@ -74,7 +72,7 @@ def test_what_workers_are_told() -> None:
     ]
 
 
-def test_layers_stand_in_order_and_the_user_wins(make: t.Any) -> None:
+def test_layers_stand_in_order_and_the_user_wins(make):
     env = [{"name": "NIM_MULTI_NODE", "value": "mine"}, {"name": "NIM_LEADER_ROLE", "value": "x"}]
     spec = {"multiNode": GROUP, "env": env, "proxy": {"httpProxy": "p"}}
     names = list(
@@ -95,7 +93,7 @@ def test_layers_stand_in_order_and_the_user_wins(make: t.Any) -> None:
     assert (found["NIM_MULTI_NODE"], found["NIM_LEADER_ROLE"]) == ("mine", "x")
 
 
-def test_side_containers_know_the_group_but_no_role(make: t.Any) -> None:
+def test_side_containers_know_the_group_but_no_role(make):
     cr = make.cr({"multiNode": GROUP})
     assert side_env(NIMServiceApp(cr)) == base_env(NIMServiceApp(cr))
     assert "NIM_NODE_RANK" in told(base_env(NIMServiceApp(cr)))
@@ -103,7 +101,7 @@ def test_side_containers_know_the_group_but_no_role(make: t.Any) -> None:
 
 
 @pytest.mark.parametrize("given", [None, {"parallelism": {"pipeline": 1}}], ids=["unset", "one"])
-def test_one_node_is_told_nothing(make: t.Any, given: t.Any) -> None:
+def test_one_node_is_told_nothing(make, given):
     assert base_env(NIMServiceApp(make.cr({"multiNode": given}))) == base_env(
         NIMServiceApp(make.cr())
     )
@@ -132,9 +130,7 @@ def test_one_node_is_told_nothing(make: t.Any, given: t.Any) -> None:
         ),
     ],
 )
-def test_the_model_is_found_as_on_one_node(
-    make: t.Any, source: t.Any, status: t.Any, native: bool, wanted: dict[str, str]
-) -> None:
+def test_the_model_is_found_as_on_one_node(make, source, status, native, wanted):
     """The reference leaves these steps out (O-24)."""
     cache = make.cache(source, {"state": "Ready", "pvc": "x"} | status)
     store = Store({}, cache=cache, profile="p")

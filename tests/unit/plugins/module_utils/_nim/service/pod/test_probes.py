@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.probes import model_probes
@@ -22,7 +20,7 @@ OWN = {"httpGet": {"path": "/x", "port": 1}}
         pytest.param({"probe": OWN}, OWN, id="the user's, whole"),
     ],
 )
-def test_liveness_probe(make: t.Any, given: t.Any, wanted: t.Any) -> None:
+def test_liveness_probe(make, given, wanted):
     made = model_probes(NIMServiceApp(make.cr({"livenessProbe": given})).spec).get("livenessProbe")
     if isinstance(wanted, tuple):
         path, delay, failures = wanted
@@ -37,7 +35,7 @@ def test_liveness_probe(make: t.Any, given: t.Any, wanted: t.Any) -> None:
     assert made == wanted
 
 
-def test_defaults_of_the_others(make: t.Any) -> None:
+def test_defaults_of_the_others(make):
     made = model_probes(NIMServiceApp(make.cr()).spec)
     assert {
         name: (probe["httpGet"]["path"], probe["initialDelaySeconds"], probe["failureThreshold"])

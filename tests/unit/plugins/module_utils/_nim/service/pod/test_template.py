@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import copy
-import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
@@ -29,7 +28,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.workload i
     live_template,
 )
 
-Json = dict[str, t.Any]
 TKGS, TANZU = {"node.vmware.com/tkg": ""}, {"vsphere-tanzu": "true"}
 OPENSHIFT, GKE = {"node.openshift.io/os_id": "rhcos"}, {"cloud.google.com/gke-nodepool": "a"}
 SECCOMP = {"type": "RuntimeDefault"}
@@ -46,7 +44,7 @@ WORKLOADS = pytest.mark.parametrize(
 STORE = Store({"emptyDir": {}})
 
 
-def objects_of(make: t.Any, spec: Json, *nodes: Json) -> dict[str, Json]:
+def objects_of(make, spec, *nodes):
     """What is wanted on a cluster of these nodes' labels, by kind."""
     listed = [{"metadata": {"labels": labels}} for labels in nodes]
     wanted = desired(NIMServiceApp(make.cr(spec), make.observe(Node=listed)))
@@ -54,7 +52,7 @@ def objects_of(make: t.Any, spec: Json, *nodes: Json) -> dict[str, Json]:
     return {child.manifest["kind"]: child.manifest for child in wanted.children}
 
 
-def templates_of(objects: dict[str, Json]) -> list[Json]:
+def templates_of(objects):
     """The templates of all pods of the workload."""
     if deployment := objects.get("Deployment"):
         return [deployment["spec"]["template"]]
@@ -75,7 +73,7 @@ def templates_of(objects: dict[str, Json]) -> list[Json]:
         pytest.param([], None, id="no nodes"),
     ],
 )
-def test_seccomp(make: t.Any, workload: Json, nodes: list[Json], wanted: Json | None) -> None:
+def test_seccomp(make, workload, nodes, wanted):
     for template in templates_of(objects_of(make, workload, *nodes)):
         context = template["spec"]["securityContext"]
         assert context.get("seccompProfile") == wanted
@@ -83,7 +81,7 @@ def test_seccomp(make: t.Any, workload: Json, nodes: list[Json], wanted: Json | 
 
 
 @WORKLOADS
-def test_nothing_else_differs(make: t.Any, workload: Json) -> None:
+def test_nothing_else_differs(make, workload):
     plain = objects_of(make, workload)
     assert objects_of(make, workload, OPENSHIFT) == plain
     on_tkgs = copy.deepcopy(objects_of(make, workload, TKGS))
@@ -107,8 +105,8 @@ def test_nothing_else_differs(make: t.Any, workload: Json) -> None:
     ],
 )
 def test_pods_require_the_constraint_that_their_account_may_use(
-    make: t.Any, workload: Json, nodes: list[Json], spec: Json, constraint: str
-) -> None:
+    make, workload, nodes, spec, constraint
+):
     """On every Kubernetes, as the reference does: the Role means nothing where there are no SCCs."""
     objects = objects_of(make, workload | spec, *nodes)
     assert objects["Role"]["rules"] == [
@@ -130,9 +128,7 @@ def test_pods_require_the_constraint_that_their_account_may_use(
 
 
 @WORKLOADS
-def test_tkgs_is_detected_by_the_labels_of_nodes(
-    make: t.Any, cluster: t.Any, tmp_path: t.Any, workload: Json
-) -> None:
+def test_tkgs_is_detected_by_the_labels_of_nodes(make, cluster, tmp_path, workload):
     cluster.put("/api/v1/nodes/a", {"metadata": {"name": "a", "labels": TKGS}, "status": {"x": 1}})
     cr = make.cr(workload)
     seen = Observed(steps.observe(KIND, cr, LiveCluster(Client(cluster.kubeconfig(tmp_path)))))
@@ -144,10 +140,10 @@ def test_tkgs_is_detected_by_the_labels_of_nodes(
     assert all("seccompProfile" in x["spec"]["securityContext"] for x in templates_of(made))
 
 
-def build_pod(make: t.Any, spec: t.Any, *live: t.Any) -> Json:
+def build_pod(make, spec, *live):
     app = NIMServiceApp(make.cr(spec), make.observe(*live))
     variant = PodVariant(container_of(app), live_template(app), model_probes(app.spec))
-    return t.cast(Json, build_template(app, STORE, variant)["spec"])
+    return build_template(app, STORE, variant)["spec"]
 
 
 @pytest.mark.parametrize(
@@ -188,12 +184,12 @@ def build_pod(make: t.Any, spec: t.Any, *live: t.Any) -> Json:
         ),
     ],
 )
-def test_pod_fields(make: t.Any, spec: t.Any, field: str, wanted: t.Any) -> None:
+def test_pod_fields(make, spec, field, wanted):
     assert build_pod(make, spec).get(field) == wanted
 
 
 @pytest.mark.parametrize("is_selected", [True, False])
-def test_only_selected_pods_have_labels(make: t.Any, is_selected: bool) -> None:
+def test_only_selected_pods_have_labels(make, is_selected):
     app = NIMServiceApp(make.cr(), make.observe(operator={"version_label": "2"}))
     version = "app.kubernetes.io/operator-version"
     live = {"metadata": {"labels": {version: "1"}}}

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
@@ -20,7 +18,7 @@ SHM = "dshm:/dev/shm"
 STORE = Store({"emptyDir": {}}, sub_path="s")
 
 
-def said(mounts: list[dict[str, t.Any]]) -> list[str]:
+def said(mounts):
     return [
         ":".join(filter(None, (item["name"], item["mountPath"], item.get("subPath"))))
         for item in mounts
@@ -85,16 +83,14 @@ def said(mounts: list[dict[str, t.Any]]) -> list[str]:
         ),
     ],
 )
-def test_volumes_and_mounts(
-    make: t.Any, spec: t.Any, native: bool, volumes: list[str], main: list[str], init: list[str]
-) -> None:
+def test_volumes_and_mounts(make, spec, native, volumes, main, init):
     cr = make.cr(spec)
     assert [item["name"] for item in build_volumes(NIMServiceApp(cr), STORE)] == volumes
     assert said(build_main_mounts(NIMServiceApp(cr), STORE, native=native)) == main
     assert said(build_init_mounts(NIMServiceApp(cr), STORE, native=native)) == init
 
 
-def test_shared_memory_limit(make: t.Any) -> None:
+def test_shared_memory_limit(make):
     cr = make.cr({"storage": {"emptyDir": {}, "sharedMemorySizeLimit": "8Gi"}})
     assert build_volumes(NIMServiceApp(cr), STORE)[0]["emptyDir"] == {
         "medium": "Memory",
