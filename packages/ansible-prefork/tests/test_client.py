@@ -84,7 +84,7 @@ def look(site, *arguments, **options) -> dict:
         pytest.param([], {"env": {"PYTHONUNBUFFERED": "1"}}, id="unbuffered"),
     ],
 )
-def test_a_run_sees_what_the_stock_program_sees(site, arguments, options):
+def test_client_passes_process_state(site, arguments, options):
     stock = look(site, *arguments, **{**options, "env": {"PREFORK": "off", **options.get("env", {})}})
     parent = site.parent(env=options.get("env"))
     env = {"PREFORK": "on", **options.get("env", {})}
@@ -98,7 +98,7 @@ def test_a_run_sees_what_the_stock_program_sees(site, arguments, options):
 
 
 @pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
-def test_standard_streams_that_are_closed_harm_nobody(site, closed):
+def test_client_closed_streams(site, closed):
     site.parent()
     mark = site.root / "mark"
     code = f"open({str(mark)!r}, 'w').write('done')"
@@ -114,7 +114,7 @@ def run_script(site, script, *arguments, **options):
     )
 
 
-def test_descriptors_beyond_the_standard_ones_keep_their_numbers(site):
+def test_client_descriptor_numbers(site):
     parent = site.parent()
     code = "import os, sys; print(os.getppid(), *(open(name).read().strip() for name in sys.argv[2:]))"
     script = f'{site.client} "$1" <(echo one) <(echo two) 7</dev/null'
@@ -122,7 +122,7 @@ def test_descriptors_beyond_the_standard_ones_keep_their_numbers(site):
     assert (done.stdout, done.stderr) == (f"{parent.pid} one two\n", "")
 
 
-def test_a_descriptor_can_be_written_and_locked_by_the_run(site):
+def test_client_writable_descriptor(site):
     site.parent()
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -132,7 +132,7 @@ def test_a_descriptor_can_be_written_and_locked_by_the_run(site):
         assert ours.recv(100) == b"from the run"
 
 
-def test_more_descriptors_than_a_message_holds_run_stock(site):
+def test_client_too_many_descriptors(site):
     site.parent()
     with open(os.devnull) as null:
         numbers = [os.dup(null.fileno()) for _ in range(260)]
@@ -144,13 +144,13 @@ def test_more_descriptors_than_a_message_holds_run_stock(site):
             os.close(number)
 
 
-def test_standard_input_reaches_the_run(site):
+def test_client_stdin(site):
     site.parent()
     process = site.start("import sys; print(sys.stdin.read().upper())", stdin=subprocess.PIPE)
     assert process.communicate("text " * 50_000, timeout=30)[0] == "TEXT " * 50_000 + "\n"
 
 
-def test_every_exit_code_comes_back(site):
+def test_client_exit_codes(site):
     site.parent()
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         codes = pool.map(
@@ -172,7 +172,7 @@ def test_every_exit_code_comes_back(site):
         ("import atexit; atexit.register(print, 'last'); print('first')", 0, ""),
     ],
 )
-def test_the_end_is_that_of_the_stock_program(site, code, end, err):
+def test_client_exit_as_stock(site, code, end, err):
     site.parent()
     done = site.run(code)
     stock = site.run(code, env={"PREFORK": "off"})
@@ -183,7 +183,7 @@ def test_the_end_is_that_of_the_stock_program(site, code, end, err):
 
 
 @pytest.mark.parametrize("name", ["TERM", "KILL", "INT", "HUP", "QUIT", "ABRT", "SEGV", "PIPE", "USR1", "ALRM"])
-def test_death_by_a_signal_comes_back(site, name):
+def test_client_death_by_signal(site, name):
     site.parent()
     number = signal.Signals[f"SIG{name}"]
     code = f"import os, signal; signal.signal({number}, signal.SIG_DFL); os.kill(os.getpid(), {number})"
@@ -192,7 +192,7 @@ def test_death_by_a_signal_comes_back(site, name):
 
 
 @pytest.mark.parametrize("name", ["INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "ALRM", "WINCH", "CONT"])
-def test_a_signal_to_the_client_reaches_the_run(site, name):
+def test_client_forwards_signal(site, name):
     site.parent()
     code = f"""
 import os, signal, sys, time
@@ -212,7 +212,7 @@ time.sleep(30)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1], ids=str)
-def test_a_signal_that_a_run_does_not_handle_ends_it(site, number):
+def test_client_unhandled_signal(site, number):
     site.parent()
     process = site.start("import os, time; print(os.getpid(), flush=True); time.sleep(30)")
     pid = int(process.stdout.readline())
@@ -222,7 +222,7 @@ def test_a_signal_that_a_run_does_not_handle_ends_it(site, number):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1], ids=str)
-def test_a_signal_that_comes_before_the_run_has_read_its_request_is_not_lost(site, number):
+def test_client_signal_before_request(site, number):
     site.parent()
     connection = client.connect(os.fsencode(site.sockets()[0]))
     head = client.receive(connection, 5)
@@ -238,7 +238,7 @@ def test_a_signal_that_comes_before_the_run_has_read_its_request_is_not_lost(sit
         assert client.follow(connection, pid, b"") & 0x7F == number
 
 
-def test_a_client_that_is_killed_ends_its_run(site):
+def test_client_killed(site):
     parent = site.parent()
     process = site.start("import os, time; print(os.getpid(), flush=True); time.sleep(60)")
     pid = int(process.stdout.readline())
@@ -248,7 +248,7 @@ def test_a_client_that_is_killed_ends_its_run(site):
     assert int(site.answer(PARENT)) == parent.pid
 
 
-def test_a_stopped_and_continued_client_still_gets_its_answer(site):
+def test_client_stopped_and_continued(site):
     site.parent()
     process = site.start("import time; print('on', flush=True); time.sleep(0.3)")
     process.stdout.readline()
@@ -258,7 +258,7 @@ def test_a_stopped_and_continued_client_still_gets_its_answer(site):
     assert process.wait(timeout=20) == 0
 
 
-def test_the_directory_of_the_sockets_may_have_a_long_name(site):
+def test_client_long_directory(site):
     site.directory /= "d" * 100
     site.directory.mkdir(mode=0o700)
     site.environment["PREFORK_DIR"] = str(site.directory)
@@ -266,7 +266,7 @@ def test_the_directory_of_the_sockets_may_have_a_long_name(site):
     assert int(site.answer(PARENT)) == parent.pid
 
 
-def test_a_working_directory_that_has_been_removed_runs_stock(site):
+def test_client_removed_working_directory(site):
     site.parent()
     gone = site.root / "gone"
     gone.mkdir()
@@ -275,7 +275,7 @@ def test_a_working_directory_that_has_been_removed_runs_stock(site):
     assert (done.stdout, done.stderr) == (f"stock {os.getpid()}\n", "")
 
 
-def test_a_refusal_that_comes_before_the_request_is_sent_is_read(site):
+def test_client_early_refusal(site):
     key = client.environment_key({os.fsencode(k): os.fsencode(v) for k, v in site.environment.items()}, b"/")
     listener = socket.socket(socket.AF_UNIX)
     with listener:
@@ -291,19 +291,19 @@ def test_a_refusal_that_comes_before_the_request_is_sent_is_read(site):
 
 
 @pytest.mark.parametrize("value", ["off", "OFF", "0", "no", "false"])
-def test_off_runs_the_stock_program_and_nothing_else(site, value):
+def test_client_off(site, value):
     assert site.answer("print('stock')", env={"PREFORK": value}) == "stock"
     assert list(site.directory.iterdir()) == []
 
 
-def test_off_without_a_stock_program_says_what_is_missing(site):
+def test_client_off_without_stock_program(site):
     (site.root / "stock" / "ansible-playbook").unlink()
     done = site.run("", env={"PREFORK": "off", "PATH": f"{site.root}/bin"})
     assert done.returncode == 127
     assert "ansible-playbook: not found on PATH besides the client of prefork" in done.stderr
 
 
-def test_a_client_without_a_parent_starts_one_and_says_so_once(site):
+def test_client_starts_parent(site):
     first = site.run(PARENT)
     assert first.returncode == 0
     assert first.stderr == "prefork: no parent for ansible-playbook runs yet: starting one\n"
@@ -311,7 +311,7 @@ def test_a_client_without_a_parent_starts_one_and_says_so_once(site):
     assert is_running(int(first.stdout))
 
 
-def test_many_clients_without_a_parent_end_up_with_one(site):
+def test_client_concurrent_start(site):
     with concurrent.futures.ThreadPoolExecutor(12) as pool:
         done = list(pool.map(lambda _number: site.run(PARENT), range(12)))
     assert {item.returncode for item in done} == {0}
@@ -321,7 +321,7 @@ def test_many_clients_without_a_parent_end_up_with_one(site):
     wait_for(lambda: site.processes() == [pid])
 
 
-def test_a_parent_that_a_client_starts_has_nothing_of_that_run_in_its_environment(site):
+def test_spawn_parent_environment(site):
     secrets = {
         "KUBECONFIG": "/secret",
         "K8S_AUTH_API_KEY": "secret",
@@ -334,7 +334,7 @@ def test_a_parent_that_a_client_starts_has_nothing_of_that_run_in_its_environmen
     assert b"secret" not in environment.lower()
 
 
-def test_a_parent_that_a_client_starts_keeps_nothing_open_of_that_client(site):
+def test_spawn_parent_descriptors(site):
     end, other = os.pipe()
     with open(end, "rb") as reading:
         done = site.run(PARENT, pass_fds=[other])
@@ -344,13 +344,13 @@ def test_a_parent_that_a_client_starts_keeps_nothing_open_of_that_client(site):
         assert reading.read() == b""
 
 
-def test_a_parent_that_a_client_starts_imports_nothing_from_the_working_directory(site):
+def test_spawn_parent_imports(site):
     (site.root / "json.py").write_text("raise SystemExit('the wrong module')")
     assert site.run(PARENT).returncode == 0
     assert "wrong module" not in site.log()
 
 
-def test_a_parent_outlives_the_directory_that_it_was_started_in(site):
+def test_spawn_parent_removed_directory(site):
     first = site.root / "first"
     first.mkdir()
     pid = int(site.run(PARENT, cwd=first).stdout)
@@ -368,7 +368,7 @@ def test_a_parent_outlives_the_directory_that_it_was_started_in(site):
         pytest.param("raise RuntimeError('the reason')", id="fails"),
     ],
 )
-def test_a_parent_that_cannot_be_warm_makes_runs_stock_and_says_so_once(site, warm):
+def test_client_parent_refuses(site, warm):
     env = {"PREFORK_FAKE_WARM": warm}
     started = time.monotonic()
     done = [site.run("print('stock', __import__('os').getpid())", env=env) for _ in range(3)]
@@ -382,7 +382,7 @@ def test_a_parent_that_cannot_be_warm_makes_runs_stock_and_says_so_once(site, wa
     assert wait_for(lambda: site.processes() == []) is True
 
 
-def test_a_parent_that_could_not_be_warm_is_tried_again_later(site):
+def test_client_refusal_expires(site):
     env = {"PREFORK_FAKE_WARM": "raise RuntimeError('the reason')"}
     assert site.run("pass", env=env).returncode == 0
     (word,) = site.directory.glob("*.stock")
@@ -393,7 +393,7 @@ def test_a_parent_that_could_not_be_warm_is_tried_again_later(site):
     assert not word.exists()
 
 
-def test_a_socket_that_a_dead_parent_left_is_no_parent(site):
+def test_client_stale_socket(site):
     parent = site.parent()
     parent.kill()
     parent.wait()
@@ -412,7 +412,7 @@ def test_a_socket_that_a_dead_parent_left_is_no_parent(site):
     ],
     ids=["readable by others", "link", "file"],
 )
-def test_a_directory_that_is_not_private_is_not_used(site, spoil, name):
+def test_client_public_directory(site, spoil, name):
     spoil(site.directory)
     done = site.run("print('stock')")
     assert (done.returncode, done.stdout) == (0, "stock\n")
@@ -424,7 +424,7 @@ def test_a_directory_that_is_not_private_is_not_used(site, spoil, name):
         site.directory.chmod(0o700)
 
 
-def test_a_parent_does_not_listen_in_a_directory_that_is_not_private(site):
+def test_serve_public_directory(site):
     site.directory.chmod(0o770)
     command = [sys.executable, "-m", "ansible_prefork", "parent", "--program", "ansible-playbook"]
     done = subprocess.run(command, check=False, env=site.environment, capture_output=True, text=True, timeout=30)
@@ -448,26 +448,26 @@ PER_RUN |= {"AWX_ISOLATED_DATA_DIR": "/a", "RUNNER_OMIT_EVENTS": "False", "WATCH
 
 
 @pytest.mark.parametrize(("name", "value"), KEYED.items())
-def test_what_is_read_at_import_divides_parents(name, value):
+def test_environment_key_import_variables(name, value):
     plain = {b"PATH": b"/bin", b"HOME": b"/root"}
     other = {**plain, name.encode(): value.encode()}
     assert client.environment_key(plain, b"/") != client.environment_key(other, b"/")
 
 
 @pytest.mark.parametrize(("name", "value"), PER_RUN.items())
-def test_what_is_read_by_each_run_does_not_divide_parents(name, value):
+def test_environment_key_run_variables(name, value):
     plain = {b"PATH": b"/bin", b"HOME": b"/root"}
     other = {**plain, name.encode(): value.encode()}
     assert client.environment_key(plain, b"/") == client.environment_key(other, b"/")
 
 
-def test_the_order_of_variables_does_not_count_and_borders_do():
+def test_environment_key_order_and_borders():
     key = client.environment_key
     assert key({b"ANSIBLE_A": b"1", b"ANSIBLE_B": b"2"}, b"/") == key({b"ANSIBLE_B": b"2", b"ANSIBLE_A": b"1"}, b"/")
     assert key({b"ANSIBLE_A": b"1ANSIBLE_B=2"}, b"/") != key({b"ANSIBLE_A": b"1", b"ANSIBLE_B": b"2"}, b"/")
 
 
-def test_the_configuration_of_the_working_directory_divides_parents(tmp_path):
+def test_environment_key_ansible_cfg(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     a, b = os.fsencode(tmp_path / "a"), os.fsencode(tmp_path / "b")
@@ -496,13 +496,13 @@ def test_the_configuration_of_the_working_directory_divides_parents(tmp_path):
         ("ANSIBLE_FORKS", "5", False),
     ],
 )
-def test_a_relative_path_divides_parents_by_working_directory(name, value, divides):
+def test_environment_key_relative_path(name, value, divides):
     environment = {name.encode(): value.encode()}
     keys = {client.environment_key(environment, directory) for directory in (b"/a", b"/b")}
     assert len(keys) == (2 if divides else 1)
 
 
-def test_runs_of_other_environments_have_other_parents(site):
+def test_client_other_environment(site):
     one = site.run(PARENT, env={"ANSIBLE_FORKS": "1"}).stdout
     assert site.run(PARENT, env={"ANSIBLE_FORKS": "2"}).stdout != one
     assert site.run(PARENT, env={"ANSIBLE_FORKS": "1", "KUBECONFIG": "/x"}).stdout == one
@@ -533,7 +533,7 @@ READ_BY_EACH_RUN = {
 }
 
 
-def test_every_variable_that_ansible_core_reads_at_import_divides_parents():
+def test_environment_key_covers_ansible_core():
     missing = {
         name
         for name in variables()
@@ -542,7 +542,7 @@ def test_every_variable_that_ansible_core_reads_at_import_divides_parents():
     assert missing == set(READ_BY_EACH_RUN)
 
 
-def test_every_path_that_ansible_core_reads_at_import_divides_by_working_directory_when_relative():
+def test_environment_key_covers_paths():
     missing = set()
     for name in variables(only_paths=True):
         environment = {name.encode(): b"relative"}
@@ -566,7 +566,7 @@ if reason:
 """
 
 
-def test_a_version_that_is_not_known_runs_stock_with_a_warning(site):
+def test_client_unknown_version(site):
     done = site.run("print('stock')", env={"PREFORK_FAKE_WARM": UNKNOWN})
     assert (done.returncode, done.stdout) == (0, "stock\n")
     reason = "prefork: ansible-core 2.99.1 is not a version that prefork knows (2.18 to 2.21): running stock\n"
@@ -596,7 +596,7 @@ sys.exit(main())
         ),
     ],
 )
-def test_check_names_versions_that_are_not_known(version, code, said):
+def test_check_unknown_version(version, code, said):
     command = [sys.executable, "-c", CHECK, version]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (code, said)
@@ -619,7 +619,7 @@ def measure(commands: dict[str, tuple[list[str], dict[str, str]]], times: int = 
     return {name: (statistics.median(wall[name]) * 1000, statistics.median(cpu[name]) * 1000) for name in commands}
 
 
-def test_a_client_starts_about_as_fast_as_the_interpreter(site, record_property, capsys):
+def test_client_start_time(site, record_property, capsys):
     stock = site.root / "stock" / "ansible-playbook"
     stock.unlink()
     stock.symlink_to("/bin/true")

@@ -91,17 +91,17 @@ OTHER = [
 
 
 @pytest.mark.parametrize(("one", "two"), [case[1:] for case in SAME], ids=[case[0] for case in SAME])
-def test_a_cluster_is_the_same_whatever(one, two):
+def test_cluster_key_same(one, two):
     assert discovery.cluster_key(one) == discovery.cluster_key(two)
 
 
 @pytest.mark.parametrize(("one", "two"), [case[1:] for case in OTHER], ids=[case[0] for case in OTHER])
-def test_a_cluster_is_another_for_another(one, two):
+def test_cluster_key_different(one, two):
     assert discovery.cluster_key(one) != discovery.cluster_key(two)
 
 
 @pytest.mark.parametrize("name", discovery.CREDENTIAL_FILES)
-def test_a_file_of_credentials_counts_by_its_content(tmp_path, name):
+def test_cluster_key_file_content(tmp_path, name):
     """The client writes what a kubeconfig contains into files with random names."""
     keys = []
     for number, text in enumerate(("one", "one", "two")):
@@ -111,7 +111,7 @@ def test_a_file_of_credentials_counts_by_its_content(tmp_path, name):
     assert keys[0] == keys[1] != keys[2]
 
 
-def test_a_key_has_no_credential_in_it():
+def test_cluster_key_without_credentials():
     key = discovery.cluster_key(configuration(username="user", password="secret", api_key={"authorization": "token"}))
     assert len(key) == 64
     assert int(key, 16)
@@ -240,7 +240,7 @@ def runs(tmp_path, server):
     return Runs()
 
 
-def test_runs_of_all_owners_discover_once_and_leave_nothing(runs):
+def test_discovery_shared_by_owners(runs):
     for name in ("a", "b", "c"):
         assert runs.run("ConfigMap", name=name) == ["configmaps"]
     assert runs.server.discoveries() == 1
@@ -248,14 +248,14 @@ def test_runs_of_all_owners_discover_once_and_leave_nothing(runs):
     assert list(runs.temporary.iterdir()) == []
 
 
-def test_without_an_owner_it_is_another_user(runs):
+def test_discovery_without_owner(runs):
     runs.run("ConfigMap", name="a")
     runs.run("ConfigMap", name="")
     assert runs.server.discoveries() == 2
     assert len(runs.files()) == 2
 
 
-def test_a_kind_that_is_missing_is_discovered_and_published(runs):
+def test_discovery_missing_kind(runs):
     assert runs.run("ConfigMap", "Secret") == ["configmaps", "none"]
     before = runs.server.discoveries()
     runs.server.kinds.append("Secret")
@@ -265,7 +265,7 @@ def test_a_kind_that_is_missing_is_discovered_and_published(runs):
     assert runs.server.discoveries() == before + 1
 
 
-def test_a_discovery_that_is_too_old_is_made_anew(runs):
+def test_discovery_expired(runs):
     runs.run("ConfigMap")
     (file,) = runs.files()
     old = time.time() - discovery.LIFETIME_SECONDS - 1
@@ -277,7 +277,7 @@ def test_a_discovery_that_is_too_old_is_made_anew(runs):
     assert runs.server.discoveries() == 2
 
 
-def test_what_nobody_uses_any_more_is_removed(runs):
+def test_publish_removes_expired(runs):
     runs.run("ConfigMap", name="a")
     (file,) = runs.files()
     old = time.time() - discovery.LIFETIME_SECONDS - 1
@@ -287,7 +287,7 @@ def test_what_nobody_uses_any_more_is_removed(runs):
     assert runs.files() != [file]
 
 
-def test_use_does_not_prolong_the_life_of_a_discovery(runs):
+def test_discovery_use_keeps_age(runs):
     runs.run("ConfigMap")
     (file,) = runs.files()
     old = time.time() - discovery.LIFETIME_SECONDS / 2
@@ -297,7 +297,7 @@ def test_use_does_not_prolong_the_life_of_a_discovery(runs):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"library_version": ', "\0" * 100, "{}"])
-def test_a_broken_file_is_made_anew(runs, content):
+def test_discovery_broken_file(runs, content):
     runs.run("ConfigMap")
     (file,) = runs.files()
     file.write_text(content)
@@ -307,7 +307,7 @@ def test_a_broken_file_is_made_anew(runs, content):
     assert list(runs.temporary.iterdir()) == []
 
 
-def test_runs_at_once_never_see_half_a_file(runs):
+def test_publish_atomic(runs):
     # Each finds a kind that the one before had not, so all write and all read.
     runs.server.kinds += [f"Kind{number}" for number in range(6)]
     stop = threading.Event()
@@ -336,19 +336,19 @@ def test_runs_at_once_never_see_half_a_file(runs):
     assert list(runs.temporary.iterdir()) == []
 
 
-def test_what_is_shared_is_for_this_user_only(runs):
+def test_discovery_file_mode(runs):
     runs.run("ConfigMap")
     (file,) = runs.files()
     assert file.parent.stat().st_mode & 0o077 == 0
 
 
-def test_what_is_shared_names_no_owner(runs):
+def test_discovery_without_owner_data(runs):
     assert runs.run("ConfigMap") == ["configmaps"]
     (file,) = runs.files()
     assert owner("a") not in f"{file} {file.read_text()}"
 
 
-def test_a_run_that_fails_removes_its_copy(runs):
+def test_discovery_failed_run(runs):
     runs.server.shutdown()
     process = runs.start("ConfigMap", host="http://127.0.0.1:1")
     process.communicate(timeout=60)
@@ -357,7 +357,7 @@ def test_a_run_that_fails_removes_its_copy(runs):
 
 
 @pytest.mark.parametrize(("value", "wanted"), [("/of/this/run", "/of/this/run"), (None, "~/.kube/config")])
-def test_the_kubeconfig_of_the_environment_is_that_of_the_run(monkeypatch, value, wanted):
+def test_use_kubeconfig(monkeypatch, value, wanted):
     """The package kubernetes has read the parent's."""
     config = pytest.importorskip("kubernetes.config.kube_config")
     monkeypatch.setattr(config, "KUBE_CONFIG_DEFAULT_LOCATION", "/of/the/parent")

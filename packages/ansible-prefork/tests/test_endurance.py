@@ -16,7 +16,7 @@ RUNS = int(os.environ.get("PREFORK_ENDURANCE_RUNS", "300"))
 
 
 @pytest.mark.parametrize("restart_after", [1_000_000, 90], ids=["one parent", "restarts"])
-def test_runs_leave_nothing_behind(restart_after, capsys):
+def test_endure_leaves_nothing(restart_after, capsys):
     with make_site(fake=False) as site:
         site.environment["PATH"] += f":{Path(sys.executable).parent}"
         lines: list[str] = []

@@ -4,10 +4,10 @@
 
 Known differences, each of them met below:
 
-- without a standard input Ansible fails, and a run of a parent has an empty one (test_closed_input);
-- an interrupted or killed stock run leaves its module running, a run of a parent ends it (test_interrupted); so does the
+- without a standard input Ansible fails, and a run of a parent has an empty one (test_play_closed_input);
+- an interrupted or killed stock run leaves its module running, a run of a parent ends it (test_play_interrupted); so does the
   end of a play for a module that ran into its task's time limit, which until then goes on as stock;
-- a plugin that ends its process behind Python's back, with 0: stock waits for ever, a run of a parent fails (test_ended);
+- a plugin that ends its process behind Python's back, with 0: stock waits for ever, a run of a parent fails (test_play_process_exits_early);
 - since ansible-core 2.21 the traceback of what ended a worker is shown; here with a frame less (ends_of_worker);
 - before ansible-core 2.19 the result of a time-out names the frame that it struck, which is one of prefork (normal.py);
 - the run that starts a parent, and those that a parent refuses, say so on stderr, once (normal.py).
@@ -227,16 +227,16 @@ def reorder(name: str, value: Any) -> Any:
 
 @pytest.mark.parametrize("program", BOTH)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
-def test_case(sides: Sides, case: Case, program: str) -> None:
+def test_play_as_stock(sides: Sides, case: Case, program: str) -> None:
     play_case(sides, case, program)
 
 
 @pytest.mark.parametrize("case", PLAY_CASES, ids=name_of)
-def test_case_of_ansible_playbook(sides: Sides, case: Case) -> None:
+def test_playbook_as_stock(sides: Sides, case: Case) -> None:
     play_case(sides, case, PLAYBOOK)
 
 
-def test_terminal(sides: Sides) -> None:
+def test_terminal_output(sides: Sides) -> None:
     """What a play does to its terminal beside Ansible."""
     forks = play_case(sides, TERMINAL, RUNNER)
     said = [event["stdout"] for event in forks.events]
@@ -303,7 +303,7 @@ def substituted(side: Side, project: Path) -> dict[str, Any]:
     ],
     ids=["piped input", "umask", "another file"],
 )
-def test_files_and_umask(sides: Sides, options: Any, args: tuple[str, ...], expected: str) -> None:
+def test_play_files_and_umask(sides: Sides, options: Any, args: tuple[str, ...], expected: str) -> None:
     run = Run((*args, "play.yml"))
     outcomes = []
     for side in sides:
@@ -314,7 +314,7 @@ def test_files_and_umask(sides: Sides, options: Any, args: tuple[str, ...], expe
     assert outcomes[1].files["project/asked"] == expected
 
 
-def test_closed_input(sides: Sides) -> None:
+def test_play_closed_input(sides: Sides) -> None:
     """Stock, Ansible fails without a standard input; a run of a parent has an empty one."""
     forks = sides[1]
     project = forks.prepare("closed-input", "stdin", PLAYBOOK)
@@ -324,7 +324,7 @@ def test_closed_input(sides: Sides) -> None:
 
 
 @pytest.mark.parametrize("program", BOTH)
-def test_ended(sides: Sides, program: str) -> None:
+def test_play_process_exits_early(sides: Sides, program: str) -> None:
     """A play whose process ends early, with 0, is not a play that went well."""
     forks = sides[1]
     project = forks.prepare("ended", "ends", program)
@@ -336,7 +336,7 @@ def test_ended(sides: Sides, program: str) -> None:
 
 
 @pytest.mark.parametrize("program", BOTH)
-def test_ended_worker(sides: Sides, program: str) -> None:
+def test_worker_exits_early(sides: Sides, program: str) -> None:
     """Stock would wait for a worker that ends with 0 before its task has: here it is a dead one."""
     forks = sides[1]
     project = forks.prepare("ended-worker", "ends", program)
@@ -347,7 +347,7 @@ def test_ended_worker(sides: Sides, program: str) -> None:
     assert "later" not in outcome.stdout
 
 
-def test_output_closed_early(sides: Sides) -> None:
+def test_play_output_closed(sides: Sides) -> None:
     def play(side: Side) -> Outcome:
         project = side.prepare("closed-early", "stdin", PLAYBOOK)
         process = side.start(PLAYBOOK, project, Run(), 0)
@@ -374,7 +374,7 @@ INTERRUPTIONS = [
 
 
 @pytest.mark.parametrize(("program", "where", "number", "to_group"), INTERRUPTIONS)
-def test_interrupted(sides: Sides, program: str, where: str, number: signal.Signals, to_group: bool) -> None:
+def test_play_interrupted(sides: Sides, program: str, where: str, number: signal.Signals, to_group: bool) -> None:
     def play(side: Side) -> Outcome:
         project = side.prepare(f"interrupted-{where}-{number.name}-{to_group}", "wait", program)
         run = Run(("-e", f"how={where}", "play.yml"))

@@ -65,7 +65,7 @@ def session():
 @pytest.mark.parametrize("path", ["", "/events/", "/events?job=1"])
 @pytest.mark.parametrize("headers", [None, {"X-Token": "t"}, {"Accept": "text/plain"}])
 @pytest.mark.parametrize("status", [200, 404, 500])
-def test_request_and_answer_are_those_of_the_stock_session(server, session, path, headers, status):
+def test_event_session_same_request(server, session, path, headers, status):
     server.status = status
     stock = requests_unixsocket.Session()
     stock.trust_env = False
@@ -76,13 +76,13 @@ def test_request_and_answer_are_those_of_the_stock_session(server, session, path
     assert stock_headers == own_headers
 
 
-def test_all_events_go_over_one_connection(server, session):
+def test_event_session_one_connection(server, session):
     for _ in range(5):
         session.post(server.url, json=DATA)
     assert (len(server.seen), server.connections) == (5, 1)
 
 
-def test_a_connection_that_the_server_has_closed_is_made_anew(server, session):
+def test_event_session_reconnects(server, session):
     server.drops = True
     for _ in range(3):
         session.post(server.url, json=DATA)
@@ -91,12 +91,12 @@ def test_a_connection_that_the_server_has_closed_is_made_anew(server, session):
     assert (len(server.seen), server.connections) == (3, 3)
 
 
-def test_without_a_server_the_error_is_that_of_requests(session, tmp_path):
+def test_event_session_no_server(session, tmp_path):
     with pytest.raises(requests.ConnectionError):
         session.post(f"http+unix://{quote(str(tmp_path / 'none'), safe='')}", json=DATA)
 
 
-def test_what_is_no_json_is_refused_as_requests_does_and_not_sent(server, session):
+def test_event_session_invalid_json(server, session):
     with pytest.raises(requests.exceptions.InvalidJSONError):
         session.post(server.url, json={"number": float("nan")})
     assert server.seen == []

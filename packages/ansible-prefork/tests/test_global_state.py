@@ -76,27 +76,27 @@ def probe(tmp_path_factory):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_the_state_of_many_modules_is_compared(probe):
+def test_probe_size(probe):
     assert probe["size"] > 10_000
     assert any("_loader" in path for path in probe["first"])
 
 
-def test_a_first_play_leaves_what_depends_on_files_only(probe):
+def test_forget_run_first_play(probe):
     has_server = any(path.startswith("ansible._internal._rpc_host:LocalManager") for path in probe["first"])
     reasons = {**FIRST_PLAY, **SERVER} if has_server else FIRST_PLAY
     # What a module brings with it when it is imported is code.
     assert unexplained(probe["first"], reasons, set(probe["imported"])) == {}
 
 
-def test_a_play_with_other_values_leaves_nothing(probe):
+def test_forget_run_other_values(probe):
     assert unexplained(probe["second"], ANY_PLAY, set()) == {}
 
 
-def test_no_object_of_the_interpreter_holds_a_value_of_the_play(probe):
+def test_forget_run_no_holders(probe):
     assert [text for text in probe["holders"] if not any(re.search(pattern, text) for pattern in HOLDERS)] == []
 
 
-def test_the_warm_up_leaves_its_own_value_nowhere(probe):
+def test_forget_run_warm_up_value(probe):
     assert probe["warm"] == []
 
 
@@ -206,7 +206,7 @@ def real_site():
 
 
 @pytest.mark.parametrize("started_by", ["client", "hand"])
-def test_no_secret_of_a_run_is_in_the_memory_of_a_parent(real_site, started_by):
+def test_parent_memory_without_secrets(real_site, started_by):
     site = real_site
     client = str(site.root / "bin" / "ansible-runner")
     if started_by == "hand":

@@ -27,7 +27,7 @@ def answer(code: str) -> str:
     return done.stdout.strip()
 
 
-def test_objects_are_not_counted_any_more_and_new_ones_are():
+def test_make_all_counts():
     code = """
 assert immortal_objects.make_all() > 100_000
 for old in (items, items[7], names, names[7], Item, immortal_objects):
@@ -49,7 +49,7 @@ print(immortal_objects.make_all() < 1000)
     assert answer(code) == "True"
 
 
-def test_a_fork_copies_hardly_a_page_of_what_it_uses():
+def test_make_all_fork_pages():
     code = """
 def faults():
     gc.collect(); gc.freeze()
@@ -67,7 +67,7 @@ print(mortal, faults() - mortal)
     assert without < mortal / 4
 
 
-def test_nothing_is_kept_of_the_search_for_objects():
+def test_make_all_leaves_no_references():
     code = """
 def size():
     for _ in range(5):
@@ -79,6 +79,6 @@ print(size() - size())
     assert abs(int(answer(code))) < 200
 
 
-def test_an_interpreter_that_counts_none_is_left_alone(monkeypatch):
+def test_make_all_unsupported(monkeypatch):
     monkeypatch.setattr(immortal_objects, "is_possible", lambda: False)
     assert immortal_objects.make_all() == 0

@@ -51,7 +51,7 @@ def write_passwords(project: Path) -> None:
     (project.parent / "env" / "passwords").write_text(json.dumps({"^Password:$": "none"}))
 
 
-def test_a_play_is_in_the_process_of_its_runner(sides):
+def test_inprocess_one_process(sides):
     assert is_one_process(sides[1], "together")
 
 
@@ -66,7 +66,7 @@ def test_a_play_is_in_the_process_of_its_runner(sides):
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_needs_a_process_of_its_own_has_one(sides, name, changes):
+def test_inprocess_separate_process(sides, name, changes):
     assert not is_one_process(sides[1], f"apart-{name}", **changes)
 
 
@@ -74,7 +74,7 @@ ENDS = ("for-good", "for-good3", f"kill-{signal.SIGKILL:d}", f"kill-{signal.SIGS
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_a_process_that_ends_in_its_play_leaves_what_two_processes_leave(sides, how):
+def test_finish_as_two_processes(sides, how):
     forks, outcomes = sides[1], []
     for name, env in (("one", {}), ("two", APART)):
         project = forks.prepare(f"lost-{name}-{how}", "ends", RUNNER)
@@ -92,7 +92,7 @@ def test_a_process_that_ends_in_its_play_leaves_what_two_processes_leave(sides, 
     assert one["posts"][-1]["status"] == "failed"
 
 
-def test_a_run_whose_parent_has_renewed_itself_meanwhile_is_ended_too(tmp_path_factory, monkeypatch):
+def test_finish_after_renewal(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("PREFORK_RUNS", "1")
     # The address of a socket of ansible-core is in it.
     _stock, forks = made = make_sides(tmp_path_factory.mktemp("s"))
@@ -109,7 +109,7 @@ def test_a_run_whose_parent_has_renewed_itself_meanwhile_is_ended_too(tmp_path_f
             side.close()
 
 
-def test_a_journal_is_open_from_the_begin_of_a_play_to_its_end():
+def test_journal_is_open():
     journal, notes = Journal.make(), Notes("/a", "1", {"runner_http_url": "/b"})
     assert not journal.begin(notes), "it is not open in this process"
     journal.open()
@@ -134,7 +134,7 @@ def test_a_journal_is_open_from_the_begin_of_a_play_to_its_end():
         (signal.SIGINT, "254", "canceled", 254),
     ],
 )
-def test_a_run_is_finished_as_ansible_runner_does(tmp_path, monkeypatch, status, rc, text, code):
+def test_finish_artifacts(tmp_path, monkeypatch, status, rc, text, code):
     seen = []
     plugin = SimpleNamespace(status_handler=lambda config, data: seen.append((config.settings, data)))
     monkeypatch.setattr("ansible_runner.plugins", {"http": plugin})
@@ -144,7 +144,7 @@ def test_a_run_is_finished_as_ansible_runner_does(tmp_path, monkeypatch, status,
     assert seen == [({"a": 1}, {"status": text, "runner_ident": "7"})]
 
 
-def test_without_event_files_the_same_events_are_sent(sides):
+def test_event_files_off(sides):
     outcomes = []
     for name, env in (("with", {}), ("none", {"PREFORK_EVENT_FILES": "off"})):
         project = sides[1].prepare(f"files-{name}", "control", RUNNER)
@@ -159,7 +159,7 @@ def test_without_event_files_the_same_events_are_sent(sides):
     assert os.listdir(project.parent / "artifacts" / "0" / "job_events") == []
 
 
-def test_without_status_events_only_events_of_the_play_are_sent(sides):
+def test_status_events_off(sides):
     outcomes = []
     for name, env in (("with", {}), ("none", {"PREFORK_STATUS_EVENTS": "off"})):
         project = sides[1].prepare(f"status-{name}", "control", RUNNER)
@@ -171,7 +171,7 @@ def test_without_status_events_only_events_of_the_play_are_sent(sides):
 
 
 @pytest.mark.parametrize(("more", "is_sent"), [((), False), (("-v",), True)])
-def test_unread_events_are_not_sent_unless_the_run_is_verbose(sides, more, is_sent):
+def test_unread_events(sides, more, is_sent):
     name = f"unread-{len(more)}"
     project = sides[1].prepare(name, "control", RUNNER)
     env = {"CASE_WORD": "x", "PREFORK_UNREAD_EVENTS": "playbook_on_start runner_on_start"}

@@ -47,7 +47,7 @@ def start(side, name, interpreter, program):
 
 @pytest.mark.parametrize("program", [PLAYBOOK, RUNNER])
 @pytest.mark.parametrize("name", NAMES)
-def test_each_name_of_the_interpreter_is_warm_and_is_what_the_module_sees(sides, name, program):
+def test_module_interpreter_names(sides, name, program):
     path = OWN.parent / name
     stock, forks = run_both(sides, lambda side: start(side, name, path, program)[0])
     assert forks.code == 0, forks.stdout + forks.stderr
@@ -63,7 +63,7 @@ def make_environment(place, name="python3"):
     return place / "bin" / name
 
 
-def test_the_same_program_in_another_virtual_environment_is_another_interpreter(tmp_path, monkeypatch):
+def test_is_own_interpreter_virtual_environment(tmp_path, monkeypatch):
     one, two = make_environment(tmp_path / "one"), make_environment(tmp_path / "two")
     (one.parent / "python").symlink_to("python3")
     linked = tmp_path / "linked"
@@ -79,7 +79,7 @@ def test_the_same_program_in_another_virtual_environment_is_another_interpreter(
         modules.is_own_interpreter.cache_clear()
 
 
-def test_the_command_of_another_interpreter_is_left_to_a_shell():
+def test_parse_command_other_interpreter():
     other = f"/bin/sh -c '{OWN.parent}/other && sleep 0'"
     assert modules.parse_command(other) is None
     for name in NAMES:

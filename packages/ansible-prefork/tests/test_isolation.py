@@ -42,7 +42,7 @@ PLUGINS = {
 
 
 @pytest.mark.parametrize(("preload", "side"), [(None, 0), ("own.kept", 1)], ids=["", "vouched"])
-def test_only_plugins_of_others_are_foreign(tmp_path, preload, side):
+def test_is_foreign_plugins(tmp_path, preload, side):
     for collection in ("own/kept", "own/other", "kubernetes/core"):
         for kind, name in (("action", "do"), ("action", "k8s"), ("lookup", "k8s"), ("filter", "twice")):
             path = tmp_path / "ansible_collections" / collection / "plugins" / kind / f"{name}.py"
@@ -79,11 +79,11 @@ def test_only_plugins_of_others_are_foreign(tmp_path, preload, side):
         ("{{ (a or b).extend([]) }}", True),
     ],
 )
-def test_what_a_template_calls_decides_whether_it_may_change_something(text, changes):
+def test_may_change_calls(text, changes):
     assert templates.may_change(jinja2.Environment().parse(text)) is changes
 
 
-def test_outside_of_a_task_nothing_is_left():
+def test_move_to_worker_outside_task():
     isolation.move_to_worker()
     assert not isolation.has_moved()
     assert not isolation.is_worker()

@@ -52,7 +52,7 @@ answer.append(any("." not in name for name in looked))
 """
 
 
-def test_versions_are_looked_for_once():
+def test_gather_versions_once():
     stock, warm = play(VERSIONS, warm=False), play(VERSIONS, warm=True)
     assert stock[:3] == warm[:3]
     assert (stock[3], warm[3]) == (True, False)
@@ -78,7 +78,7 @@ answer["loader"] = kube_config.yaml.safe_load.__qualname__
 """
 
 
-def test_kubeconfigs_are_read_as_ever():
+def test_kubeconfig_same_results():
     stock, warm = play(KUBECONFIG, warm=False), play(KUBECONFIG, warm=True)
     assert stock.pop("loader") != warm.pop("loader")
     assert stock == warm
@@ -111,18 +111,18 @@ answer = [item for item in done if item != "get"], done.count("get")
 """
 
 
-def test_a_server_side_apply_reads_nothing_and_sends_the_same():
+def test_apply_without_get():
     (stock, reads), (warm, fewer) = play(APPLY, warm=False), play(APPLY, warm=True)
     assert stock == warm
     assert (reads, fewer) == (4, 2)
 
 
-def test_an_apply_that_is_not_known_is_left_as_it_is():
+def test_apply_unknown_version():
     before = "kubernetes_core.KNOWN_APPLY = frozenset()"
     assert play(APPLY, warm=True, before=before) == play(APPLY, warm=False)
 
 
-def test_without_kubernetes_core_nothing_is_imported_for_it():
+def test_install_without_kubernetes_core():
     code = (
         "import sys; from ansible_prefork import kubernetes_core; kubernetes_core.install();"
         "sys.exit(any(name.partition('.')[0] in ('ansible_collections', 'kubernetes', 'yaml') for name in sys.modules))"
@@ -130,7 +130,7 @@ def test_without_kubernetes_core_nothing_is_imported_for_it():
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
 
 
-def test_the_apply_that_is_installed_is_known():
+def test_apply_installed_version_known():
     # Else each object takes a request more, and somebody has to look at the new one.
     code = "answer = kubernetes_core._digest(apply.k8s_apply)"
     assert play(code, warm=False) in kubernetes_core.KNOWN_APPLY

@@ -83,7 +83,7 @@ def is_learned(side):
     return len(found) == 2 and all(names == ["own.kept"] for names in found)
 
 
-def test_a_collection_in_use_gets_warm_by_itself(plain):
+def test_learned_collection_becomes_warm(plain):
     forks = plain[1]
     forks.warm(RUNNER)
     _outcome, (parent, shared, own) = play(forks, "before")
@@ -98,7 +98,7 @@ def test_a_collection_in_use_gets_warm_by_itself(plain):
 
 
 @pytest.mark.parametrize("verbose", ["", "-vv"])
-def test_what_is_pipelined_without_a_setting_has_the_same_effects(plain, verbose):
+def test_pipelining_same_effects(plain, verbose):
     plain[1].warm(RUNNER)
     more = (verbose,) if verbose else ()
     stock, forks = run_both(plain, lambda side: play(side, f"same{verbose}", args=(*more, "play.yml"))[0])
@@ -110,7 +110,7 @@ def test_what_is_pipelined_without_a_setting_has_the_same_effects(plain, verbose
     [({"ANSIBLE_PIPELINING": "false"}, {}), ({"ANSIBLE_KEEP_REMOTE_FILES": "true"}, {})],
     ids=["pipelining", "files"],
 )
-def test_what_somebody_has_set_counts(plain, env, envvars):
+def test_pipelining_setting_wins(plain, env, envvars):
     forks = plain[1]
     forks.environment.update(env)
     try:
@@ -132,7 +132,7 @@ WHERE = """
 
 
 @pytest.mark.parametrize(("env", "processes"), [({}, 2), ({"PREFORK_PRELOAD": "own.kept"}, 1)], ids=["", "vouched"])
-def test_only_plugins_that_nobody_vouches_for_get_a_worker(plain, env, processes):
+def test_isolation_vouched_collections(plain, env, processes):
     forks = plain[1]
     project = forks.prepare(f"where-{processes}", "empty", PLAYBOOK)
     (project / "play.yml").write_text(WHERE)
@@ -141,7 +141,7 @@ def test_only_plugins_that_nobody_vouches_for_get_a_worker(plain, env, processes
     assert len(set(re.findall(r"(?:one|two) (\d+)", outcome.stdout))) == processes
 
 
-def test_names_are_noted_once_and_are_few(tmp_path, monkeypatch):
+def test_note_once_and_bounded(tmp_path, monkeypatch):
     monkeypatch.delenv(learned.SETTING, raising=False)
     monkeypatch.setattr(learned, "_path", None)
     monkeypatch.setattr(learned, "_known", ())
@@ -165,7 +165,7 @@ def test_names_are_noted_once_and_are_few(tmp_path, monkeypatch):
     assert (own / learned.FILE).stat().st_size == size
 
 
-def test_a_setting_takes_the_place_of_what_is_learned(tmp_path, monkeypatch):
+def test_names_preload_setting(tmp_path, monkeypatch):
     monkeypatch.setattr(learned, "_path", None)
     monkeypatch.setattr(learned, "_known", ())
     (tmp_path / learned.FILE).write_text("one.two\n")

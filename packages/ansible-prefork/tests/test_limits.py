@@ -36,7 +36,7 @@ LIMITED = [
 
 
 @pytest.mark.parametrize(("name", "limit"), LIMITED)
-def test_a_run_has_the_limits_of_its_client_and_the_next_run_its_own(site, name, limit):
+def test_limits_of_client(site, name, limit):
     parent = site.parent()
     set_up = lambda: resource.setrlimit(getattr(resource, name), limit)  # noqa: E731
     stock = site.answer(SHOW, env={"PREFORK": "off"}, preexec_fn=set_up)
@@ -46,7 +46,7 @@ def test_a_run_has_the_limits_of_its_client_and_the_next_run_its_own(site, name,
     assert parent.poll() is None
 
 
-def test_a_run_that_takes_too_much_memory_fails_alone(site):
+def test_memory_limit_fails_one_run(site):
     parent = site.parent()
     other = site.start("import sys; print('on', flush=True); sys.stdin.read(); sys.exit(7)", stdin=-1, env=MEMORY)
     assert other.stdout.readline() == "on\n"
@@ -60,7 +60,7 @@ def test_a_run_that_takes_too_much_memory_fails_alone(site):
     assert parent.poll() is None
 
 
-def test_processes_that_a_run_starts_have_the_memory_limit_too(site):
+def test_memory_limit_of_children(site):
     site.parent()
     code = (
         f"import subprocess, sys; sys.exit(subprocess.call([{sys.executable!r}, '-c', sys.argv[2], '', sys.argv[3]]))"
@@ -74,7 +74,7 @@ def test_processes_that_a_run_starts_have_the_memory_limit_too(site):
     [(-1, 0, (-1, -1)), (-1, 100, (100 << 20, 100 << 20)), (50 << 20, 100, (50 << 20, 50 << 20))],
     ids=["none", "set", "a lower one stays"],
 )
-def test_the_memory_limit_is_never_raised(hard, mib, expected):
+def test_apply_memory_limit_never_raises(hard, mib, expected):
     code = f"""
 import resource
 from ansible_prefork import limits
@@ -85,7 +85,7 @@ assert resource.getrlimit(resource.RLIMIT_DATA) == {expected}
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_limit_that_cannot_be_had_is_left_as_it_is():
+def test_apply_impossible_limit():
     before = limits.read(os.getpid())
     assert before
     limits.apply(dict.fromkeys(before, (5, 3)))
@@ -93,7 +93,7 @@ def test_a_limit_that_cannot_be_had_is_left_as_it_is():
 
 
 @pytest.mark.parametrize("ignored", ["", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);"])
-def test_a_run_that_takes_too_long_is_ended_as_a_whole(site, ignored):
+def test_time_limit_ends_all_processes(site, ignored):
     parent = site.parent()
     code = (
         f"{ignored}import subprocess, time; p = subprocess.Popen(['sleep', '60']); print(p.pid, flush=True); p.wait()"
@@ -109,7 +109,7 @@ def test_a_run_that_takes_too_long_is_ended_as_a_whole(site, ignored):
     wait_for(lambda: children(parent.pid) == {})
 
 
-def test_a_run_that_ends_in_time_ends_as_ever(site):
+def test_time_limit_not_reached(site):
     site.parent()
     env = {"PREFORK_RUN_SECONDS": "60"}
     assert site.run("import time, sys; time.sleep(0.2); sys.exit(7)", env=env).returncode == 7
@@ -118,7 +118,7 @@ def test_a_run_that_ends_in_time_ends_as_ever(site):
 
 @pytest.mark.parametrize("name", ["PREFORK_RUN_SECONDS", "PREFORK_RUN_MEMORY_MIB"])
 @pytest.mark.parametrize("value", ["1.5", "-1", "x"])
-def test_a_limit_that_is_no_number_is_said(site, name, value):
+def test_limit_invalid_number(site, name, value):
     done = site.run("pass", env={name: value})
     assert (done.returncode, done.stderr) == (2, f"prefork: {name} is not a whole number: correct or unset it\n")
 
@@ -160,7 +160,7 @@ def play(site, name, task, env, **options):
     return place / "project", done
 
 
-def test_plays_their_tasks_and_modules_have_the_limits_of_the_client(real):
+def test_limits_in_play(real):
     set_up = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (555, 666))  # noqa: E731
     shown = "{{ lookup('ansible.builtin.pipe', 'echo $(ulimit -Sn) $(ulimit -Hn)') }}"
     task = f'ansible.builtin.shell: "echo {shown} $(ulimit -Sn) $(ulimit -Hn) >{{{{ playbook_dir }}}}/limits"'
@@ -176,7 +176,7 @@ def test_plays_their_tasks_and_modules_have_the_limits_of_the_client(real):
         ("module", "take: {}"),
     ],
 )
-def test_a_task_that_takes_too_much_memory_fails_its_run_alone(real, name, task):
+def test_memory_limit_in_task(real, name, task):
     project, done = play(real, name, task, {"PREFORK_RUN_MEMORY_MIB": "512"})
     assert done.returncode == 2, done.stdout + done.stderr
     assert "failed=1" in done.stdout
@@ -194,7 +194,7 @@ def test_a_task_that_takes_too_much_memory_fails_its_run_alone(real, name, task)
         ("command", "ansible.builtin.command: sleep 61"),
     ],
 )
-def test_a_task_that_takes_too_long_ends_its_run(real, name, task):
+def test_time_limit_in_task(real, name, task):
     begin = time.monotonic()
     watched = concurrent.futures.ThreadPoolExecutor(1).submit(wait_for, lambda: working_in(real.root / name))
     project, done = play(real, name, task, {"PREFORK_RUN_SECONDS": "5"})

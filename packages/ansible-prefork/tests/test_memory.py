@@ -89,7 +89,7 @@ def make_group(site):
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_heavy_runs_at_once_stay_within_the_limit_and_all_succeed(site, make_group, version):
+def test_memory_heavy_runs_at_once(site, make_group, version):
     group = make_group(1000, version=version)
     parent = site.parent(env=group.environment)
     started = [site.start(TAKE, "290", "0.3", env=group.environment) for _ in range(4)]
@@ -100,7 +100,7 @@ def test_heavy_runs_at_once_stay_within_the_limit_and_all_succeed(site, make_gro
     assert site.log().count("runs wait for other runs to end") == 1
 
 
-def test_ordinary_runs_do_not_wait(site, make_group):
+def test_memory_ordinary_runs(site, make_group):
     group = make_group(1536)
     site.parent(env=group.environment)
     began = time.monotonic()
@@ -111,7 +111,7 @@ def test_ordinary_runs_do_not_wait(site, make_group):
     assert site.log() == ""
 
 
-def test_what_is_cached_of_files_is_free(site, make_group):
+def test_memory_cached_files(site, make_group):
     group = make_group(1000)
     group.cached = 790
     site.parent(env=group.environment)
@@ -121,7 +121,7 @@ def test_what_is_cached_of_files_is_free(site, make_group):
     assert site.log() == ""
 
 
-def test_one_run_always_starts(site, make_group):
+def test_memory_one_run_starts(site, make_group):
     """Though the limit is below what one may take."""
     group = make_group(250)
     site.parent(env=group.environment)
@@ -130,7 +130,7 @@ def test_one_run_always_starts(site, make_group):
     assert group.most == BASE + 40
 
 
-def test_clients_wait_for_longer_than_for_a_silent_parent(site, make_group):
+def test_memory_long_wait(site, make_group):
     group = make_group(600)
     parent = site.parent(env=group.environment)
     first = site.start(TAKE, "280", "7", env=group.environment)
@@ -143,7 +143,7 @@ def test_clients_wait_for_longer_than_for_a_silent_parent(site, make_group):
     assert site.answer("import os; print(os.getppid())", env=group.environment) == str(parent.pid)
 
 
-def test_a_client_that_is_killed_leaves_the_queue(site, make_group):
+def test_memory_killed_waiting_client(site, make_group):
     group = make_group(600)
     parent = site.parent(env=group.environment)
     first = site.start(TAKE, "280", "2", env=group.environment)
@@ -160,7 +160,7 @@ def test_a_client_that_is_killed_leaves_the_queue(site, make_group):
     wait_for(lambda: children(parent.pid) == {})
 
 
-def test_a_run_that_stands_still_ends_with_its_client(site, make_group):
+def test_memory_killed_client_of_stopped_run(site, make_group):
     group = make_group(900)
     parent = site.parent(env=group.environment)
     started = [site.start(TAKE, "290", "2", env=group.environment) for _ in range(3)]
@@ -178,7 +178,7 @@ def is_client_of(client, run):
     return os.readlink(f"/proc/{client}/fd/1") == os.readlink(f"/proc/{run}/fd/1")
 
 
-def test_a_parent_that_renews_itself_or_ends_leaves_no_run_standing(site, make_group):
+def test_memory_renewal_resumes_runs(site, make_group):
     group = make_group(900)
     parent = site.parent("--runs", 3, env=group.environment)
     started = [site.start(TAKE, "290", "1", env=group.environment) for _ in range(7)]
@@ -195,7 +195,7 @@ def test_a_parent_that_renews_itself_or_ends_leaves_no_run_standing(site, make_g
     ("limit", "more"),
     [("max", {}), (str(2**63 - 4096), {}), ("1", {"PREFORK_RUN_MEMORY_MIB": "0"}), ("rubbish", {})],
 )
-def test_without_a_limit_nothing_waits(site, make_group, limit, more):
+def test_memory_without_limit(site, make_group, limit, more):
     environment = {**make_group(limit).environment, **more}
     site.parent(env=environment)
     started = [site.start(TAKE, "500", "0.5", env=environment) for _ in range(4)]
@@ -203,7 +203,7 @@ def test_without_a_limit_nothing_waits(site, make_group, limit, more):
     assert site.log() == ""
 
 
-def test_the_group_of_a_process_is_found(monkeypatch, tmp_path):
+def test_memory_own_groups(monkeypatch, tmp_path):
     """The tightest of those that it is in, of whichever version."""
     inner = tmp_path / "memory" / "pods" / "one"
     inner.mkdir(parents=True)

@@ -71,7 +71,7 @@ def ask(site: Site, environment: dict[str, str], *arguments: str) -> request.Req
     return wanted
 
 
-def test_both_clients_ask_the_same_parent_for_the_same(compiled):
+def test_native_same_requests(compiled):
     chance = random.Random(1)
     with make_site() as one, make_site(program=compiled) as other:
         for _ in range(25):
@@ -103,7 +103,7 @@ def test_both_clients_ask_the_same_parent_for_the_same(compiled):
             assert seen[0] == seen[1]
 
 
-def test_an_ignored_signal_is_asked_for(compiled):
+def test_native_ignored_signal(compiled):
     with make_site(program=compiled) as site:
         kept = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         try:
@@ -112,7 +112,7 @@ def test_an_ignored_signal_is_asked_for(compiled):
             signal.signal(signal.SIGUSR1, kept)
 
 
-def test_a_compiled_client_costs_a_fraction(compiled):
+def test_native_cpu_time(compiled):
     def measure(program: bytes | None) -> float:
         with make_site(program=program) as site:
             # Its parent is not among the children.
@@ -126,7 +126,7 @@ def test_a_compiled_client_costs_a_fraction(compiled):
     assert measure(compiled) < measure(None) / 2
 
 
-def test_clients_do_not_take_each_other_for_the_stock_program(compiled, tmp_path):
+def test_native_find_program(compiled, tmp_path):
     stock = tmp_path / "stock"
     stock.mkdir()
     (stock / "ansible-runner").write_text(STOCK)
@@ -143,7 +143,7 @@ def test_clients_do_not_take_each_other_for_the_stock_program(compiled, tmp_path
         assert "CASE=1" in done.stdout.splitlines()
 
 
-def test_a_stock_run_does_not_see_why_it_is_stock(compiled):
+def test_native_reason_not_passed_on(compiled):
     with make_site(program=compiled) as site:
         key = client.environment_key({os.fsencode(k): os.fsencode(v) for k, v in site.environment.items()}, b"/")
         with socket.socket(socket.AF_UNIX) as listener:
@@ -155,7 +155,7 @@ def test_a_stock_run_does_not_see_why_it_is_stock(compiled):
         assert (out, err) == ("[]\n", "prefork: the parent ended before the run began: running stock\n")
 
 
-def test_a_compiled_client_of_another_version_is_not_used(tmp_path, monkeypatch, capsys):
+def test_find_other_version(tmp_path, monkeypatch, capsys):
     path = tmp_path / native.NAME
     monkeypatch.setattr(native, "default_target", lambda: path)
     assert native.find() is None
@@ -166,7 +166,7 @@ def test_a_compiled_client_of_another_version_is_not_used(tmp_path, monkeypatch,
     assert "another version: compile it again" in capsys.readouterr().err
 
 
-def test_the_compiled_client_beside_the_interpreter_is_used(compiled, tmp_path, monkeypatch):
+def test_install_clients_compiled(compiled, tmp_path, monkeypatch):
     path = tmp_path / native.NAME
     path.write_bytes(compiled)
     path.chmod(0o755)
@@ -177,7 +177,7 @@ def test_the_compiled_client_beside_the_interpreter_is_used(compiled, tmp_path, 
     assert (tmp_path / "clients" / native.PYTHON / "ansible-runner").read_text().startswith("#!")
 
 
-def test_a_failed_compilation_says_why(tmp_path, monkeypatch, capsys):
+def test_compile_failure(tmp_path, monkeypatch, capsys):
     for compiler, text in (("no-such-compiler", "install a C compiler"), ("false", "cannot compile the client")):
         monkeypatch.setattr(sys, "argv", ["prefork", "compile", str(tmp_path / "c"), "--compiler", compiler])
         assert __main__.main() == 2

@@ -61,7 +61,7 @@ def make_interpreter(place, pip):
     return place / "bin" / "python3"
 
 
-def test_the_wheel_has_all_that_it_needs_and_nothing_else(built):
+def test_wheel_content(built):
     wheel, _source = built
     assert wheel.name == f"ansible_prefork-{__version__}-py3-none-any.whl"
     names = set(zipfile.ZipFile(wheel).namelist())
@@ -73,7 +73,7 @@ def test_the_wheel_has_all_that_it_needs_and_nothing_else(built):
     assert package <= names
 
 
-def test_the_metadata_say_what_a_stranger_asks(built):
+def test_wheel_metadata(built):
     wheel, _source = built
     with zipfile.ZipFile(wheel) as archive:
         metadata = email.message_from_bytes(archive.read(f"ansible_prefork-{__version__}.dist-info/METADATA"))
@@ -90,11 +90,11 @@ def test_the_metadata_say_what_a_stranger_asks(built):
     assert "Typing :: Typed" in metadata.get_all("Classifier")
 
 
-def test_the_changelog_tells_of_this_version():
+def test_changelog_has_version():
     assert re.search(rf"^## {re.escape(__version__)}\b", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
 
 
-def test_the_source_distribution_builds_the_same_wheel(built, tmp_path):
+def test_sdist_builds_same_wheel(built, tmp_path):
     wheel, source = built
     with tarfile.open(source) as archive:
         archive.extractall(tmp_path, filter="data")
@@ -107,7 +107,7 @@ def test_the_source_distribution_builds_the_same_wheel(built, tmp_path):
     assert {item.filename: item.CRC for item in one.infolist()} == {item.filename: item.CRC for item in two.infolist()}
 
 
-def test_it_is_installed_by_pip_with_its_command(built, tmp_path):
+def test_wheel_installs_with_pip(built, tmp_path):
     if importlib.util.find_spec("ensurepip") is None:
         pytest.skip("this Python has no ensurepip")
     python = make_interpreter(tmp_path / "v", pip=True)
@@ -120,7 +120,7 @@ def test_it_is_installed_by_pip_with_its_command(built, tmp_path):
     run(command, "check", code=2)
 
 
-def test_the_page_shows_how_to_install_it_without_pip(built, tmp_path):
+def test_page_installs_without_pip(built, tmp_path):
     page = (ROOT / "docs/for-your-operator.md").read_text()
     dockerfile = re.search(r"^```dockerfile\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1]
     (command,) = re.findall(r"^RUN (site=.*?[^\\])\n", dockerfile, re.MULTILINE | re.DOTALL)

@@ -38,7 +38,7 @@ def connections(site) -> int:
     return Path("/proc/net/unix").read_text().count(f" {site.directory}/")
 
 
-def test_four_runs_at_once_do_not_wait_for_each_other(site):
+def test_parent_concurrent_runs(site):
     site.parent()
     # Each run waits for all four to be there.
     code = f"""
@@ -52,7 +52,7 @@ while len(os.listdir(place)) < 4:
     assert [process.wait(timeout=30) for process in started] == [0, 0, 0, 0]
 
 
-def test_fifty_runs_asked_for_at_once_get_their_own_answers(site):
+def test_parent_fifty_runs(site):
     parent = site.parent()
     code = "import os, sys; print(os.getppid(), sys.argv[2], os.environ['OWN'], os.getcwd())"
     places = [site.root / f"w{number}" for number in range(50)]
@@ -66,7 +66,7 @@ def test_fifty_runs_asked_for_at_once_get_their_own_answers(site):
     wait_for(lambda: children(parent.pid) == {})
 
 
-def test_what_a_run_does_to_its_process_is_not_seen_by_the_next(site):
+def test_parent_isolates_runs(site):
     site.parent()
     code = """
 import os, signal, sys, tempfile
@@ -86,7 +86,7 @@ print(seen)
 
 
 @pytest.mark.parametrize("runs", [1, 3])
-def test_a_parent_restarts_in_its_place_after_as_many_runs(site, runs):
+def test_parent_renews_after_runs(site, runs):
     parent = site.parent("--runs", runs, env={"PREFORK_FAKE_WARM": "import os; program.text = os.urandom(4).hex()"})
     env = {"PREFORK_FAKE_WARM": "x"}
     answers = [site.answer(GENERATION, env=env).split() for _ in range(runs * 4)]
@@ -96,7 +96,7 @@ def test_a_parent_restarts_in_its_place_after_as_many_runs(site, runs):
     assert generations == sorted(generations, key=generations.index)
 
 
-def test_a_restart_loses_no_run_in_progress_and_none_that_waits(site):
+def test_parent_renewal_keeps_runs(site):
     parent = site.parent("--runs", 2, env={"PREFORK_FAKE_WARM": "import time; time.sleep(0.5)"})
     slow = site.start("import sys, time; print('on', flush=True); time.sleep(4); print('end'); sys.exit(7)")
     assert slow.stdout.readline() == "on\n"
@@ -110,7 +110,7 @@ def test_a_restart_loses_no_run_in_progress_and_none_that_waits(site):
     wait_for(lambda: children(parent.pid) == {})
 
 
-def test_a_run_that_spans_a_restart_still_gets_signals_and_dies_with_its_client(site):
+def test_parent_renewal_signals(site):
     parent = site.parent("--runs", 3)
     first, second = site.start(SLEEP), site.start(SLEEP)
     pids = [int(process.stdout.readline()) for process in (first, second)]
@@ -125,7 +125,7 @@ def test_a_run_that_spans_a_restart_still_gets_signals_and_dies_with_its_client(
         wait_until_gone(pid)
 
 
-def test_a_run_that_starts_after_a_change_sees_the_change(site):
+def test_parent_renews_before_run(site):
     watched = site.root / "watched"
     watched.write_text("0")
     env = {"PREFORK_FAKE_WATCH": str(watched)}
@@ -135,7 +135,7 @@ def test_a_run_that_starts_after_a_change_sees_the_change(site):
         assert site.answer(GENERATION) == f"{parent.pid} {number}"
 
 
-def test_a_change_while_the_parent_is_warming_up_is_seen(site):
+def test_parent_change_during_warm_up(site):
     watched = site.root / "watched"
     watched.write_text("old")
     change = f"""
@@ -155,7 +155,7 @@ Path.read_text = read_then_change
     assert site.answer(GENERATION).split()[1] == "new"
 
 
-def test_an_idle_parent_renews_itself_before_the_next_run_asks(site):
+def test_parent_idle_renewal(site):
     watched = site.root / "watched"
     watched.write_text("old")
     mark = site.root / "warm"
@@ -168,7 +168,7 @@ def test_an_idle_parent_renews_itself_before_the_next_run_asks(site):
     wait_for(lambda: mark.read_text() == "xx")
 
 
-def test_a_restart_that_cannot_be_warm_lets_the_runs_end_and_makes_the_others_stock(site):
+def test_parent_renewal_fails(site):
     mark = site.root / "mark"
     warm = f"import os\nif os.path.exists({str(mark)!r}): raise RuntimeError('spoiled')"
     parent = site.parent("--runs", 1, env={"PREFORK_FAKE_WARM": warm})
@@ -182,7 +182,7 @@ def test_a_restart_that_cannot_be_warm_lets_the_runs_end_and_makes_the_others_st
     assert parent.wait(timeout=20) == 3
 
 
-def test_two_directories_have_two_parents(site):
+def test_parent_two_directories(site):
     with make_site() as other:
         one, two = site.parent(), other.parent()
         assert int(site.answer(PARENT)) == one.pid
@@ -192,7 +192,7 @@ def test_two_directories_have_two_parents(site):
         assert int(other.answer(PARENT)) == two.pid
 
 
-def test_a_second_parent_for_the_same_runs_ends_silently(site):
+def test_parent_second_ends(site):
     first = site.parent()
     second = site.parent(wait=False)
     assert second.wait(timeout=20) == 0
@@ -200,7 +200,7 @@ def test_a_second_parent_for_the_same_runs_ends_silently(site):
     assert int(site.answer(PARENT)) == first.pid
 
 
-def test_a_parent_that_ends_hands_its_place_to_the_next(site):
+def test_parent_successor(site):
     first = site.parent()
     stubborn = site.start(
         "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
@@ -217,7 +217,7 @@ def test_a_parent_that_ends_hands_its_place_to_the_next(site):
     assert stubborn.wait(timeout=20) == 0
 
 
-def test_a_client_that_waits_while_its_parent_ends_runs_stock(site):
+def test_parent_ends_with_waiting_client(site):
     # The parent is stopped while a client connects, so that it finds the client and its end at once.
     parent = site.parent()
     site.answer("pass")
@@ -233,7 +233,7 @@ def test_a_client_that_waits_while_its_parent_ends_runs_stock(site):
     assert parent.wait(timeout=20) == 0
 
 
-def test_a_parent_that_is_killed_takes_its_runs_with_it_and_the_next_client_gets_another(site):
+def test_parent_killed(site):
     parent = site.parent()
     started = [site.start(SLEEP) for _ in range(3)]
     pids = [int(process.stdout.readline()) for process in started]
@@ -250,7 +250,7 @@ def test_a_parent_that_is_killed_takes_its_runs_with_it_and_the_next_client_gets
     assert int(done.stdout) != parent.pid
 
 
-def test_a_run_that_is_killed_kills_its_client_and_nothing_else(site):
+def test_parent_killed_run(site):
     parent = site.parent()
     victim, other = site.start(SLEEP), site.start(SLEEP)
     pids = [int(process.stdout.readline()) for process in (victim, other)]
@@ -261,7 +261,7 @@ def test_a_run_that_is_killed_kills_its_client_and_nothing_else(site):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=str)
-def test_a_parent_that_is_asked_to_ends_its_runs_and_removes_what_it_made(site, number):
+def test_parent_terminated(site, number):
     parent = site.parent()
     process = site.start(SLEEP)
     pid = int(process.stdout.readline())
@@ -272,7 +272,7 @@ def test_a_parent_that_is_asked_to_ends_its_runs_and_removes_what_it_made(site, 
     assert {path.suffix for path in site.directory.iterdir()} <= {".lock", ".log", ".said"}
 
 
-def test_a_parent_that_follows_ends_with_what_it_follows_and_removes_its_directory(site):
+def test_parent_follow(site):
     followed = subprocess.Popen(["sleep", "60"])
     try:
         parent = site.parent("--follow", followed.pid)
@@ -284,7 +284,7 @@ def test_a_parent_that_follows_ends_with_what_it_follows_and_removes_its_directo
     assert not site.directory.exists()
 
 
-def test_a_parent_that_shall_follow_what_is_gone_does_not_start(site):
+def test_parent_follow_gone_process(site):
     gone = subprocess.Popen(["true"])
     gone.wait()
     parent = site.parent("--follow", gone.pid, wait=False)
@@ -292,7 +292,7 @@ def test_a_parent_that_shall_follow_what_is_gone_does_not_start(site):
     assert site.sockets() == []
 
 
-def test_exec_gives_a_command_clients_and_a_parent_that_end_with_it(site):
+def test_exec_clients_and_parent(site):
     code = "import os; print(os.getppid(), os.environ['PREFORK_DIR'])"
     environment = {**site.environment, "PATH": f"{site.root / 'stock'}:/usr/bin:/bin"}
     # The program whose parent starts at once is ansible-runner.
@@ -318,7 +318,7 @@ def test_exec_gives_a_command_clients_and_a_parent_that_end_with_it(site):
     wait_for(lambda: not Path(directory).exists())
 
 
-def test_exec_is_the_command_itself_when_prefork_is_off(site):
+def test_exec_off(site):
     script = "echo $$; command -v ansible-playbook"
     process = subprocess.Popen(
         [sys.executable, "-m", "ansible_prefork", "exec", "--", "bash", "-c", script],
@@ -330,7 +330,7 @@ def test_exec_is_the_command_itself_when_prefork_is_off(site):
     assert out.splitlines() == [str(process.pid), str(site.root / "stock" / "ansible-playbook")]
 
 
-def test_an_idle_parent_ends(site):
+def test_parent_idle_ends(site):
     parent = site.parent("--idle", 1)
     started = time.monotonic()
     assert parent.wait(timeout=20) == 0
@@ -338,13 +338,13 @@ def test_an_idle_parent_ends(site):
     assert site.sockets() == []
 
 
-def test_a_parent_with_a_run_is_not_idle(site):
+def test_parent_idle_with_run(site):
     parent = site.parent("--idle", 0.3)
     assert site.run("import time, sys; time.sleep(1.5); sys.exit(4)").returncode == 4
     assert parent.wait(timeout=20) == 0
 
 
-def test_the_socket_is_for_its_user_only(site):
+def test_parent_socket_mode(site):
     site.parent()
     (path,) = site.sockets()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -353,7 +353,7 @@ def test_the_socket_is_for_its_user_only(site):
     assert stat.S_IMODE(site.directory.stat().st_mode) == 0o700
 
 
-def test_a_parent_makes_its_directory_private(site):
+def test_parent_directory_mode(site):
     site.directory.rmdir()
     with concurrent.futures.ThreadPoolExecutor(1):
         assert site.run(PARENT).returncode == 0
@@ -365,7 +365,7 @@ def test_a_parent_makes_its_directory_private(site):
     [b"", b"x", b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 8, b"\x04" + b"\0" * 7 + b"no!!", b"\x02" + b"\0" * 7 + b"N"],
     ids=["nothing", "a byte", "http", "huge", "no marshal", "too short"],
 )
-def test_a_connection_that_makes_no_sense_harms_nobody(site, nonsense):
+def test_parent_invalid_request(site, nonsense):
     parent = site.parent()
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(site.sockets()[0]))
@@ -378,7 +378,7 @@ def test_a_connection_that_makes_no_sense_harms_nobody(site, nonsense):
     wait_for(lambda: children(parent.pid) == {})
 
 
-def test_runs_leave_no_process_no_descriptor_and_no_file(site):
+def test_parent_no_leaks(site):
     parent = site.parent("--runs", 20)
     site.answer("pass")
     before = open_files(parent.pid)
@@ -453,7 +453,7 @@ def how(request, monkeypatch):
         (lambda tree: (tree / "a/d.py").read_text(), False),
     ],
 )
-def test_a_watch_notices_what_counts(tree, change, counts):
+def test_watch_changes(tree, change, counts):
     (tree / "link").write_text("far")
     (tree / "a/link").symlink_to(tree / "link")
     time.sleep(0.03)
@@ -466,7 +466,7 @@ def test_a_watch_notices_what_counts(tree, change, counts):
 
 
 @pytest.mark.usefixtures("how")
-def test_a_watch_notices_a_file_in_a_new_directory(tree):
+def test_watch_new_directory(tree):
     watch = Watch([tree / "a"], time.time_ns())
     assert not watch.has_changed()
     (tree / "a/new").mkdir()
@@ -476,14 +476,14 @@ def test_a_watch_notices_a_file_in_a_new_directory(tree):
     assert watch.has_changed()
 
 
-def test_what_changed_before_the_watch_began_counts_since_then(tree):
+def test_watch_since(tree):
     since = time.time_ns()
     edit(tree / "a/d.py")
     assert Watch([tree / "a"], since).has_changed()
     assert not Watch([tree / "a" / "b"], since).has_changed()
 
 
-def test_a_watch_looks_at_files_only_when_the_kernel_tells_of_a_change(tree, how, monkeypatch):
+def test_watch_scans_after_notification(tree, how, monkeypatch):
     files = [tree / "a" / f"{number}.py" for number in range(50)]
     for path in files:
         path.write_text("")
@@ -507,7 +507,7 @@ def test_a_watch_looks_at_files_only_when_the_kernel_tells_of_a_change(tree, how
         assert len(looked) > 50
 
 
-def test_a_watch_works_where_the_kernel_has_no_notices_left(tree, monkeypatch):
+def test_watch_without_inotify(tree, monkeypatch):
     def fail(self):
         raise OSError(24, "inotify")
 
@@ -518,7 +518,7 @@ def test_a_watch_works_where_the_kernel_has_no_notices_left(tree, monkeypatch):
     assert watch.has_changed()
 
 
-def test_a_parent_that_renews_itself_takes_no_journals_of_runs_that_were_answered(tmp_path, monkeypatch):
+def test_replace_drops_answered_journals(tmp_path, monkeypatch):
     """A run is answered before its process has gone; nobody would close the journal after that."""
     program = SimpleNamespace(name="ansible-runner", helper=None)
     renewed = parent.Parent(program, tmp_path, maximum=1, idle=1, follow=None)

@@ -32,7 +32,7 @@ print(huge[0].split()[1])
 """
 
 
-def test_memory_holds_what_it_held_and_forks_have_their_own():
+def test_use_huge_pages():
     done = subprocess.run([sys.executable, "-c", CODE], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     # A kernel that knows no such pages, or has them switched off, leaves things as they are.
@@ -40,7 +40,7 @@ def test_memory_holds_what_it_held_and_forks_have_their_own():
 
 
 @pytest.mark.parametrize("code", [0, 3, 255])
-def test_a_notice_is_there_before_the_fork_has_gone(code):
+def test_exit_report_before_end(code):
     report = process.ExitReport()
     assert report.receive() is None
     pid = os.fork()

@@ -112,7 +112,7 @@ def play_role(side, name, is_asked=False, **options):
 
 @pytest.mark.parametrize("project", [True, False], ids=["project", "none"])
 @pytest.mark.parametrize("envvars", [{}, {"GIVEN": "one"}], ids=["plain", "variables"])
-def test_a_run_of_a_role_is_as_stock(sides, project, envvars):
+def test_role_as_stock(sides, project, envvars):
     name = f"role-{project}-{len(envvars)}"
     stock, forks = run_both(sides, lambda side: play_role(side, name, project=project, envvars=envvars)[0])
     compare(stock, forks)
@@ -122,7 +122,7 @@ def test_a_run_of_a_role_is_as_stock(sides, project, envvars):
         assert text in forks.stdout
 
 
-def test_a_role_and_its_modules_are_warm_and_in_the_process_of_the_runner(sides):
+def test_role_warm(sides):
     sides[1].warm(RUNNER)
     outcome, (play, parent, of_module) = play_role(sides[1], "role-warm", is_asked=True)
     assert outcome.code == 0, outcome.stdout + outcome.stderr
@@ -131,7 +131,7 @@ def test_a_role_and_its_modules_are_warm_and_in_the_process_of_the_runner(sides)
     assert play not in (parent, of_module)
 
 
-def test_the_roles_of_one_run_are_not_those_of_the_next(sides):
+def test_role_changed_between_runs(sides):
     one, _seen = play_role(sides[1], "role-one")
     place, run = start_role(sides[1], "role-two")
     write(place.parent.parent / "roles", {"other/tasks/main.yml": "- ansible.builtin.debug: {msg: yet another}\n"})
@@ -141,7 +141,7 @@ def test_the_roles_of_one_run_are_not_those_of_the_next(sides):
 
 
 @pytest.mark.parametrize("project", [True, False], ids=["project", "none"])
-def test_a_role_that_ends_its_process_leaves_what_two_processes_leave(sides, project):
+def test_role_finish_as_two_processes(sides, project):
     outcomes = []
     for number, env in enumerate(({}, {"PREFORK_ONE_PROCESS": "off"})):
         outcome, _seen = play_role(sides[1], f"role-lost-{project}-{number}", role="ends", project=project, env=env)

@@ -59,7 +59,7 @@ def start(site, place: Path, hook: str):
     return site.run("run", str(place), "-p", "play.yml", "--quiet", env={BEFORE_RUN: hook})
 
 
-def test_the_hook_gets_the_arguments_before_the_run(hooked):
+def test_hook_arguments(hooked):
     place = prepare(hooked, "called")
     done = start(hooked, place, "hook_of_test:note")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
@@ -67,7 +67,7 @@ def test_the_hook_gets_the_arguments_before_the_run(hooked):
     assert (place / "project" / "played").exists()
 
 
-def test_a_hook_that_raises_prevents_the_run(hooked):
+def test_hook_raises(hooked):
     place = prepare(hooked, "prevented")
     (place / "refused").touch()
     done = start(hooked, place, "hook_of_test:note")
@@ -78,7 +78,7 @@ def test_a_hook_that_raises_prevents_the_run(hooked):
     assert not (place / "artifacts").exists()
 
 
-def test_a_hook_that_cannot_be_imported_makes_runs_stock_and_says_so_once(hooked):
+def test_hook_import_error(hooked):
     done = [start(hooked, prepare(hooked, f"missing{number}"), "missing_of_test:note") for number in range(2)]
     assert [(item.returncode, item.stdout) for item in done] == [(0, "stock\n")] * 2
     reason = f"{BEFORE_RUN}=missing_of_test:note cannot be imported (ModuleNotFoundError: No module named "
@@ -94,7 +94,7 @@ def test_a_hook_that_cannot_be_imported_makes_runs_stock_and_says_so_once(hooked
         ("hook_of_test:name", "is not a function"),
     ],
 )
-def test_a_name_of_no_function_is_refused(tmp_path, monkeypatch, name, reason):
+def test_load_hook_invalid_name(tmp_path, monkeypatch, name, reason):
     (tmp_path / "hook_of_test.py").write_text(HOOK)
     monkeypatch.syspath_prepend(tmp_path)
     try:
@@ -104,12 +104,12 @@ def test_a_name_of_no_function_is_refused(tmp_path, monkeypatch, name, reason):
         sys.modules.pop("hook_of_test", None)
 
 
-def test_no_name_is_no_hook():
+def test_load_hook_unset():
     assert load_hook("") is None
 
 
 @pytest.mark.parametrize("problem", [ValueError("why"), SystemExit(0), KeyboardInterrupt()], ids=repr)
-def test_whatever_a_hook_raises_prevents_the_run(problem, capsys):
+def test_allows_run_any_exception(problem, capsys):
     def raise_it(_argv: list[str]) -> None:
         raise problem
 
@@ -130,7 +130,7 @@ def link(directory: Path, name: str) -> None:
     (directory / "latest").symlink_to(name)
 
 
-def test_a_run_survives_that_the_link_to_the_last_one_leads_nowhere(hooked):
+def test_rotation_broken_link(hooked):
     place = prepare(hooked, "rotated")
     (place / "artifacts").mkdir()
     link(place / "artifacts", "gone")
@@ -148,7 +148,7 @@ def rotate(monkeypatch):
     return runner.cleanup_artifact_dir
 
 
-def test_a_rotation_goes_on_after_an_artifact_has_vanished(tmp_path, monkeypatch, rotate):
+def test_rotation_vanished_artifact(tmp_path, monkeypatch, rotate):
     make_artifacts(tmp_path, 5)
     seen = []
 
@@ -163,14 +163,14 @@ def test_a_rotation_goes_on_after_an_artifact_has_vanished(tmp_path, monkeypatch
     assert sorted(path.name for path in tmp_path.iterdir()) == ["2", "3", "4", "latest"]
 
 
-def test_a_rotation_gives_up_in_the_end(tmp_path, rotate):
+def test_rotation_gives_up(tmp_path, rotate):
     make_artifacts(tmp_path, 5)
     link(tmp_path, "gone")
     rotate(str(tmp_path), 1)
     assert len(list(tmp_path.iterdir())) == 6
 
 
-def test_any_other_error_of_a_rotation_is_one(tmp_path, rotate):
+def test_rotation_other_error(tmp_path, rotate):
     make_artifacts(tmp_path, 2)
     link(tmp_path, "0")
     with pytest.raises(OSError) as raised:  # noqa: PT011 its text depends on the version of Python

@@ -48,7 +48,7 @@ def umask(request):
 
 @pytest.mark.usefixtures("umask")
 @pytest.mark.parametrize("there", ["", "a", "a/b"])
-def test_a_directory_is_made_as_a_shell_makes_it(tmp_path, there):
+def test_answer_mkdir_as_shell(tmp_path, there):
     outcomes = []
     for side, run in (("one", lambda command: by_shell(command).stdout), ("two", shell.answer)):
         root = tmp_path / side
@@ -59,7 +59,7 @@ def test_a_directory_is_made_as_a_shell_makes_it(tmp_path, there):
     assert outcomes[1][1]["a/b/ansible-tmp-1.5-42-7"] == "drwx------"
 
 
-def test_a_directory_is_removed_with_what_is_in_it(tmp_path):
+def test_answer_remove(tmp_path):
     path = tmp_path / "ansible-tmp-1"
     (path / "a").mkdir(parents=True)
     (path / "a" / "file").write_text("x")
@@ -69,13 +69,13 @@ def test_a_directory_is_removed_with_what_is_in_it(tmp_path):
     assert shell.answer(remove(path)) == "", "and that it is not there is fine"
 
 
-def test_the_home_directory(monkeypatch):
+def test_answer_home(monkeypatch):
     monkeypatch.setenv("HOME", "/home/of-me")
     command = wrap(PLUGIN.expand_user("~"))
     assert shell.answer(command) == by_shell(command).stdout == "/home/of-me\n"
 
 
-def test_the_home_directory_of_a_user(monkeypatch):
+def test_answer_home_of_user(monkeypatch):
     monkeypatch.setenv("HOME", "/home/of-me")
     me = pwd.getpwuid(os.getuid())
     command = wrap(PLUGIN.expand_user("~", username=me.pw_name))
@@ -119,7 +119,7 @@ def is_a_link(tmp_path):
         pytest.param(lambda _path: ["/bin/sh", "-c", "echo ~ && sleep 0"], id="a list"),
     ],
 )
-def test_what_is_for_the_shell(tmp_path, command):
+def test_answer_left_to_shell(tmp_path, command):
     text = command(tmp_path)
     before = tree(tmp_path)
     assert shell.answer(text) is None
@@ -127,12 +127,12 @@ def test_what_is_for_the_shell(tmp_path, command):
 
 
 @pytest.mark.parametrize("home", ["", "relative", "/with space", "/with\\n", "/ü"])
-def test_a_home_that_a_shell_might_change(monkeypatch, home):
+def test_answer_unusual_home(monkeypatch, home):
     monkeypatch.setenv("HOME", home)
     assert shell.answer(wrap("echo ~")) is None
 
 
-def test_a_umask_that_takes_rights_from_the_owner(tmp_path):
+def test_answer_restrictive_umask(tmp_path):
     before = os.umask(0o277)
     try:
         assert shell.answer(make(tmp_path)) is None

@@ -45,7 +45,7 @@ def expire(path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 1_000_000], ids=["small", "more than the socket holds"])
-def test_runs_of_a_stopped_parent_are_stock_and_only_the_first_one_waits(site, stopped, size):
+def test_stopped_parent_runs_stock(site, stopped, size):
     mark = site.root / "runs"
     code = f"import os; open({str(mark)!r}, 'a').write('x'); print(os.getppid())"
     env = {f"SIZE{number}": "x" * (size // 10) for number in range(10)}
@@ -65,7 +65,7 @@ def test_runs_of_a_stopped_parent_are_stock_and_only_the_first_one_waits(site, s
     assert mark.read_text() == "xxx"
 
 
-def test_a_parent_that_is_silent_again_is_said_again(site, stopped):
+def test_stopped_parent_reported_again(site, stopped):
     for _ in range(2):
         os.kill(stopped.pid, signal.SIGSTOP)
         assert site.run("pass").stderr == SAID
@@ -73,7 +73,7 @@ def test_a_parent_that_is_silent_again_is_said_again(site, stopped):
         wait_for(lambda: not word(site))
 
 
-def test_a_parent_that_stays_silent_is_ended_and_the_next_client_gets_another(site, stopped):
+def test_stopped_parent_killed(site, stopped):
     site.run("pass")
     expire(word(site)[0])
     assert int(site.run(PARENT).stdout) == os.getpid()
@@ -84,7 +84,7 @@ def test_a_parent_that_stays_silent_is_ended_and_the_next_client_gets_another(si
     assert int(site.answer(PARENT)) == pid
 
 
-def test_a_run_whose_parent_stops_ends_with_its_own_code(site):
+def test_stopped_parent_running_run(site):
     parent = site.parent()
     started = site.start("import sys, time; print('on', flush=True); time.sleep(1); print('end'); sys.exit(7)")
     killed = site.start("import os, time; print('on', flush=True); time.sleep(1); os.kill(os.getpid(), 9)")
@@ -98,7 +98,7 @@ def test_a_run_whose_parent_stops_ends_with_its_own_code(site):
         os.kill(parent.pid, signal.SIGCONT)
 
 
-def test_a_signal_to_a_client_that_waits_in_vain_ends_it(site, stopped):
+def test_stopped_parent_signal_to_client(site, stopped):
     mark = site.root / "mark"
     process = site.start(f"open({str(mark)!r}, 'w')")
     time.sleep(0.5)
@@ -107,14 +107,14 @@ def test_a_signal_to_a_client_that_waits_in_vain_ends_it(site, stopped):
     assert not mark.exists()
 
 
-def test_a_parent_that_takes_long_to_be_warm_is_waited_for(site):
+def test_slow_warm_up(site):
     done = site.run(PARENT, env={"PREFORK_FAKE_WARM": f"import time; time.sleep({client.ANSWER_SECONDS + 2})"})
     assert done.returncode == 0
     assert int(done.stdout) in site.processes()
     assert list(site.directory.glob("*.warm")) == []
 
 
-def test_a_parent_that_is_replaced_and_takes_long_to_be_warm_is_waited_for(site):
+def test_slow_renewal(site):
     mark = site.root / "mark"
     code = f"import os, time\nif os.path.exists({str(mark)!r}): time.sleep({client.ANSWER_SECONDS + 2})"
     parent = site.parent("--runs", 1, env={"PREFORK_FAKE_WARM": code})
@@ -122,7 +122,7 @@ def test_a_parent_that_is_replaced_and_takes_long_to_be_warm_is_waited_for(site)
     assert [int(site.answer(PARENT)) for _ in range(2)] == [parent.pid] * 2
 
 
-def test_a_warm_up_that_is_stopped_is_not_waited_for_when_it_has_begun_long_ago(site, monkeypatch):
+def test_stuck_warm_up(site, monkeypatch):
     parent = site.parent(env={"PREFORK_FAKE_WARM": "import time; time.sleep(60)"})
     (mark,) = wait_for(lambda: list(site.directory.glob("*.warm")))
     before = time.time() - client.PARENT_WAIT_SECONDS - 1
@@ -132,7 +132,7 @@ def test_a_warm_up_that_is_stopped_is_not_waited_for_when_it_has_begun_long_ago(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=str)
-def test_a_run_that_has_not_begun_when_its_parent_ends_is_stock(site, stopped, number):
+def test_stopped_parent_ends(site, stopped, number):
     process = site.start(PARENT)
     time.sleep(0.5)
     os.kill(stopped.pid, number)
@@ -142,7 +142,7 @@ def test_a_run_that_has_not_begun_when_its_parent_ends_is_stock(site, stopped, n
     assert err.endswith(": running stock\n")
 
 
-def test_a_run_whose_request_did_not_come_whole_never_begins(site):
+def test_incomplete_request(site):
     parent = site.parent()
     environment = {os.fsencode(key): os.fsencode(value) for key, value in site.environment.items()}
     for end in (0, 8, -1, None):
@@ -175,7 +175,7 @@ def fail(*arguments):
 
 @pytest.mark.parametrize("stock", ["os.fork", "process.ExitReport"])
 @pytest.mark.parametrize("error", ["EAGAIN", "ENOMEM"])
-def test_a_run_that_cannot_be_forked_is_stock_and_the_next_is_not(site, stock, error):
+def test_fork_failure(site, stock, error):
     parent = site.parent(env={"PREFORK_FAKE_WARM": FAILS_ONCE.format(stock=stock, stock_name=stock, error=error)})
     slow = None
     done = site.run(PARENT)
@@ -187,7 +187,7 @@ def test_a_run_that_cannot_be_forked_is_stock_and_the_next_is_not(site, stock, e
     wait_for(lambda: children(parent.pid) == {})
 
 
-def test_a_parent_without_free_descriptors_sends_runs_away_and_keeps_those_that_it_has(site):
+def test_no_free_descriptors(site):
     parent = site.parent()
     slow = site.start("import sys; print('on', flush=True); sys.stdin.read(); sys.exit(7)", stdin=-1)
     assert slow.stdout.readline() == "on\n"
@@ -211,7 +211,7 @@ def ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-def test_a_parent_that_cannot_renew_itself_sends_the_run_away_and_stays(site):
+def test_renewal_without_memory(site):
     watched = site.root / "watched"
     watched.write_text("old")
     code = FAILS_ONCE.format(stock="os.execve", stock_name="os.execve", error="ENOMEM")
@@ -232,7 +232,7 @@ print(os.getppid())
 """
 
 
-def test_modules_of_a_stopped_parent_are_stock_processes(monkeypatch):
+def test_stopped_module_parent(monkeypatch):
     with make_site(fake=False) as site:
         monkeypatch.setenv("MARK", str(site.root / "mark"))
         parent = site.parent(program="module")
@@ -260,7 +260,7 @@ def test_modules_of_a_stopped_parent_are_stock_processes(monkeypatch):
 
 
 @pytest.mark.parametrize("is_renewing", [True, False])
-def test_an_ended_run_of_a_parent_that_renews_itself_is_waited_for(site, is_renewing):
+def test_ended_run_of_renewing_parent(site, is_renewing):
     key = client.environment_key({os.fsencode(k): os.fsencode(v) for k, v in site.environment.items()}, b"/")
     base = site.directory / f"ansible-playbook-{key}"
     run = subprocess.Popen(["/bin/sh", "-c", "exit 3"])

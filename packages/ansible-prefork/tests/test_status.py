@@ -34,7 +34,7 @@ def fallbacks(found):
     return {(item["what"], item["why"]): item["count"] for item in found["fallbacks"]}
 
 
-def test_a_parent_is_told_with_its_runs(site):
+def test_status_parent(site):
     parent = site.parent()
     for _ in range(3):
         site.answer("pass")
@@ -49,14 +49,14 @@ def test_a_parent_is_told_with_its_runs(site):
     assert shown.stderr == ""
 
 
-def test_runs_are_counted_beyond_a_restart_of_the_parent(site):
+def test_status_counts_across_renewal(site):
     site.parent("--runs", 2)
     for _ in range(5):
         site.answer("pass")
     wait_for(lambda: read(site)["parents"][0]["runs"] == 5)
 
 
-def test_nothing_warm_is_an_exit_code_of_its_own(site):
+def test_status_nothing_warm(site):
     parent = site.parent()
     site.answer("pass")
     parent.terminate()
@@ -65,7 +65,7 @@ def test_nothing_warm_is_an_exit_code_of_its_own(site):
     assert (done.stdout, done.stderr) == ("", "prefork: no parent of runs is warm\n")
 
 
-def test_a_parent_that_was_killed_is_gone(site):
+def test_status_killed_parent(site):
     parent = site.parent()
     site.answer("pass")
     parent.kill()
@@ -74,11 +74,11 @@ def test_a_parent_that_was_killed_is_gone(site):
     assert (told["state"], told["memory_mib"]) == ("gone", None)
 
 
-def test_wrong_usage_is_another(site):
+def test_status_wrong_usage(site):
     assert "usage" in status("--nonsense", env=site.environment, code=2).stderr
 
 
-def test_a_run_that_falls_back_is_counted_and_said_once_per_reason(site, tmp_path):
+def test_note_fallback_counts(site, tmp_path):
     with (tmp_path / "log").open("w") as log:
         operator = subprocess.Popen(["sleep", "60"], stderr=log)
     env = {"PREFORK_FOLLOW": str(operator.pid)}
@@ -102,7 +102,7 @@ def test_a_run_that_falls_back_is_counted_and_said_once_per_reason(site, tmp_pat
     assert {stat.S_IMODE(path.stat().st_mode) for path in site.directory.glob("*.fell")} == {0o600}
 
 
-def test_without_an_operator_it_is_said_in_the_log_of_the_parent(tmp_path):
+def test_note_fallback_parent_log(tmp_path):
     directory = os.fsencode(tmp_path)
     tmp_path.chmod(0o700)
     for _ in range(2):
@@ -113,7 +113,7 @@ def test_without_an_operator_it_is_said_in_the_log_of_the_parent(tmp_path):
     assert (tmp_path / "parent.log").read_text() == "prefork: a play is not warm: why not\n"
 
 
-def test_what_is_kept_is_bounded(tmp_path, monkeypatch):
+def test_note_fallback_bounded(tmp_path, monkeypatch):
     directory = os.fsencode(tmp_path)
     tmp_path.chmod(0o700)
     for number in range(2 * client.MAXIMUM_REASONS):
@@ -134,7 +134,7 @@ def other():
         yield made
 
 
-def test_a_directory_that_others_can_write_to_is_not_looked_at(other):
+def test_status_public_directory(other):
     assert json.loads(status("--json", env=other.environment, code=1).stdout) == []
 
 
@@ -153,7 +153,7 @@ CASES = (
 
 
 @pytest.mark.parametrize(("name", "changes", "what", "why"), CASES, ids=[case[0] for case in CASES])
-def test_what_of_a_run_is_not_warm_is_told(sides, name, changes, what, why):
+def test_status_fallbacks_of_runs(sides, name, changes, what, why):
     forks = sides[1]
     forks.warm(RUNNER)
     project = forks.prepare(f"cold-{name}", "empty", RUNNER)

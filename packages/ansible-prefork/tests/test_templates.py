@@ -70,7 +70,7 @@ def evaluate(tasks):
 
 
 @pytest.mark.usefixtures("stock")
-def test_results_are_the_same_and_nothing_is_compiled_again(tasks, compiled):
+def test_templates_same_results(tasks, compiled):
     assert evaluate(tasks) == WANTED
     data = DataLoader().load_from_file(str(tasks), **TRUST)
     templates.install(data)
@@ -80,7 +80,7 @@ def test_results_are_the_same_and_nothing_is_compiled_again(tasks, compiled):
 
 
 @pytest.mark.usefixtures("stock")
-def test_filters_of_a_playbook_may_take_the_place_of_others(tasks, compiled, monkeypatch, tmp_path):
+def test_templates_filters_of_playbook(tasks, compiled, monkeypatch, tmp_path):
     templates.install(DataLoader().load_from_file(str(tasks), **TRUST))
     monkeypatch.setattr(loader.filter_loader, "_extra_dirs", [str(tmp_path)])
     compiled.clear()
@@ -89,20 +89,20 @@ def test_filters_of_a_playbook_may_take_the_place_of_others(tasks, compiled, mon
 
 
 @pytest.mark.usefixtures("stock")
-def test_what_cannot_be_compiled_fails_where_it_is_used():
+def test_templates_invalid():
     templates.install([{"name": "{{ x", "when": "x ==", "msg": "{{ 1 | no_such_filter }}"}])
     assert templates._codes == {}
 
 
 @pytest.mark.usefixtures("stock")
-def test_other_delimiters_mean_other_code():
+def test_templates_delimiters():
     templates.install([])
     texts = [jinja2.Environment(variable_start_string=begin).from_string("[[ 1 }}{{ 1 }}") for begin in ("{{", "[[")]
     assert [text.render() for text in texts] == ["[[ 1 }}1", "1{{ 1 }}"]
 
 
 @pytest.mark.usefixtures("stock")
-def test_the_memory_is_limited(monkeypatch):
+def test_templates_cache_limit(monkeypatch):
     monkeypatch.setattr(templates, "MAXIMUM", 3)
     templates.install([])
     for number in range(9):
@@ -112,7 +112,7 @@ def test_the_memory_is_limited(monkeypatch):
 
 @pytest.mark.usefixtures("stock")
 @pytest.mark.parametrize("is_preloaded", [True, False])
-def test_a_file_is_loaded_again_as_it_was(tmp_path, is_preloaded):
+def test_files_second_load(tmp_path, is_preloaded):
     path = tmp_path / "roles" / "one" / "tasks" / "main.yml"
     path.parent.mkdir(parents=True)
     path.write_text(TASKS)
@@ -126,7 +126,7 @@ def test_a_file_is_loaded_again_as_it_was(tmp_path, is_preloaded):
 
 
 @pytest.mark.usefixtures("stock")
-def test_a_file_that_has_changed_is_read(tmp_path):
+def test_files_changed(tmp_path):
     path = tmp_path / "roles" / "one" / "tasks" / "main.yml"
     path.parent.mkdir(parents=True)
     path.write_text("- name: before\n")
@@ -138,7 +138,7 @@ def test_a_file_that_has_changed_is_read(tmp_path):
 @pytest.mark.usefixtures("stock")
 @pytest.mark.skipif(not HAS_TRUST, reason="before ansible-core 2.19 there is no trust")
 @pytest.mark.parametrize("trusted", [True, False])
-def test_what_is_loaded_first_decides_whether_templates_are_trusted(tmp_path, trusted):
+def test_files_trust_of_first_load(tmp_path, trusted):
     path = tmp_path / "vars.yml"
     path.write_text("text: '{{ 1 + 1 }}'\n")
     results = []
