@@ -127,11 +127,7 @@ class Site:
         return done.stdout.strip()
 
     def parent(
-        self,
-        *options: object,
-        env: dict[str, str] | None = None,
-        program: str = "ansible-playbook",
-        wait: bool = True,
+        self, *options: object, env: dict[str, str] | None = None, program: str = "ansible-playbook", wait: bool = True
     ) -> subprocess.Popen[str]:
         """A parent in the foreground, listening when this returns; what it writes goes to ``parent.log``."""
         command = [sys.executable, "-m", "ansible_prefork", "parent", "--program", program]

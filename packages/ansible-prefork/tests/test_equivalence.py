@@ -106,11 +106,7 @@ CASES = (
         "plugins",
         (
             Run(expect=("module version 1, version 1", "action version 1")),
-            Run(
-                before=next_version,
-                expect=("module version 2, version 2", "action version 2"),
-                refuse=("version 1",),
-            ),
+            Run(before=next_version, expect=("module version 2, version 2", "action version 2"), refuse=("version 1",)),
         ),
     ),
     Case("state", "state", (Run(expect=("asked again",)), Run())),
@@ -249,8 +245,7 @@ def play_case(sides: Sides, case: Case, program: str) -> Outcome:
     projects = {side.name: side.prepare(name, case.play, program) for side in sides}
     for number, run in enumerate(case.runs):
         stock, forks = run_both(
-            sides,
-            lambda side, run=run, number=number: side.play(program, projects[side.name], run, number),
+            sides, lambda side, run=run, number=number: side.play(program, projects[side.name], run, number)
         )
         if program == RUNNER and case.name == "actions" and CORE < (2, 19):
             # Workers write to the terminal beside the thread that shows the results: any order, any cut into events.

@@ -48,10 +48,7 @@ FIRST_PLAY = {
     r"^ansible_prefork\.plugin_docs:_without_options": "the documentation of plugins, by path",
 }
 # Since ansible-core 2.21 the first task that adds a host starts a server in the process; the warm-up has none.
-SERVER = {
-    r"^ansible\._internal\._rpc_host:": "the server",
-    r"^process:(threads|files)$": "its threads and its socket",
-}
+SERVER = {r"^ansible\._internal\._rpc_host:": "the server", r"^process:(threads|files)$": "its threads and its socket"}
 # Regular expressions that a template gives to the filter ``search``: the cache of the module re has at most 512 of
 # them. The warm-up's play has none.
 HOLDERS = (r"^(Pattern|tuple|dict) < .*\bre holds ",)

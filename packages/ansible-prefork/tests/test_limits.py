@@ -171,10 +171,7 @@ def test_limits_in_play(real):
 
 @pytest.mark.parametrize(
     ("name", "task"),
-    [
-        ("template", """ansible.builtin.debug: {msg: "{{ ('x' * 2147483648) | length }}"}"""),
-        ("module", "take: {}"),
-    ],
+    [("template", """ansible.builtin.debug: {msg: "{{ ('x' * 2147483648) | length }}"}"""), ("module", "take: {}")],
 )
 def test_memory_limit_in_task(real, name, task):
     project, done = play(real, name, task, {"PREFORK_RUN_MEMORY_MIB": "512"})

@@ -49,11 +49,7 @@ class Group:
 
     @property
     def environment(self):
-        return {
-            "PREFORK_CGROUP": str(self.folder),
-            "PREFORK_RUN_MEMORY_MIB": "300",
-            "TAKEN": str(self.taken),
-        }
+        return {"PREFORK_CGROUP": str(self.folder), "PREFORK_RUN_MEMORY_MIB": "300", "TAKEN": str(self.taken)}
 
     def update(self):
         used = BASE
@@ -192,8 +188,7 @@ def test_memory_renewal_resumes_runs(site, make_group):
 
 
 @pytest.mark.parametrize(
-    ("limit", "more"),
-    [("max", {}), (str(2**63 - 4096), {}), ("1", {"PREFORK_RUN_MEMORY_MIB": "0"}), ("rubbish", {})],
+    ("limit", "more"), [("max", {}), (str(2**63 - 4096), {}), ("1", {"PREFORK_RUN_MEMORY_MIB": "0"}), ("rubbish", {})]
 )
 def test_memory_without_limit(site, make_group, limit, more):
     environment = {**make_group(limit).environment, **more}

@@ -49,11 +49,7 @@ def test_sweep_empty_namespace(tmp_path):
     make_folder(tmp_path, "a.b/v1/K/ns/gone", age=10)
     make_folder(tmp_path, "a.b/v1/Wide/gone", age=10)
     assert folders.sweep(tmp_path) == 2
-    assert sorted(str(item.relative_to(tmp_path)) for item in tmp_path.rglob("*")) == [
-        "a.b",
-        "a.b/v1",
-        "a.b/v1/K",
-    ]
+    assert sorted(str(item.relative_to(tmp_path)) for item in tmp_path.rglob("*")) == ["a.b", "a.b/v1", "a.b/v1/K"]
 
 
 def test_sweep_resource_named_like_mark(tmp_path):

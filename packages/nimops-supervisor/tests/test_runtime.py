@@ -434,10 +434,7 @@ def test_supervisor_liveness(supervise, tmp_path):
 )
 def test_main_usage_error(arguments, said):
     process = subprocess.run(
-        [sys.executable, "-m", "nimops_supervisor", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-m", "nimops_supervisor", *arguments], capture_output=True, text=True, check=False
     )
     assert process.returncode == 2
     assert said in process.stderr

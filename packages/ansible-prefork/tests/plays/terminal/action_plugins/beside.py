@@ -14,10 +14,4 @@ class ActionModule(ActionBase):
         os.environ["RUNNER_HTTP_PATH"] = "/nowhere"
         os.umask(0o777)
         os.chdir("/")
-        return {
-            "msg": [
-                str(signal.getsignal(signal.SIGHUP)),
-                str(os.getppid() > 0),
-                sys.argv[1:],
-            ]
-        }
+        return {"msg": [str(signal.getsignal(signal.SIGHUP)), str(os.getppid() > 0), sys.argv[1:]]}
