@@ -36,19 +36,19 @@ func TestParseOptions(t *testing.T) {
 		arguments string
 		fails     bool
 	}{
-		"usual":           {"--watches-file w --kubeconfig-out k", false},
-		"all":             {"--watches-file=w --kubeconfig-out=k --label-selector a=b --spread 0 --user-agent x", false},
-		"no watches":      {"--kubeconfig-out k", true},
-		"no kubeconfig":   {"--watches-file w", true},
-		"a word":          {"--watches-file w --kubeconfig-out k x", true},
-		"unknown":         {"--other", true},
-		"no bytes":        {"--watches-file w --kubeconfig-out k --max-resource-bytes 0", true},
-		"negative":        {"--watches-file w --kubeconfig-out k --spread -1s", true},
-		"no interval":     {"--watches-file w --kubeconfig-out k --interval=-1s", true},
-		"no duration":     {"--watches-file w --kubeconfig-out k --spread 5", true},
-		"empty selector":  {"--watches-file w --kubeconfig-out k --label-selector=", true},
-		"nobody":          {"--watches-file w --kubeconfig-out k --user-agent=", true},
-		"version is told": {"--version", false},
+		"usual":          {"--watches-file w --kubeconfig-out k", false},
+		"all":            {"--watches-file=w --kubeconfig-out=k --label-selector a=b --spread 0 --user-agent x", false},
+		"no watches":     {"--kubeconfig-out k", true},
+		"no kubeconfig":  {"--watches-file w", true},
+		"a word":         {"--watches-file w --kubeconfig-out k x", true},
+		"unknown":        {"--other", true},
+		"no bytes":       {"--watches-file w --kubeconfig-out k --max-resource-bytes 0", true},
+		"negative":       {"--watches-file w --kubeconfig-out k --spread -1s", true},
+		"no interval":    {"--watches-file w --kubeconfig-out k --interval=-1s", true},
+		"no duration":    {"--watches-file w --kubeconfig-out k --spread 5", true},
+		"empty selector": {"--watches-file w --kubeconfig-out k --label-selector=", true},
+		"no user agent":  {"--watches-file w --kubeconfig-out k --user-agent=", true},
+		"version":        {"--version", false},
 	} {
 		if _, err := parseOptions(strings.Fields(c.arguments)); (err != nil) != c.fails {
 			t.Errorf("%s: %v", name, err)
@@ -148,8 +148,8 @@ func TestRun(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(config.CAData)
-	nobody := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
-	if _, status := get(t, nobody, config.Host); status != http.StatusUnauthorized {
+	anonymous := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	if _, status := get(t, anonymous, config.Host); status != http.StatusUnauthorized {
 		t.Error(status)
 	}
 	_ = p.hold.Close()

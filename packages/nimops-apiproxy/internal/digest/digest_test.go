@@ -42,12 +42,12 @@ func TestStatus(t *testing.T) {
 
 func TestStatusRollout(t *testing.T) {
 	const counts = `"replicas":2,"updatedReplicas":2,"availableReplicas":2`
-	const told = "replicas=2\navailableReplicas=2\nupdatedReplicas=2"
+	const counted = "replicas=2\navailableReplicas=2\nupdatedReplicas=2"
 	for name, c := range map[string]struct{ metadata, spec, status, now, progress string }{
 		"new":         {`{"generation":1}`, `{"replicas":2}`, `{}`, "", ""},
 		"pods start":  {`{"generation":1}`, `{"replicas":2}`, `{"observedGeneration":1,"replicas":2,"conditions":[{"type":"Available","status":"False","reason":"Min"}]}`, "", "Available False Min\nreplicas=2"},
-		"complete":    {`{"generation":1}`, `{"replicas":2}`, `{"observedGeneration":1,` + counts + `}`, "complete=2", told},
-		"outdated":    {`{"generation":2}`, `{"replicas":2}`, `{"observedGeneration":1,` + counts + `}`, "", told},
+		"complete":    {`{"generation":1}`, `{"replicas":2}`, `{"observedGeneration":1,` + counts + `}`, "complete=2", counted},
+		"outdated":    {`{"generation":2}`, `{"replicas":2}`, `{"observedGeneration":1,` + counts + `}`, "", counted},
 		"old pods":    {`{"generation":2}`, `{"replicas":1}`, `{"observedGeneration":2,"replicas":2,"updatedReplicas":1,"availableReplicas":1}`, "", "replicas=2\navailableReplicas=1\nupdatedReplicas=1"},
 		"default":     {`{}`, `{}`, `{"observedGeneration":1,"replicas":1,"updatedReplicas":1,"availableReplicas":1}`, "complete=1", "replicas=1\navailableReplicas=1\nupdatedReplicas=1"},
 		"scaled down": {`{"generation":3}`, `{"replicas":0}`, `{"observedGeneration":3}`, "complete=0", ""},
@@ -66,15 +66,15 @@ func TestStatusRollout(t *testing.T) {
 
 func TestStatusDaemonSet(t *testing.T) {
 	const counts = `"desiredNumberScheduled":3,"updatedNumberScheduled":3,"numberAvailable":3`
-	const told = "desiredNumberScheduled=3\nupdatedNumberScheduled=3\nnumberAvailable=3"
+	const counted = "desiredNumberScheduled=3\nupdatedNumberScheduled=3\nnumberAvailable=3"
 	for name, c := range map[string]struct{ generation, status, now, progress string }{
 		"new":         {`1`, `{}`, "", ""},
 		"no nodes":    {`1`, `{"observedGeneration":1}`, "complete=0", ""},
-		"complete":    {`1`, `{"observedGeneration":1,` + counts + `,"numberReady":3}`, "complete=3", told},
-		"outdated":    {`2`, `{"observedGeneration":1,` + counts + `}`, "", told},
+		"complete":    {`1`, `{"observedGeneration":1,` + counts + `,"numberReady":3}`, "complete=3", counted},
+		"outdated":    {`2`, `{"observedGeneration":1,` + counts + `}`, "", counted},
 		"pods start":  {`1`, `{"observedGeneration":1,"desiredNumberScheduled":3,"updatedNumberScheduled":3,"numberUnavailable":3}`, "", "desiredNumberScheduled=3\nupdatedNumberScheduled=3\nnumberUnavailable=3"},
 		"old pods":    {`2`, `{"observedGeneration":2,"desiredNumberScheduled":3,"numberAvailable":3}`, "", "desiredNumberScheduled=3\nnumberAvailable=3"},
-		"one has not": {`1`, `{"observedGeneration":1,` + counts + `,"numberUnavailable":1}`, "", told + "\nnumberUnavailable=1"},
+		"unavailable": {`1`, `{"observedGeneration":1,` + counts + `,"numberUnavailable":1}`, "", counted + "\nnumberUnavailable=1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := `{"metadata":{"generation":` + c.generation + `},"status":` + c.status + `}`
@@ -96,24 +96,24 @@ func TestOf(t *testing.T) {
 
 func TestFault(t *testing.T) {
 	for name, c := range map[string]struct{ status, want string }{
-		"serves":          {`{"phase":"Running","containerStatuses":[{"name":"c","ready":true,"restartCount":3,"state":{"running":{}},"lastState":{"terminated":{"reason":"Error","exitCode":1}}}]}`, ""},
-		"new":             {`{"phase":"Pending"}`, ""},
-		"starting":        {`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ContainerCreating"}}}]}`, ""},
-		"loading":         {`{"containerStatuses":[{"name":"c","state":{"running":{}}}]}`, ""},
-		"no node":         {`{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"0/3 nodes"}]}`, "Unschedulable"},
-		"a node":          {`{"conditions":[{"type":"PodScheduled","status":"True"}]}`, ""},
-		"evicted":         {`{"reason":"Evicted","phase":"Failed"}`, "Evicted"},
-		"pulling":         {`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ImagePullBackOff"}}}]}`, "c: ErrImagePull"},
-		"pulling again":   {`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ErrImagePull"}}}]}`, "c: ErrImagePull"},
-		"configuration":   {`{"initContainerStatuses":[{"name":"i","state":{"waiting":{"reason":"CreateContainerConfigError"}}}]}`, "i: CreateContainerConfigError"},
-		"crashed":         {`{"containerStatuses":[{"name":"c","restartCount":1,"state":{"terminated":{"reason":"Error","exitCode":2}}}]}`, "c: Error 2 2"},
-		"waits to go on":  {`{"containerStatuses":[{"name":"c","restartCount":1,"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"reason":"Error","exitCode":2}}}]}`, "c: Error 2 2"},
-		"goes on":         {`{"containerStatuses":[{"name":"c","restartCount":2,"state":{"running":{}},"lastState":{"terminated":{"reason":"Error","exitCode":2}}}]}`, "c: Error 2 2"},
-		"crashed often":   {`{"containerStatuses":[{"name":"c","restartCount":70,"state":{"terminated":{"reason":"OOMKilled","exitCode":137}}}]}`, "c: OOMKilled 137 6"},
-		"no last state":   {`{"containerStatuses":[{"name":"c","restartCount":1,"state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}`, "c: CrashLoopBackOff"},
-		"done":            {`{"phase":"Succeeded","containerStatuses":[{"name":"c","state":{"terminated":{"reason":"Completed","exitCode":0}}}]}`, ""},
-		"two containers":  {`{"containerStatuses":[{"name":"a","state":{"waiting":{"reason":"X"}}},{"name":"b","state":{"waiting":{"reason":"Y"}}}]}`, "a: X, b: Y"},
-		"a finished init": {`{"initContainerStatuses":[{"name":"i","ready":true,"state":{"terminated":{"reason":"Completed","exitCode":0}}}]}`, ""},
+		"serves":           {`{"phase":"Running","containerStatuses":[{"name":"c","ready":true,"restartCount":3,"state":{"running":{}},"lastState":{"terminated":{"reason":"Error","exitCode":1}}}]}`, ""},
+		"new":              {`{"phase":"Pending"}`, ""},
+		"starting":         {`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ContainerCreating"}}}]}`, ""},
+		"loading":          {`{"containerStatuses":[{"name":"c","state":{"running":{}}}]}`, ""},
+		"no node":          {`{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"0/3 nodes"}]}`, "Unschedulable"},
+		"a node":           {`{"conditions":[{"type":"PodScheduled","status":"True"}]}`, ""},
+		"evicted":          {`{"reason":"Evicted","phase":"Failed"}`, "Evicted"},
+		"pulling":          {`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ImagePullBackOff"}}}]}`, "c: ErrImagePull"},
+		"pulling again":    {`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ErrImagePull"}}}]}`, "c: ErrImagePull"},
+		"configuration":    {`{"initContainerStatuses":[{"name":"i","state":{"waiting":{"reason":"CreateContainerConfigError"}}}]}`, "i: CreateContainerConfigError"},
+		"crashed":          {`{"containerStatuses":[{"name":"c","restartCount":1,"state":{"terminated":{"reason":"Error","exitCode":2}}}]}`, "c: Error 2 2"},
+		"waits to restart": {`{"containerStatuses":[{"name":"c","restartCount":1,"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"reason":"Error","exitCode":2}}}]}`, "c: Error 2 2"},
+		"runs again":       {`{"containerStatuses":[{"name":"c","restartCount":2,"state":{"running":{}},"lastState":{"terminated":{"reason":"Error","exitCode":2}}}]}`, "c: Error 2 2"},
+		"crashed often":    {`{"containerStatuses":[{"name":"c","restartCount":70,"state":{"terminated":{"reason":"OOMKilled","exitCode":137}}}]}`, "c: OOMKilled 137 6"},
+		"no last state":    {`{"containerStatuses":[{"name":"c","restartCount":1,"state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}`, "c: CrashLoopBackOff"},
+		"done":             {`{"phase":"Succeeded","containerStatuses":[{"name":"c","state":{"terminated":{"reason":"Completed","exitCode":0}}}]}`, ""},
+		"two containers":   {`{"containerStatuses":[{"name":"a","state":{"waiting":{"reason":"X"}}},{"name":"b","state":{"waiting":{"reason":"Y"}}}]}`, "a: X, b: Y"},
+		"a finished init":  {`{"initContainerStatuses":[{"name":"i","ready":true,"state":{"terminated":{"reason":"Completed","exitCode":0}}}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var pod Pod

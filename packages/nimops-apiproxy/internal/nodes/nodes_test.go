@@ -101,23 +101,23 @@ func TestFleetObserveUpgradeRequest(t *testing.T) {
 func TestFleetForgetRetain(t *testing.T) {
 	fleet, empty := NewFleet(), NewFleet().Digest()
 	if fleet.Observe("a", object(plain, "")) || fleet.Digest() != empty {
-		t.Error("a node without GPU matters")
+		t.Error("a node without GPU is relevant")
 	}
 	if !fleet.Observe("b", object(gpu, "")) || !fleet.Observe("c", object(gpu, "")) {
-		t.Error("nodes with GPUs do not matter")
+		t.Error("GPU nodes are irrelevant")
 	}
 	both := fleet.Digest()
 	if fleet.Forget("a") || fleet.Forget("never seen") {
-		t.Error("it matters that a node without GPU goes")
+		t.Error("the deletion of a node without GPU is relevant")
 	}
 	if !fleet.Forget("c") || fleet.Digest() == both {
-		t.Error("it does not matter that a node with a GPU goes")
+		t.Error("the deletion of a GPU node is irrelevant")
 	}
 	if fleet.Retain(map[string]bool{"b": true}) {
-		t.Error("it matters that nodes are listed")
+		t.Error("a list of known nodes is relevant")
 	}
 	if !fleet.Retain(map[string]bool{"a": true}) || fleet.Digest() != empty {
-		t.Error("a node that is listed no more is still there")
+		t.Error("a node that is missing from a list remains")
 	}
 }
 
@@ -158,7 +158,7 @@ func BenchmarkFleetObserveHeartbeat(b *testing.B) {
 	b.SetBytes(int64(len(heartbeat)))
 	for b.Loop() {
 		if fleet.Observe("n", heartbeat) {
-			b.Fatal("a heartbeat matters")
+			b.Fatal("a heartbeat is relevant")
 		}
 	}
 }

@@ -49,9 +49,7 @@ func TestBacklog(t *testing.T) {
 				_, _ = io.WriteString(w, c.metrics)
 			}))
 			defer server.Close()
-			if got := newBacklog(server.URL).allows(context.Background(), "own", c.since, c.overdue); got != c.want {
-				t.Error(got)
-			}
+			equal(t, newBacklog(server.URL).allows(context.Background(), "own", c.since, c.overdue), c.want)
 		})
 	}
 	for _, url := range []string{"", "http://127.0.0.1:1", "%"} {

@@ -87,7 +87,7 @@ const first = "?limit=500&resourceVersion=0"
 
 var six = []string{"a", "b", "c", "d", "e", "f"}
 
-// ranked are the names in the order in which they are brought.
+// ranked returns the names in the order of their delivery.
 func ranked(names ...string) []string {
 	d := newDeferral(time.Hour, interval, "", &Upstream{}, &streams{})
 	var items []*withheld
@@ -111,12 +111,8 @@ func TestDeferralOrder(t *testing.T) {
 	w := s.watch(services + "?watch=true&allowWatchBookmarks=true&resourceVersion=100")
 	begun := time.Now()
 	for _, name := range ranked(six...) {
-		if got := w.next(); got != "ADDED "+name {
-			t.Error(got, name)
-		}
-		if got := w.next(); got != "BOOKMARK @100" {
-			t.Error(got)
-		}
+		equal(t, w.next(), "ADDED "+name)
+		equal(t, w.next(), "BOOKMARK @100")
 	}
 	if elapsed := time.Since(begun); elapsed < 100*time.Millisecond {
 		t.Error("spread over", elapsed)
@@ -146,9 +142,7 @@ func TestDeferralCompleteLists(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			api := newPrimary(listOf("", c.names...))
 			s := start(t, c.spread, noPods(api.serve))
-			if got := names(t, s.get(services+c.query, c.headers...)); got != c.want {
-				t.Error(got)
-			}
+			equal(t, names(t, s.get(services+c.query, c.headers...)), c.want)
 			if left := s.proxy.deferral.count(); left != 0 {
 				t.Error(left, "withheld")
 			}
@@ -163,7 +157,7 @@ func TestDeferralPages(t *testing.T) {
 	for _, query := range []string{first, "?limit=500&continue=c1", "?limit=500&continue=c2"} {
 		got = append(got, names(t, s.get(services+query)))
 	}
-	// Few on the first page: nobody knows yet that there are more.
+	// The first page has few objects, and it is unknown yet that there are more.
 	if strings.Join(got, ",") != "a b c,d e,new f" {
 		t.Error(got)
 	}
@@ -187,19 +181,13 @@ func TestDeferralServerEventFirst(t *testing.T) {
 	w := s.watch(services + "?watch=true&resourceVersion=100")
 	api.query(t)
 	// The first one comes at once; and without a bookmark as none is wanted.
-	if got := w.next(); got != "ADDED "+order[0] {
-		t.Error(got)
-	}
+	equal(t, w.next(), "ADDED "+order[0])
 	for i, kind := range []string{"MODIFIED", "DELETED"} {
 		api.events <- fmt.Sprintf(`{"type":%q,"object":%s}`, kind, service(order[i+4], 101, 2))
-		if got := w.next(); got != kind+" "+order[i+4] {
-			t.Error(got)
-		}
+		equal(t, w.next(), kind+" "+order[i+4])
 	}
 	for _, name := range order[1:4] {
-		if got := w.next(); got != "ADDED "+name {
-			t.Error(got)
-		}
+		equal(t, w.next(), "ADDED "+name)
 	}
 	w.quiet(300 * time.Millisecond)
 }
@@ -215,9 +203,7 @@ func TestDeferralFetchesCurrent(t *testing.T) {
 	s.get(services + first)
 	w := s.watch(services + "?watch=true&resourceVersion=100")
 	for _, i := range []int{0, 5} {
-		if got := w.next(); got != "ADDED "+order[i] {
-			t.Error(got)
-		}
+		equal(t, w.next(), "ADDED "+order[i])
 	}
 	api.set(order[3], 0, "")
 	api.set(order[4], 0, "")
@@ -244,9 +230,7 @@ func TestDeferralNextWatch(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	w = s.watch(services + "?watch=true&resourceVersion=100")
 	for _, name := range order[seen:] {
-		if got := w.next(); got != "ADDED "+name {
-			t.Error(got, name)
-		}
+		equal(t, w.next(), "ADDED "+name)
 	}
 }
 
@@ -275,12 +259,10 @@ func TestDeferralUrgentOwner(t *testing.T) {
 		return last.urgent
 	})
 	w := s.watch(services + "?watch=true")
-	if got := w.next(); got != "ADDED "+last.name {
-		t.Error(got)
-	}
+	equal(t, w.next(), "ADDED "+last.name)
 }
 
-// What is fetched is older than an event that passes meanwhile: it must not follow it.
+// An event must not follow a newer event that passes while its object is fetched.
 func TestDeferralOvertaken(t *testing.T) {
 	var out strings.Builder
 	s := &stream{out: nopCloser{&out}, observe: func(*stream, event) []byte { return nil }}
@@ -295,9 +277,7 @@ func TestDeferralOvertaken(t *testing.T) {
 		t.Error(err)
 	}
 	s.end()
-	if got := strings.Count(out.String(), "\n"); got != 2 {
-		t.Error(out.String())
-	}
+	equal(t, strings.Count(out.String(), "\n"), 2, out.String())
 }
 
 type nopCloser struct{ io.Writer }
@@ -359,7 +339,7 @@ func TestDeferralUrgency(t *testing.T) {
 	}
 }
 
-// A watch that was closed for long does not open the gates.
+// After a watch was closed for long, objects do not arrive all at once.
 func TestDeferralNextLate(t *testing.T) {
 	open := &streams{opened: func() {}}
 	d := newDeferral(5*time.Minute, interval, "", &Upstream{}, open)
@@ -370,11 +350,11 @@ func TestDeferralNextLate(t *testing.T) {
 	d.replace(request.Collection{}, items)
 	later := time.Now().Add(time.Hour)
 	if item, _, _ := d.next(later, time.Time{}); item != nil {
-		t.Error("brought nowhere")
+		t.Error("delivered without a stream")
 	}
 	open.add(&stream{})
 	if item, _, _ := d.next(later, time.Time{}); item == nil {
-		t.Error("not brought")
+		t.Error("not delivered")
 	}
 	if item, _, wait := d.next(later, later); item != nil || wait != 100*time.Millisecond {
 		t.Error(item, wait)

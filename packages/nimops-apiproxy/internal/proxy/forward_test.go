@@ -106,9 +106,7 @@ func TestForwardUnchanged(t *testing.T) {
 			if found.Method != c.method || found.URI != "/prefix"+c.path || found.Length != len(c.body) {
 				t.Errorf("%+v", found)
 			}
-			if got := found.Header.Get("Authorization"); got != "Bearer "+credential {
-				t.Error("authorization", got)
-			}
+			equal(t, found.Header.Get("Authorization"), "Bearer "+credential, "authorization")
 			if found.Header.Get("X-Hop") != "" || found.Header.Get("X-End") != "2" || found.Proto != "HTTP/2.0" {
 				t.Errorf("%+v", found)
 			}
@@ -182,17 +180,13 @@ func TestForwardCompression(t *testing.T) {
 	for name, c := range map[string]struct {
 		path, accept, want string
 	}{
-		"compressed":            {"/api/v1/namespaces/ns/configmaps/a", "application/json", packed.String()},
-		"metadata, compressed":  {"/apis/apps/v1/deployments", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", packed.String()},
-		"what is parsed is not": {"/apis/apps/v1/deployments", "application/json", `plain "identity"`},
+		"compressed":           {"/api/v1/namespaces/ns/configmaps/a", "application/json", packed.String()},
+		"metadata, compressed": {"/apis/apps/v1/deployments", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", packed.String()},
+		"parsed, uncompressed": {"/apis/apps/v1/deployments", "application/json", `plain "identity"`},
 	} {
-		if got := s.get(c.path, "Accept-Encoding", "gzip", "Accept", c.accept); got != c.want {
-			t.Errorf("%s: %q", name, got)
-		}
+		equal(t, s.get(c.path, "Accept-Encoding", "gzip", "Accept", c.accept), c.want, name)
 	}
-	if got := s.get("/apis/apps/v1/deployments", "Accept-Encoding", "identity", "Accept", "application/vnd.kubernetes.protobuf"); got != `plain "identity"` {
-		t.Error(got)
-	}
+	equal(t, s.get("/apis/apps/v1/deployments", "Accept-Encoding", "identity", "Accept", "application/vnd.kubernetes.protobuf"), `plain "identity"`)
 }
 
 func TestForwardStreaming(t *testing.T) {
@@ -231,7 +225,7 @@ func TestForwardClientDisconnect(t *testing.T) {
 		select {
 		case <-ended:
 		case <-time.After(patience):
-			t.Error("goes on:", path)
+			t.Error("still running:", path)
 		}
 		eventually(t, "the stream is forgotten", func() bool {
 			return len(s.proxy.streams.covering("apps", "deployments", "")) == 0
@@ -278,8 +272,8 @@ func TestForwardServerDown(t *testing.T) {
 		status int
 		reason string
 	}{
-		"nobody listens": {nil, 503, "ServiceUnavailable"},
-		"cut off":        {func(c net.Conn) { _ = c.Close() }, 502, ""},
+		"no listener": {nil, 503, "ServiceUnavailable"},
+		"cut off":     {func(c net.Conn) { _ = c.Close() }, 502, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -262,12 +262,20 @@ func names(t *testing.T, list string) string {
 	return strings.Join(all, " ")
 }
 
-func eventually(t *testing.T, what string, is func() bool) {
+// equal reports an unexpected value, with some context.
+func equal[T comparable](t *testing.T, got, want T, context ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%.300v, not %.300v %.300v", got, want, context)
+	}
+}
+
+func eventually(t *testing.T, event string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if is() {
 			return
 		}
 	}
-	t.Fatalf("never: %s", what)
+	t.Fatalf("never: %s", event)
 }

@@ -115,7 +115,7 @@ func (c *cluster) set(change func()) {
 	change()
 }
 
-// news starts the news of a cluster's nodes, with short times.
+// notifyNodes starts a notifier for a cluster's nodes, with short times.
 func notifyNodes(t *testing.T, c *cluster) chan string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(c.serve))
@@ -141,11 +141,26 @@ func notifyNodes(t *testing.T, c *cluster) chan string {
 	return logged
 }
 
+// startNotifier starts a notifier and waits until it has written to all policies and watches nodes and policies.
+func startNotifier(t *testing.T, c *cluster) {
+	t.Helper()
+	all := strings.Join(slices.Sorted(maps.Keys(c.annotations)), " ")
+	notifyNodes(t, c)
+	eventually(t, "written at the start", func() bool { return c.changes() == all })
+	c.nodes.query(t)
+	c.policies.query(t)
+}
+
+// staysAt waits for a moment, and expects no further change.
+func (c *cluster) staysAt(t *testing.T, want string) {
+	t.Helper()
+	time.Sleep(200 * time.Millisecond)
+	equal(t, c.changes(), want)
+}
+
 func TestNodeNotifierRelevantChange(t *testing.T) {
 	c := newCluster("a", "b")
-	notifyNodes(t, c)
-	eventually(t, "told at the start", func() bool { return c.changes() == "a b" })
-	c.nodes.query(t)
+	startNotifier(t, c)
 	for number, event := range []string{
 		`{"type":"ADDED","object":` + gpuNode("gpu", "") + `}`,
 		`{"type":"MODIFIED","object":` + gpuNode("gpu", `,"nvidia.com/gpu.present":"true"`) + `}`,
@@ -158,51 +173,34 @@ func TestNodeNotifierRelevantChange(t *testing.T) {
 
 func TestNodeNotifierPeers(t *testing.T) {
 	c := newCluster("a", "b")
-	notifyNodes(t, c)
-	eventually(t, "told at the start", func() bool { return c.changes() == "a b" })
-	c.policies.query(t)
+	startNotifier(t, c)
 	c.set(func() { delete(c.annotations, "a") })
 	c.policies.events <- `{"type":"DELETED","object":{"metadata":{"name":"a","resourceVersion":"5"}}}`
-	eventually(t, "told the other", func() bool { return c.changes() == "a b b" })
+	eventually(t, "written to the other", func() bool { return c.changes() == "a b b" })
 	c.set(func() { c.annotations["c"] = "" })
 	c.policies.events <- `{"type":"ADDED","object":{"metadata":{"name":"c","resourceVersion":"6"}}}`
-	eventually(t, "told both", func() bool { return c.changes() == "a b b b c" })
+	eventually(t, "written to both", func() bool { return c.changes() == "a b b b c" })
 	c.policies.events <- `{"type":"MODIFIED","object":{"metadata":{"name":"c","resourceVersion":"7","annotations":{"a":"b"}}}}`
-	time.Sleep(200 * time.Millisecond)
-	if got := c.changes(); got != "a b b b c" {
-		t.Error(got)
-	}
+	c.staysAt(t, "a b b b c")
 }
 
-func TestNodeNotifierPeersRelist(t *testing.T) {
-	c := newCluster("a", "b")
-	notifyNodes(t, c)
-	eventually(t, "told at the start", func() bool { return c.changes() == "a b" })
-	c.policies.query(t)
-	c.set(func() { delete(c.annotations, "a") })
-	c.policies.events <- `{"type":"ERROR","object":{"kind":"Status","code":410,"metadata":{}}}`
-	eventually(t, "told", func() bool { return c.changes() == "a b b" })
-}
-
-func TestNodeNotifierSinglePolicy(t *testing.T) {
-	c := newCluster("a")
-	notifyNodes(t, c)
-	eventually(t, "told at the start", func() bool { return c.changes() == "a" })
-	c.policies.query(t)
-	for _, kind := range []string{"MODIFIED", "DELETED", "ADDED"} {
-		c.policies.events <- `{"type":"` + kind + `","object":{"metadata":{"name":"a","uid":"` + kind + `","resourceVersion":"5"}}}`
-	}
-	time.Sleep(200 * time.Millisecond)
-	if got := c.changes(); got != "a" {
-		t.Error(got)
-	}
+func TestNodeNotifierRelist(t *testing.T) {
+	const expired = `{"type":"ERROR","object":{"kind":"Status","code":410,"metadata":{}}}`
+	policies, nodes := newCluster("a", "b"), newCluster("a")
+	startNotifier(t, policies)
+	policies.set(func() { delete(policies.annotations, "a") })
+	policies.policies.events <- expired
+	eventually(t, "written to the other policy", func() bool { return policies.changes() == "a b b" })
+	nodes.listed = gpuNode("gpu", "")
+	startNotifier(t, nodes)
+	nodes.set(func() { nodes.listed = "" })
+	nodes.nodes.events <- expired
+	eventually(t, "written after the node disappeared", func() bool { return nodes.changes() == "a a" })
 }
 
 func TestNodeNotifierIrrelevantChange(t *testing.T) {
 	c := newCluster("a")
-	notifyNodes(t, c)
-	eventually(t, "told at the start", func() bool { return c.changes() == "a" })
-	c.nodes.query(t)
+	startNotifier(t, c)
 	for _, event := range []string{
 		`{"type":"ADDED","object":{"metadata":{"name":"cpu","resourceVersion":"2","labels":{"a":"b"}}}}`,
 		`{"type":"MODIFIED","object":{"metadata":{"name":"cpu","resourceVersion":"3","labels":{"a":"c"}}}}`,
@@ -212,26 +210,22 @@ func TestNodeNotifierIrrelevantChange(t *testing.T) {
 	} {
 		c.nodes.events <- event
 	}
-	time.Sleep(200 * time.Millisecond)
-	if got := c.changes(); got != "a" {
-		t.Error(got)
+	// A single policy has no peers.
+	for _, kind := range []string{"MODIFIED", "DELETED", "ADDED"} {
+		c.policies.events <- `{"type":"` + kind + `","object":{"metadata":{"name":"a","uid":"` + kind + `","resourceVersion":"5"}}}`
 	}
+	c.staysAt(t, "a")
 }
 
 func TestNodeNotifierSettles(t *testing.T) {
 	c := newCluster("a")
 	c.listed = gpuNode("gpu-0", "") + "," + gpuNode("gpu-1", "")
-	notifyNodes(t, c)
-	eventually(t, "told at the start", func() bool { return c.changes() == "a" })
-	c.nodes.query(t)
+	startNotifier(t, c)
 	for number := range 50 {
 		c.nodes.events <- `{"type":"ADDED","object":` + gpuNode(fmt.Sprint("more-", number), "") + `}`
 	}
-	eventually(t, "told", func() bool { return c.changes() == "a a" })
-	time.Sleep(200 * time.Millisecond)
-	if got := c.changes(); got != "a a" {
-		t.Error(got)
-	}
+	eventually(t, "written", func() bool { return c.changes() == "a a" })
+	c.staysAt(t, "a a")
 }
 
 func TestFollowerRest(t *testing.T) {
@@ -284,15 +278,10 @@ func TestFollowerRest(t *testing.T) {
 func TestNodeNotifierTwoReplicas(t *testing.T) {
 	c := newCluster("a")
 	c.listed = gpuNode("gpu", "")
-	notifyNodes(t, c)
-	eventually(t, "told by the first", func() bool { return c.changes() == "a" })
+	startNotifier(t, c)
 	notifyNodes(t, c)
 	c.nodes.query(t)
-	c.nodes.query(t)
-	time.Sleep(200 * time.Millisecond)
-	if got := c.changes(); got != "a" {
-		t.Error(got)
-	}
+	c.staysAt(t, "a")
 }
 
 func TestNodeNotifierMetadataOnly(t *testing.T) {
@@ -311,28 +300,15 @@ func TestNodeNotifierMetadataOnly(t *testing.T) {
 	})
 }
 
-func TestNodeNotifierRelist(t *testing.T) {
-	c := newCluster("a")
-	c.listed = gpuNode("gpu", "")
-	notifyNodes(t, c)
-	eventually(t, "told at the start", func() bool { return c.changes() == "a" })
-	c.nodes.query(t)
-	c.set(func() { c.listed = "" })
-	c.nodes.events <- `{"type":"ERROR","object":{"kind":"Status","code":410,"metadata":{}}}`
-	eventually(t, "told", func() bool { return c.changes() == "a a" })
-}
-
 func TestNodeNotifierRetry(t *testing.T) {
 	c := newCluster("a")
 	c.refuse["PATCH "+policies+"/a"] = http.StatusForbidden
 	logged := notifyNodes(t, c)
 	want := "cannot update the annotation nimops.nim/nodes: " + policies + "/a: HTTP status 403"
-	if got := <-logged; got != want {
-		t.Error(got)
-	}
+	equal(t, <-logged, want)
 	time.Sleep(300 * time.Millisecond)
 	c.set(func() { clear(c.refuse) })
-	eventually(t, "told", func() bool { return c.changes() == "a" })
+	eventually(t, "written", func() bool { return c.changes() == "a" })
 	if len(logged) > 0 {
 		t.Error(<-logged)
 	}
@@ -342,7 +318,7 @@ func TestNodeNotifierNotFound(t *testing.T) {
 	c := newCluster("a", "b")
 	c.refuse["PATCH "+policies+"/a"] = http.StatusNotFound
 	logged := notifyNodes(t, c)
-	eventually(t, "told", func() bool { return c.changes() == "b" })
+	eventually(t, "written", func() bool { return c.changes() == "b" })
 	c.set(func() { c.refuse["GET "+policies] = http.StatusNotFound })
 	c.nodes.query(t)
 	c.nodes.events <- `{"type":"ADDED","object":` + gpuNode("gpu", "") + `}`
@@ -359,9 +335,7 @@ func TestNodeNotifierForbidden(t *testing.T) {
 	if got := <-logged; !strings.HasPrefix(got, "nodes may not be watched") {
 		t.Error(got)
 	}
-	if got := c.changes(); got != "" {
-		t.Error(got)
-	}
+	equal(t, c.changes(), "")
 }
 
 func TestNodeListenerPathsNone(t *testing.T) {
@@ -375,9 +349,7 @@ func TestNodeListenerPathsNone(t *testing.T) {
 			}
 		}
 	})
-	if got := nodeListenerPaths(s.proxy.options.Primaries); got != nil {
-		t.Error(got)
-	}
+	equal(t, len(nodeListenerPaths(s.proxy.options.Primaries)), 0)
 }
 
 func TestNodeListenerPathsDriver(t *testing.T) {
@@ -391,5 +363,5 @@ func TestNodeListenerPathsDriver(t *testing.T) {
 func TestProxyNodeNotifier(t *testing.T) {
 	c := newCluster("a")
 	startWith(t, 0, watchesYML+"- {group: nvidia.com, version: v1, kind: ClusterPolicy}\n", c.serve)
-	eventually(t, "told", func() bool { return c.changes() == "a" })
+	eventually(t, "written", func() bool { return c.changes() == "a" })
 }

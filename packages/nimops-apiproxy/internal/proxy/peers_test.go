@@ -6,29 +6,29 @@ package proxy
 import "testing"
 
 func TestPeersObserve(t *testing.T) {
-	told := 0
-	p := newPeers(func() { told++ })
+	calls := 0
+	p := newPeers(func() { calls++ })
 	gone, live := true, false
 	for _, step := range []struct {
-		what, metadata string
+		name, metadata string
 		isGone         bool
 		want           int
 	}{
 		{"the first", `"name":"a","uid":"1"`, live, 0},
 		{"its status", `"name":"a","uid":"1"`, live, 0},
 		{"its spec while alone", `"name":"a","uid":"1","generation":2`, live, 0},
-		{"made anew while alone", `"name":"a","uid":"2"`, live, 0},
+		{"recreated while alone", `"name":"a","uid":"2"`, live, 0},
 		{"the second", `"name":"b","uid":"3"`, live, 1},
 		{"its status", `"name":"b","uid":"3"`, live, 1},
-		{"made anew", `"name":"b","uid":"4","generation":1`, live, 2},
+		{"recreated", `"name":"b","uid":"4","generation":1`, live, 2},
 		{"its spec", `"name":"b","uid":"4","generation":2`, live, 3},
 		{"being deleted", `"name":"a","uid":"2","deletionTimestamp":"2026-01-01T00:00:00Z"`, live, 4},
 		{"deleted", `"name":"a","uid":"2"`, gone, 4},
 		{"the last", `"name":"b","uid":"4","generation":2`, gone, 4},
 	} {
 		p.observe(readMeta([]byte(`{"metadata":{`+step.metadata+`}}`)), nil, step.isGone)
-		if told != step.want {
-			t.Errorf("%s: told %d times, not %d", step.what, told, step.want)
+		if calls != step.want {
+			t.Errorf("%s: %d calls, not %d", step.name, calls, step.want)
 		}
 	}
 }
@@ -36,9 +36,7 @@ func TestPeersObserve(t *testing.T) {
 func TestDigestForSeveral(t *testing.T) {
 	a, b, again, ending := listener{identity: "a 1"}, listener{identity: "b 2"}, listener{identity: "b 3"}, listener{}
 	for _, alone := range [][]listener{nil, {a}, {b}, {a, ending}} {
-		if got := digestFor(alone, "nodes"); got != "nodes" {
-			t.Error(alone, got)
-		}
+		equal(t, digestFor(alone, "nodes"), "nodes", alone)
 	}
 	both := digestFor([]listener{a, b}, "nodes")
 	if both != digestFor([]listener{b, a}, "nodes") {

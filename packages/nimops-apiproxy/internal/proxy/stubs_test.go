@@ -21,7 +21,7 @@ import (
 	"nimops.nim/apiproxy/internal/stub"
 )
 
-// largeService is a NIMService at rest that is too large, by so many bytes of spec.
+// largeService is a NIMService at rest that is too large, by size bytes of spec.
 func largeService(name string, size int) string {
 	text := service(name, 7, 1)
 	return strings.TrimSuffix(text, "}") + `,"spec":{"env":["` + strings.Repeat("x", size) + `"]}}`
@@ -29,7 +29,7 @@ func largeService(name string, size int) string {
 
 func isStub(text string) bool { return stub.Is([]byte(text)) }
 
-// shape says of each item whether it is whole.
+// shape returns the names of the items, those of stubs in parentheses.
 func shape(t *testing.T, list string) string {
 	t.Helper()
 	var found struct{ Items []json.RawMessage }
@@ -72,11 +72,9 @@ func TestListStubs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, c.spread, noPods(newPrimary(listWith("", items...)).serve))
 			list := s.get(services+c.query, c.headers...)
-			if got := shape(t, list); got != c.want {
-				t.Error(got)
-			}
+			equal(t, shape(t, list), c.want)
 			if !strings.Contains(list, items[0]) || !strings.Contains(list, items[2]) {
-				t.Error("what is not too large has changed")
+				t.Error("a resource within the limits changed")
 			}
 		})
 	}
@@ -85,12 +83,8 @@ func TestListStubs(t *testing.T) {
 func TestListPagesStubs(t *testing.T) {
 	api := newPrimary(listWith("next", service("new", 5, 2), largeService("a", 9000)), listWith("", largeService("b", 9000), service("new2", 5, 2)))
 	s := start(t, time.Hour, noPods(api.serve))
-	if got := shape(t, s.get(services+first)); got != "new (a)" {
-		t.Error(got)
-	}
-	if got := shape(t, s.get(services+"?limit=500&continue=next")); got != "new2 (b)" {
-		t.Error(got)
-	}
+	equal(t, shape(t, s.get(services+first)), "new (a)")
+	equal(t, shape(t, s.get(services+"?limit=500&continue=next")), "new2 (b)")
 }
 
 func TestDeferralStubs(t *testing.T) {
@@ -138,14 +132,14 @@ func TestWatchStubs(t *testing.T) {
 				}
 				all := func(request.Collection) bool { return true }
 				if headers != nil && len(s.proxy.streams.where(all)) > 0 {
-					t.Error("events could be added to a watch that is not the runtime's")
+					t.Error("events could be added to a watch of another client than the runtime's")
 				}
 			})
 		}
 	}
 }
 
-// TestWatchStubShortened is the way back: the resource is shortened, and what is seen is the whole again.
+// TestWatchStubShortened shortens a resource, which is then whole again.
 func TestWatchStubShortened(t *testing.T) {
 	api := newPrimary(listOf(""))
 	s := start(t, time.Hour, noPods(api.serve))
@@ -174,9 +168,7 @@ func TestGetStubs(t *testing.T) {
 				t.Errorf("%s: %.300s", name, got)
 			}
 		}
-		if got := s.get(one+"small", headers...); got != largeService("small", 10)+"\n" {
-			t.Errorf("%.300s", got)
-		}
+		equal(t, s.get(one+"small", headers...), largeService("small", 10)+"\n")
 	}
 	// Nobody asks for the whole object so: the metadata is small.
 	outline := s.get(one+"large", "Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json")
@@ -197,13 +189,11 @@ func TestGetOtherKinds(t *testing.T) {
 		_, _ = io.WriteString(w, large)
 	}))
 	for _, path := range []string{"/api/v1/namespaces/ns/configmaps/a", "/apis/apps/v1/namespaces/ns/deployments/a"} {
-		if got := s.get(path); got != large {
-			t.Errorf("%.300s", got)
-		}
+		equal(t, s.get(path), large)
 	}
 }
 
-// written is what came to the API server.
+// written is a request that reached the API server.
 type written struct{ Method, URI, Type, Body string }
 
 func writes(t *testing.T) (*setup, chan written) {
@@ -274,7 +264,7 @@ func TestPutStubOtherClient(t *testing.T) {
 }
 
 // TestProxyMemory: twenty resources of 1.4 MB are listed, watched and read by name. Decoded, they take
-// 700 MiB; what is counted includes the simulated API server.
+// 700 MiB; the measurement includes the simulated API server.
 func TestProxyMemory(t *testing.T) {
 	var peak atomic.Uint64
 	large := largeService("a", 1400000)
@@ -300,9 +290,7 @@ func TestProxyMemory(t *testing.T) {
 	}()
 	w := s.watch(services + "?watch=true&resourceVersion=100")
 	for range 3 {
-		if got := strings.Count(shape(t, s.get(services+"?resourceVersion=1")), "(a)"); got != 20 {
-			t.Error(got)
-		}
+		equal(t, strings.Count(shape(t, s.get(services+"?resourceVersion=1")), "(a)"), 20)
 		for range 20 {
 			api.events <- `{"type":"MODIFIED","object":` + large + `}`
 			<-w.lines

@@ -92,9 +92,7 @@ func TestAnnotateListAndWatch(t *testing.T) {
 		`not JSON`: "not JSON",
 	} {
 		api.deployments.events <- line
-		if got := w.next(); got != want {
-			t.Errorf("%s: %s", line, got)
-		}
+		equal(t, w.next(), want, line)
 	}
 	if got := s.get("/apis/apps/v1/deployments", "User-Agent", "x"); strings.Contains(got, "digest") {
 		t.Error(got)
@@ -118,9 +116,7 @@ func TestTriggersRolloutProgress(t *testing.T) {
 	send := func(object, want string) {
 		t.Helper()
 		api.deployments.events <- `{"type":"MODIFIED","object":` + object + `}`
-		if got := w.next(); got != want {
-			t.Errorf("%s, not %s", got, want)
-		}
+		equal(t, w.next(), want)
 	}
 	const done = `,"replicas":2,"updatedReplicas":2,"availableReplicas":2`
 	complete := "MODIFIED llm " + digest.Of("complete=2", "replicas=2\navailableReplicas=2\nupdatedReplicas=2", "")
@@ -129,17 +125,15 @@ func TestTriggersRolloutProgress(t *testing.T) {
 	send(rollout(6, `,"replicas":2`), "MODIFIED llm")
 	send(rollout(7, done), complete)
 	w.quiet(400 * time.Millisecond)
-	// It stops being complete: told at once; then it goes on, and stays as it is.
+	// An incomplete rollout is reported at once; then it continues and stays the same.
 	send(rollout(8, `,"replicas":2`), "MODIFIED llm "+digest.Of("", "replicas=2", ""))
 	api.object.Store(rollout(9, `,"replicas":1`))
 	send(rollout(9, `,"replicas":1`), "MODIFIED llm "+digest.Of("", "replicas=2", ""))
 	for _, want := range []string{"MODIFIED llm " + digest.Of("", "replicas=1", ""), "BOOKMARK @9"} {
-		if got := w.next(); got != want {
-			t.Errorf("%s, not %s", got, want)
-		}
+		equal(t, w.next(), want)
 	}
 	w.quiet(400 * time.Millisecond)
-	// Deleted and made again: nothing is known of it.
+	// Deleted and recreated: it has no known progress.
 	api.deployments.events <- `{"type":"DELETED","object":` + rollout(10, `,"replicas":1`) + `}`
 	_ = w.next()
 	send(rollout(11, `,"replicas":2`), "MODIFIED llm "+digest.Of("", "replicas=2", ""))
@@ -171,9 +165,7 @@ func TestTriggersPodFault(t *testing.T) {
 	expect := func(want ...string) {
 		t.Helper()
 		for _, text := range want {
-			if got := w.next(); got != text {
-				t.Errorf("%s, not %s", got, text)
-			}
+			equal(t, w.next(), text)
 		}
 	}
 	api.pods.events <- `{"type":"MODIFIED","object":` + pod(2, "ErrImagePull") + `}`
@@ -184,10 +176,10 @@ func TestTriggersPodFault(t *testing.T) {
 	if got := s.get(deployments); !strings.Contains(got, one("c: ErrImagePull")) {
 		t.Error(got)
 	}
-	// The same, in other words.
+	// An equivalent reason.
 	api.pods.events <- `{"type":"MODIFIED","object":` + pod(3, "ImagePullBackOff") + `}`
 	w.quiet(100 * time.Millisecond)
-	// Soon after another: the next one waits, and tells of the last state.
+	// The next event waits for the interval, and reports the last state.
 	begun := time.Now()
 	s.proxy.triggers.mu.Lock()
 	s.proxy.triggers.triggered[workload{"apps", "deployments", "ns", "llm"}] = begun
@@ -198,9 +190,9 @@ func TestTriggersPodFault(t *testing.T) {
 	api.pods.events <- `{"type":"DELETED","object":` + pod(6, "InvalidImageName") + `}`
 	expect("MODIFIED llm "+one(), "BOOKMARK @7")
 	if elapsed := time.Since(begun); elapsed < triggerInterval {
-		t.Error("told too often:", elapsed)
+		t.Error("too frequent:", elapsed)
 	}
-	// Not ours: it would never be heard of again.
+	// It lacks our label, so its deletion would never be reported.
 	api.labels.Store("")
 	api.pods.events <- `{"type":"MODIFIED","object":` + pod(7, "InvalidImageName") + `}`
 	w.quiet(triggerInterval + 200*time.Millisecond)
@@ -212,14 +204,10 @@ func TestFollowPodsRelist(t *testing.T) {
 	w := s.watch(deployments + "?watch=true")
 	api.pods.query(t)
 	api.pods.events <- `{"type":"MODIFIED","object":` + pod(2, "InvalidImageName") + `}`
-	if got := w.next(); got != "MODIFIED llm "+one("c: InvalidImageName") {
-		t.Error(got)
-	}
+	equal(t, w.next(), "MODIFIED llm "+one("c: InvalidImageName"))
 	api.pods.events <- `{"type":"ERROR","object":{"kind":"Status","code":410}}`
 	// The list does not have the fault.
-	if got := w.next(); got != "MODIFIED llm "+one() {
-		t.Error(got)
-	}
+	equal(t, w.next(), "MODIFIED llm "+one())
 	if api.podLists.Load() != 2 {
 		t.Error(api.podLists.Load(), "lists")
 	}
@@ -233,7 +221,7 @@ func TestFollowPodsForbidden(t *testing.T) {
 			t.Error(text)
 		}
 	case <-time.After(patience):
-		t.Error("says nothing")
+		t.Error("no message")
 	}
 }
 
@@ -264,8 +252,8 @@ func TestWorkloadOf(t *testing.T) {
 }
 
 func TestFaultsSet(t *testing.T) {
-	var told []string
-	f := newFaults(func(of workload) { told = append(told, of.name) })
+	var changed []string
+	f := newFaults(func(of workload) { changed = append(changed, of.name) })
 	a, b := workload{name: "a"}, workload{name: "b"}
 	f.set("ns/1", a, "x")
 	f.set("ns/2", a, "x") // The same reason: nothing new.
@@ -275,9 +263,7 @@ func TestFaultsSet(t *testing.T) {
 	f.set("other/3", b, "z")
 	f.retain("ns", map[string]bool{})
 	f.set("ns/4", workload{}, "")
-	if got := strings.Join(told, " "); got != "a a b b b" {
-		t.Error(got)
-	}
+	equal(t, strings.Join(changed, " "), "a a b b b")
 	if len(f.pods) != 1 || f.summary(b) != "z" || f.summary(a) != "" || len(f.of) != 1 {
 		t.Error(f.pods, f.of)
 	}

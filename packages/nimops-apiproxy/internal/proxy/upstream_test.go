@@ -84,9 +84,7 @@ func TestLoadConfigCredentials(t *testing.T) {
 			if err != nil || namespace != "mine" {
 				t.Fatal(namespace, err)
 			}
-			if got := startAt(t, 0, watchesYML, config).get("/version"); got != c.want {
-				t.Errorf("%q", got)
-			}
+			equal(t, startAt(t, 0, watchesYML, config).get("/version"), c.want)
 		})
 	}
 }
@@ -121,7 +119,5 @@ func TestLoadConfigProxyURL(t *testing.T) {
 		t.Fatal(err)
 	}
 	startAt(t, 0, watchesYML, config).get("/version")
-	if got := <-through; got != "CONNECT "+strings.TrimPrefix(server.URL, "https://") {
-		t.Error(got)
-	}
+	equal(t, <-through, "CONNECT "+strings.TrimPrefix(server.URL, "https://"))
 }

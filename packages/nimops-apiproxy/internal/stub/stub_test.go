@@ -15,7 +15,7 @@ var limits = Limits{Bytes: 8 << 10, Depth: 20}
 
 const head = `"apiVersion":"apps.nvidia.com/v1alpha1","kind":"NIMService"`
 
-// names are the parts of a resource in a test, each as JSON.
+// parts are the parts of a resource, each as JSON.
 type parts struct{ metadata, spec, status string }
 
 func (p parts) text() string {
@@ -144,7 +144,7 @@ func TestReduceTooDeep(t *testing.T) {
 }
 
 func TestReduceDeepAndLarge(t *testing.T) {
-	// 10,000 levels are what the API server takes.
+	// The API server accepts 10,000 levels.
 	text := parts{spec: `{"a":` + strings.Repeat(`{"k":`+long(100)+`,"a":`, 10000) + "1" + strings.Repeat("}", 10001)}.text()
 	found, _ := reduce(t, text)
 	if !strings.HasPrefix(found.Metadata.Annotations[Annotation], `{"bytes":`) {
