@@ -45,7 +45,6 @@ HF: Manifest = {
     "modelName": "Llama-3.2-1B-Instruct",
 }
 STORE: Manifest = {**HF, "endpoint": "http://datastore.nemo:8000/v1/hf", "namespace": "default"}
-BY_PROFILES = f"must be empty if {MODEL}.profiles is provided"
 ONE_SOURCE = "Exactly one of ngc, dataStore, or hf must be defined"
 ONE_NAME = "Exactly one of modelName or datasetName must be defined"
 PVC = "spec.storage.pvc"
@@ -100,22 +99,6 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         f"{MODEL}.profiles",
         "must only have a single entry when it contains 'all'",
     ),
-    **{
-        f"profiles and {field}": (
-            model(profiles=["a"], **{field: value}),
-            f"{MODEL}.{field}",
-            BY_PROFILES,
-        )
-        for field, value in {
-            "precision": "fp8",
-            "engine": "vllm",
-            "tensorParallelism": "1",
-            "qosProfile": "latency",
-            "gpus": [{"product": "h100"}],
-            "lora": False,
-            "buildable": True,
-        }.items()
-    },
     "quality of service": (
         model(qosProfile="fast"),
         f"{MODEL}.qosProfile",

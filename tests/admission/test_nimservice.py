@@ -494,16 +494,6 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "cannot be set when the inferencePlatform is KServe",
     ),
     # Metrics and scaling
-    "metrics without monitor": (
-        {"spec.metrics": {"enabled": True}},
-        "spec.metrics.serviceMonitor",
-        "must be defined if spec.metrics.enabled is true",
-    ),
-    "metrics with an empty monitor": (
-        {"spec.metrics": {"enabled": True, "serviceMonitor": {"annotations": {}, "interval": ""}}},
-        "spec.metrics.serviceMonitor",
-        "must be defined if spec.metrics.enabled is true",
-    ),
     "scrape interval": (
         {"spec.metrics": {"serviceMonitor": {"interval": "1 minute"}}},
         "spec.metrics.serviceMonitor.interval",

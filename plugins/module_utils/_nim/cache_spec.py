@@ -17,6 +17,7 @@ from .._builders.side_container import SideContainer, parse_side_containers
 
 SourceKind = t.Literal["ngc", "dataStore", "hf"]
 
+_UNSET: t.Sequence[t.Any] = (None, "", [])
 _SOURCES: t.Sequence[SourceKind] = ("ngc", "dataStore", "hf")
 
 
@@ -51,6 +52,12 @@ class Source:
     def is_optimized(self) -> bool:
         """Whether the image serves one model with several profiles."""
         return not self.is_hf and not self.model_endpoint
+
+    @property
+    def ignored_options(self) -> list[str]:
+        """The fields of ``wanted_model`` that have no effect beside ``profiles``."""
+        given = [name for name, value in self.wanted_model.items() if value not in _UNSET]
+        return sorted({*given} - {"profiles"}) if self.profiles else []
 
     @property
     def is_universal(self) -> bool:

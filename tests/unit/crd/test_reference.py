@@ -330,7 +330,6 @@ def copies(field: str) -> tuple[str, str, str]:
 
 IMMUTABLE = "is immutable once the object is created"
 PVC_IMMUTABLE = "is immutable once it is created with spec.storage.pvc.create = true"
-BY_PROFILES = "must be empty if spec.source.ngc.model.profiles is provided"
 PVC_NAME = "must be provided when spec.storage.pvc.create is not true"
 PVC_SIZE = "must be a quantity greater than 0, such as 50Gi"
 ONE_STORAGE = "one of spec.storage.nimCache, spec.storage.pvc, spec.storage.emptyDir or spec.storage.hostPath must be defined"
@@ -400,11 +399,6 @@ CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
         ): "webhook",
         (EPP, "", f"one of {EPP}.config or {EPP}.configMapRef must be set"): "O-60",
         (f"{EPP}.configMapRef", ".name", "must name a ConfigMap"): "O-60",
-        (
-            "spec.metrics",
-            ".serviceMonitor",
-            "must be defined if spec.metrics.enabled is true",
-        ): "webhook",
         ("spec.scale", ".hpa", "must be defined if spec.scale.enabled is true"): "webhook",
         (
             "spec",
@@ -595,18 +589,6 @@ CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
             ".profiles",
             "must only have a single entry when it contains 'all'",
         ): "webhook",
-        **{
-            ("spec.source.ngc.model", f".{field}", BY_PROFILES): "webhook"
-            for field in (
-                "precision",
-                "engine",
-                "tensorParallelism",
-                "qosProfile",
-                "gpus",
-                "lora",
-                "buildable",
-            )
-        },
         ("spec.storage", "", "must not be empty, set spec.storage.pvc"): "webhook",
         ("spec.storage", ".hostPath", "is not supported, use spec.storage.pvc"): "O-31",
         ("spec.storage.pvc", ".name", PVC_NAME): "webhook",

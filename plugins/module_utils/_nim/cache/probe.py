@@ -14,7 +14,7 @@ from ..profiles.manifest_pod import LOG, follow_pod
 from ..profiles.model_manifest import NOT_FOUND, ModelManifest, dump_manifest, parse_manifest
 from .app import NIMCacheApp
 from .constants import MANIFEST_KEY, MODEL_FREE, NATIVE, READY
-from .source import source_of
+from .source import ALL_PROFILES, source_of
 
 PROTOCOL = "protocol"
 
@@ -104,6 +104,15 @@ def stored_manifest(app: NIMCacheApp, probe: Probe) -> ModelManifest:
             reason="NoModelManifest",
         )
     return parse_manifest(text)
+
+
+def unknown_profiles(app: NIMCacheApp, probe: Probe) -> list[str]:
+    """The profiles of the spec that the image's manifest lacks; none if there is no manifest."""
+    named = [name for name in source_of(app).profiles if name != ALL_PROFILES]
+    if not named or (probe.fresh is None and app.live("ConfigMap", app.config_map_name) is None):
+        return []
+    known = {profile.id for profile in stored_manifest(app, probe).profiles}
+    return [name for name in named if known and name not in known]
 
 
 def _probe_by_pod(app: NIMCacheApp) -> Probe:

@@ -31,14 +31,17 @@ from .constants import (
     STARTED,
 )
 from .job import BACKOFF_LIMIT
-from .probe import PROTOCOL
+from .probe import PROTOCOL, unknown_profiles
 from .reads import USERS
+from .source import source_of
 from .steps import PVC_LOST, Problem, Steps, has_succeeded, job_condition, next_steps
 
 CREATED_PVC = "NIM_CACHE_PVC_CREATED"
 JOB_CREATED = "NIM_CACHE_JOB_CREATED"
 JOB_PENDING = "NIM_CACHE_JOB_PENDING"
 JOB_COMPLETED = "NIM_CACHE_JOB_COMPLETED"
+
+_MODEL = "spec.source.ngc.model"
 
 
 def assess(app: NIMCacheApp, outcome: Outcome) -> Assessment:
@@ -144,7 +147,7 @@ def _follow_job(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, outcome:
             JOB_CREATED, True, "JobCreated", "The Job to cache NIM has been created"
         )
     if is_new:
-        _start(builder, steps)
+        _start(builder, app, steps)
     elif has_succeeded(job):
         _complete(builder, app, steps)
     elif job_condition(job, "Failed"):
@@ -153,12 +156,33 @@ def _follow_job(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, outcome:
         _progress(builder, job)
 
 
-def _start(builder: StatusBuilder, steps: Steps) -> None:
-    if steps.selection:
-        builder.events.append(Event("Normal", "ProfilesSelected", summarize(steps.selection)))
+def _start(builder: StatusBuilder, app: NIMCacheApp, steps: Steps) -> None:
+    builder.events += _choice_events(app, steps)
     builder.set_field("state", STARTED)
     _preserve_built(builder)
     builder.reconciling = ("JobCreated", "The Job to cache NIM has been created")
+
+
+def _choice_events(app: NIMCacheApp, steps: Steps) -> list[Event]:
+    """The choice of profiles for a new Job, and warnings about profiles that the spec names."""
+    if steps.selection:
+        return [Event("Normal", "ProfilesSelected", summarize(steps.selection))]
+    source = source_of(app)
+    if not source.profiles:
+        return []
+    events = []
+    if source.ignored_options:
+        ignored = ", ".join(f"{_MODEL}.{name}" for name in source.ignored_options)
+        text = f"{_MODEL}.profiles names the profiles, without effect: {ignored}"
+        events.append(Event("Warning", "Ignored", text))
+    unknown = unknown_profiles(app, steps.probe)
+    if unknown:
+        text = (
+            f"{_MODEL}.profiles: the manifest of image {source.puller} lacks {', '.join(unknown)},"
+            " so the download may fail. nimops.nim.profiles lists the profiles of the image"
+        )
+        events.append(Event("Warning", "UnknownProfiles", text))
+    return events
 
 
 def _complete(builder: StatusBuilder, app: NIMCacheApp, steps: Steps) -> None:

@@ -47,6 +47,7 @@ OF_FOLDERS = {
     "test_secret_snippets.py": "texts as programs print them, in which gather leaves no secret",
     "test_spec_reads.py": "where specs are read",
     "test_takeover.py": "a kind takes over objects of the reference operator",
+    "test_user_env.py": "all kinds whose spec has `env`",
 }
 """Test file -> what it tests, instead of one module."""
 

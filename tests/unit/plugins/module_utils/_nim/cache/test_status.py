@@ -469,3 +469,32 @@ def test_the_status_lists_no_more_profiles_than_it_can_hold(world):
     assert cluster.condition("NIM_CACHE_JOB_COMPLETED")[2].endswith(
         f"status.profiles only has room for the first {len(listed)} of 900 profiles"
     )
+
+
+def test_choice_events_named_profiles(world: Make) -> None:
+    """Profiles that the spec names win over its other options; those that nothing lists are odd."""
+    model = {"profiles": ["aaaa", "zzzz"], "engine": "vllm", "gpus": [], "lora": False}
+    cluster = world(source={"ngc": NGC | {"model": model}})
+    cluster.reconcile()
+    cluster.run_pod()
+    events = [item for item in cluster.reconcile().assessment.events if item.kind == "Warning"]
+    assert [(item.reason, item.message) for item in events] == [
+        (
+            "Ignored",
+            "spec.source.ngc.model.profiles names the profiles, without effect:"
+            " spec.source.ngc.model.engine, spec.source.ngc.model.lora",
+        ),
+        (
+            "UnknownProfiles",
+            "spec.source.ngc.model.profiles: the manifest of image x:1 lacks zzzz, so the download"
+            " may fail. nimops.nim.profiles lists the profiles of the image",
+        ),
+    ]
+
+
+@pytest.mark.parametrize("profiles", [["all"], ["aaaa", "bbbb"]])
+def test_choice_events_known_profiles(world: Make, profiles: list[str]) -> None:
+    cluster = world(source={"ngc": NGC | {"model": {"profiles": profiles}}})
+    cluster.reconcile()
+    cluster.run_pod()
+    assert [item for item in cluster.reconcile().assessment.events if item.kind == "Warning"] == []
