@@ -471,7 +471,7 @@ def test_the_status_lists_no_more_profiles_than_it_can_hold(world):
     )
 
 
-def test_choice_events_named_profiles(world: Make) -> None:
+def test_choice_events_named_profiles(world):
     """Profiles that the spec names win over its other options; those that nothing lists are odd."""
     model = {"profiles": ["aaaa", "zzzz"], "engine": "vllm", "gpus": [], "lora": False}
     cluster = world(source={"ngc": NGC | {"model": model}})
@@ -493,7 +493,7 @@ def test_choice_events_named_profiles(world: Make) -> None:
 
 
 @pytest.mark.parametrize("profiles", [["all"], ["aaaa", "bbbb"]])
-def test_choice_events_known_profiles(world: Make, profiles: list[str]) -> None:
+def test_choice_events_known_profiles(world, profiles):
     cluster = world(source={"ngc": NGC | {"model": {"profiles": profiles}}})
     cluster.reconcile()
     cluster.run_pod()
