@@ -8,8 +8,12 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import os
 import re
 import socket
+import subprocess
+import sys
+import tempfile
 import threading
 import typing as t
 from collections.abc import Iterator
@@ -150,6 +154,37 @@ def raw() -> Iterator[t.Callable[..., str]]:
     stop.set()
     for listener in listeners:
         listener.close()
+
+
+@pytest.fixture(scope="session")
+def warm():
+    """Return the environment of prefork's ansible-playbook, warm for an environment of a run.
+
+    A hundred runs share one import of Ansible and of the collection. Prefork's parent ends with this process, and
+    removes the folder.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="nimops-"))
+    clients = [sys.executable, "-m", "ansible_prefork", "clients", str(folder / "bin")]
+    subprocess.run(clients, check=True, capture_output=True)
+    settings = {
+        "ANSIBLE_HOME": str(folder / "ansible"),
+        "PATH": f"{folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PREFORK_DIR": str(folder),
+        "PREFORK_FOLLOW": str(os.getpid()),
+        "PREFORK_PRELOAD": "nimops.nim",
+    }
+    known = set()
+
+    def warm_up(environment):
+        environment = environment | settings
+        key = tuple(sorted(item for item in environment.items() if item[0].startswith("ANSIBLE")))
+        if key not in known:
+            command = [str(folder / "bin/ansible-playbook"), "--version"]
+            subprocess.run(command, env=environment, cwd=folder, check=True, capture_output=True)
+            known.add(key)
+        return environment
+
+    return warm_up
 
 
 @pytest.fixture

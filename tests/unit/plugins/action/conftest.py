@@ -6,30 +6,29 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 
 @pytest.fixture(scope="session")
-def play():
+def play(warm):
+    """Run a playbook of this folder with prefork; (its process, the results that it showed)."""
     if not os.environ.get("ANSIBLE_COLLECTIONS_PATH"):
         pytest.skip("ANSIBLE_COLLECTIONS_PATH does not say where this collection is installed")
-    return run_playbook
+    return functools.partial(run_playbook, warm)
 
 
-def run_playbook(name, cluster, folder, *, seconds=120, **variables):
-    """Run a playbook of this folder; (its process, the results that it showed)."""
+def run_playbook(warm, name, cluster, folder, *, seconds=120, **variables):
     (folder / "tmp").mkdir()
     (folder / "vars.json").write_text(json.dumps(variables))
     kept = {key: value for key, value in os.environ.items() if not key.startswith("K8S_AUTH_")}
     environment = kept | {
-        "ANSIBLE_HOME": str(folder / "ansible"),
         "ANSIBLE_LOCALHOST_WARNING": "false",
         "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
         "ANSIBLE_NOCOLOR": "true",
@@ -38,13 +37,11 @@ def run_playbook(name, cluster, folder, *, seconds=120, **variables):
         "OPERATOR_VERSION": "1.2.3",
         "TMPDIR": str(folder / "tmp"),
     }
+    environment = warm(environment)
     playbook = Path(__file__).parent / f"{name}.yml"
     process = subprocess.run(
         [
-            sys.executable,
-            "-m",
-            "ansible",
-            "playbook",
+            f"{environment['PREFORK_DIR']}/bin/ansible-playbook",
             playbook,
             "--extra-vars",
             f"@{folder}/vars.json",
