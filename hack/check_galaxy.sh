@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Import the collection as Ansible Galaxy does, and make the context of an execution environment with it.
+# Check the collection with galaxy-importer, and create the context of an execution environment with it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,11 +15,11 @@ fail() {
 
 # It writes its result to the working directory.
 (cd build && python3 -m galaxy_importer.main nimops-nim-*.tar.gz) >"$log" 2>&1 || fail "the importer refused the collection"
-grep -q "Importer processing completed successfully" "$log" || fail "the importer did not end well"
-# The runtime knows requeue_after by its short name only, and the collection has no configuration of ansible-lint. The
+grep -q "Importer processing completed successfully" "$log" || fail "the importer did not complete"
+# The runtime only recognizes the short name requeue_after, and the collection has no configuration of ansible-lint. The
 # importer does not install kubernetes.core, on which the collection depends.
 ! grep -E "WARNING|ERROR" "$log" | grep -vE "couldn't resolve module/action '(requeue_after|kubernetes\.core\.k8s)'" >&2 ||
 	fail "the importer warned"
 
 ansible-builder create --context build/execution-environment --output-filename Containerfile >"$log" 2>&1 ||
-	fail "the context of an execution environment cannot be made"
+	fail "the context of an execution environment cannot be created"

@@ -5,7 +5,7 @@
 
 This needs the sandbox's environment (KUBECONFIG, PATH), which `make demo` sets. It starts the
 operator and the model server, applies the samples of the README, follows both custom resources
-until they are Ready, and leaves everything running; `--down` stops what it started.
+until they are Ready, and leaves everything running; `--down` stops all of it.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ Json = dict[str, t.Any]
 
 
 class DemoError(Exception):
-    """The demo cannot continue; the text says why and what to do."""
+    """The demo cannot continue; the message has the reason and advice."""
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     print(text, flush=True)
 
 
@@ -87,7 +87,7 @@ def tail(path: Path, lines: int = 15) -> str:
     return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
 
 
-# --- the story -----------------------------------------------------------------------------------
+# --- the steps -----------------------------------------------------------------------------------
 
 
 def apply_samples() -> None:
@@ -111,12 +111,12 @@ def describe(resource: Json) -> str:
     status = resource.get("status") or {}
     state = status.get("state") or "(new)"
     name = f"{resource['kind']}/{resource['metadata']['name']}"
-    said = [
+    messages = [
         condition["message"].strip()
         for condition in status.get("conditions") or []
         if condition["type"] in ("Reconciling", "Stalled") and condition.get("message")
     ]
-    return f"{name:45} {state:12} {said[0][:110] if said else ''}".rstrip()
+    return f"{name:45} {state:12} {messages[0][:110] if messages else ''}".rstrip()
 
 
 def follow(seconds: float) -> None:
@@ -128,7 +128,7 @@ def follow(seconds: float) -> None:
             line = describe(item)
             if seen.get(item["metadata"]["uid"]) != line:
                 seen[item["metadata"]["uid"]] = line
-                say(f"  {time.monotonic() - began:5.1f} s  {line}")
+                log(f"  {time.monotonic() - began:5.1f} s  {line}")
         states = [(item.get("status") or {}).get("state") for item in items]
         if len(states) == len(KINDS) and set(states) == {"Ready"}:
             return
@@ -151,20 +151,20 @@ def fetch(url: str) -> str:
 
 
 def show_result() -> None:
-    say("\n# the result")
+    log("\n# the result")
     for kind in KINDS:
-        say(kubectl("get", kind, "-n", NAMESPACE, "-o", "wide").rstrip())
-    say("\n# the objects that the operator created")
-    say(kubectl("get", CHILDREN, "-n", NAMESPACE, "-l", OURS).rstrip())
+        log(kubectl("get", kind, "-n", NAMESPACE, "-o", "wide").rstrip())
+    log("\n# the objects that the operator created")
+    log(kubectl("get", CHILDREN, "-n", NAMESPACE, "-l", OURS).rstrip())
     services = json.loads(kubectl("get", "nimservice", "-n", NAMESPACE, "-o", "json"))["items"]
     url = f"http://{services[0]['status']['model']['clusterEndpoint']}/v1/models"
-    say(f"\n# curl {url}")
-    say(fetch(url))
+    log(f"\n# curl {url}")
+    log(fetch(url))
 
 
 def show_next_steps() -> None:
     name = "meta-llama-3-2-1b-instruct"
-    say(f"""
+    log(f"""
 # next steps (the operator keeps running; its log is build/demo/operator.log)
 eval "$(make sandbox | tail -n 1)"
 kubectl -n {NAMESPACE} patch nimservice {name} --type merge -p '{{"spec": {{"replicas": 2}}}}'
@@ -178,11 +178,11 @@ make sandbox-down    # the control plane""")
 def run(seconds: float) -> None:
     """The whole demo."""
     STATE.mkdir(parents=True, exist_ok=True)
-    say("# start the operator")
+    log("# start the operator")
     process("start", "operator", str(ROOT / "hack" / "operator.sh"))
     process("start", "model-server", sys.executable, "sandbox/model_server.py", "--model", MODEL)
     wait_for_operator(60)
-    say(f"# apply a NIMCache and a NIMService (config/samples/{SAMPLES[0]}, {SAMPLES[1]})")
+    log(f"# apply a NIMCache and a NIMService (config/samples/{SAMPLES[0]}, {SAMPLES[1]})")
     apply_samples()
     follow(seconds)
     show_result()
@@ -196,14 +196,16 @@ def down() -> None:
         kubectl("delete", "namespace", NAMESPACE, *gone, check=False)
     for name in ("operator", "model-server"):
         if process("stop", name).stdout:
-            say(f"stopped the {name}")
+            log(f"stopped the {name}")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--down", action="store_true", help="stop and remove what the demo created")
+    parser.add_argument(
+        "--down", action="store_true", help="stop the processes and remove the objects of the demo"
+    )
     parser.add_argument("--timeout", type=float, default=180, help="seconds to wait for Ready")
     arguments = parser.parse_args()
     try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Print the path of a Python of the given version, such as 3.12: on PATH, or the newest of pyenv's.
+# Print the path of a Python of the given version, such as 3.12: from PATH, or the newest of pyenv.
 set -euo pipefail
 version=$1
 
@@ -9,7 +9,7 @@ if found=$(command -v "python$version") && "$found" -c '' 2>/dev/null; then
 fi
 newest=$(printf '%s\n' "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/"python$version" | sort --version-sort | tail -n 1)
 if [[ ! -x $newest ]]; then
-	echo "find_python: there is no Python $version, on PATH or of pyenv: install it to test with it" >&2
+	echo "find_python: there is no Python $version on PATH or in pyenv: install it to test with it" >&2
 	exit 4
 fi
 echo "$newest"

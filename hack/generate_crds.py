@@ -20,10 +20,10 @@ has only types and templates. A type, a field, spec and status are all nodes:
   rules      CEL rules: rule, message, messageExpression, at (the fieldPath), reason (Required or
              Forbidden; by default Invalid; with Duplicate, the API server drops the message).
              each: {field: zero} makes one rule per field, with @field and @zero filled in.
-             template: a name under templates, which supplies what the rule itself omits
+             template: a name under templates, which supplies the omitted keys of the rule
   checks     rules that the reference operator's schema does not have
-  embedded   true omits the checks of everything inside: for a type that has its own kind, which
-             checks it, while in a list the cost of the checks would multiply
+  embedded   true omits the checks inside: for a type with its own kind, which contains them,
+             because in a list their cost would multiply
   listType, listMapKeys, preserveUnknownFields and the constraints of JSON schema, spelled as
   Kubernetes does
 
@@ -65,7 +65,7 @@ DOCUMENTS = {
     "autoscaling.v2": ("apis/autoscaling/v2", "io.k8s.api.autoscaling.v2"),
     "networking.v1": ("apis/networking.k8s.io/v1", "io.k8s.api.networking.v1"),
 }
-# What CRDs keep of a Kubernetes type, besides its structure.
+# The fields of a Kubernetes type that CRDs keep, besides its structure.
 KEPT = (
     *("type", "format", "x-kubernetes-map-type"),
     *("x-kubernetes-list-type", "x-kubernetes-list-map-keys"),
@@ -105,20 +105,20 @@ NODE_KEYS = {
 }
 RULE_KEYS = {"each", "template", "rule", "message", "messageExpression", "at", "reason"}
 
-# What a spec may hold where the source says nothing: far more than anybody writes. An empty value
-# of a list takes two bytes of a request, and hundreds when it is decoded.
+# Default bounds of a spec, far above real values. An empty value of a list takes two bytes of a
+# request, and hundreds when it is decoded.
 SIZES = {"texts": 512, "items": 64, "entries": 128, "text": 4096, "amount": 64}
 # kubectl apply stores the spec a second time, in an annotation, and the API server its fields a
-# third time: together they stay below the 256 KiB from which the operator serves no resource.
+# third time: together they stay below the operator's limit of 256 KiB for a resource.
 SPEC_BYTES = 96 << 10
 
-# ansible-core treats such keys (__ansible_unsafe, __ansible_vault …) as its own when it reads JSON.
+# ansible-core reserves these keys (__ansible_unsafe, __ansible_vault …) when it decodes JSON.
 RESERVED = "__ansible"
 RESERVED_MESSAGE = f"keys that begin with {RESERVED} are reserved for Ansible"
 
 
 class SourceError(Exception):
-    """The source or the cluster is invalid; the text says where and how."""
+    """The source or the cluster is invalid; the message has the place and the reason."""
 
 
 class KubernetesTypes:
@@ -186,7 +186,7 @@ class Builder:
         self._with_checks = with_checks
 
     def build(self, node: Node, where: str, base: Schema | None = None) -> Schema:
-        """Return the schema of node; base is what it amends when it has no type."""
+        """Return the schema of node; base is the schema that a node without a type amends."""
         if unknown := set(node) - NODE_KEYS:
             raise SourceError(f"{where}: unknown keys {', '.join(sorted(map(str, unknown)))}")
         if node.get("embedded") and self._with_checks:
@@ -259,7 +259,7 @@ def reserve_keys(schema: Schema, path: str = "", bounded: bool = True) -> None:
     if "additionalProperties" in schema:
         if "properties" in schema["additionalProperties"]:
             raise SourceError(f"{path}: a map of objects, whose maps nothing would check")
-        # The API server estimates what a rule costs in the largest request.
+        # The API server estimates the cost of a rule in the largest request.
         if "[]" in path and not (bounded and "maxProperties" in schema):
             raise SourceError(f"{path}: needs maxProperties, and its lists maxItems")
         rule = {"rule": f"self.all(key, !key.startsWith('{RESERVED}'))"}
@@ -292,12 +292,12 @@ def bound_sizes(schema: Schema) -> None:
 
 
 def is_known(schema: Schema) -> bool:
-    """Whether the schema says everything about a value, at any depth."""
+    """Whether the schema has no unknown fields at any depth."""
     return UNKNOWN not in schema and all(map(is_known, children(schema)))
 
 
 def select_known(schema: Schema, root: str, path: str = "") -> Iterator[str]:
-    """Yield CEL expressions, each a list of values; together all that the schema knows of root."""
+    """Yield CEL expressions, each a list of values; together all known fields of root."""
     if UNKNOWN in schema:
         return
     if "items" in schema:
@@ -316,11 +316,11 @@ def select_known(schema: Schema, root: str, path: str = "") -> Iterator[str]:
 
 
 def bound_spec(schema: Schema) -> None:
-    """Bound a spec as a whole, but for the content of fields that no schema knows.
+    """Bound a spec as a whole, except the content of unknown fields.
 
-    CEL does not know how large an object is, but can write it as text, and that as hexadecimal
-    digits, two for each byte. In the API server's estimate that costs nothing, while to read a text
-    of unknown length would cost too much.
+    CEL cannot measure an object, but can format it as text, and the text as hexadecimal digits, two
+    for each byte. In the API server's estimate this costs nothing, while reading a text of unknown
+    length would cost too much.
     """
     values = "dyn(self)" if is_known(schema) else f"[{', '.join(select_known(schema, 'self'))}]"
     rule = {
@@ -389,7 +389,7 @@ def crd(kind: Node, builder: Builder) -> Schema:
 
 
 def merge(sources: dict[str, Node], key: str) -> dict[str, Node]:
-    """Return what all files define under key, in one common namespace."""
+    """Return the definitions under key of all files, in one common namespace."""
     result: dict[str, Node] = {}
     for file, source in sources.items():
         for name, node in source.get(key, {}).items():
@@ -400,7 +400,7 @@ def merge(sources: dict[str, Node], key: str) -> dict[str, Node]:
 
 
 def generate(sources: dict[str, Node], kubernetes: KubernetesTypes) -> dict[str, str]:
-    """Return path in config to content. sources: file name to parsed content."""
+    """Return path in config → content. sources: file name → parsed content."""
     builder = Builder(merge(sources, "types"), merge(sources, "templates"), kubernetes)
     head = (
         "# Generated by hack/generate_crds.py (make generate) from config/crd/src\n"
@@ -429,7 +429,7 @@ def read_server(path: str) -> Schema:
 
 
 def read_folder(folder: Path, path: str) -> Schema:
-    """Return one of a folder where, as in Kubernetes' sources, api/v1 is api__v1_openapi.json."""
+    """Return a document from a folder in which api/v1 is api__v1_openapi.json, as in Kubernetes."""
     text = (folder / f"{path.replace('/', '__')}_openapi.json").read_text()
     document: Schema = json.loads(text)
     return document

@@ -41,18 +41,18 @@ ACCOUNT_POLICY = "config/admission/operator_account.yaml"
 RULES_OF_POLICY = re.compile(r"^(    resourceRules:\n(?:      .*\n)+)", re.M)
 LIST_OF_POLICY = r"(?<=^    - name: %s\n      expression: )(?:.*\n(?:        .*\n)*)"
 WIDTH = 100
-"""Of a line of Python: pyproject.toml."""
+"""Maximum length of a line of Python, as in pyproject.toml."""
 PREFIX, NAMESPACE = "nimops-", "nimops-system"
-"""Of config/default: components are added to what it builds to."""
+"""Name prefix and namespace of config/default, to whose output components are added."""
 BASE = "nim"
-"""The name of the part of the installation that is always there."""
+"""Name of the part of the installation that is always there."""
 INCLUDED = ("nemo",)
-"""The components that config/default has, and that can be left out."""
+"""The components of config/default that can be omitted."""
 MANAGER = "manager-role"
 REASONS = "Each rule says which kind needs it, and why."
 FOR_USERS = "For users, not for the operator: docs/operate/rbac.md."
 SWITCHES = "docs/operate/configuration.md"
-PEOPLE = {
+USER_VERBS = {
     "admin": "get list watch create update patch delete deletecollection",
     "editor": "get list watch create update patch delete",
     "viewer": "get list watch",
@@ -61,25 +61,25 @@ PEOPLE = {
 
 @dataclass
 class Kinds:
-    """The declarations, sorted by name, and the resources that they refer to."""
+    """The declarations, sorted by name, and the resources that they use."""
 
     declared: list[Any]
-    abouts: dict[str, str]
+    descriptions: dict[str, str]
     folders: dict[str, str]
     resources: dict[str, Any] = field(default_factory=dict)
 
     def of(self, *components: str) -> list[Any]:
-        """The kinds of these parts of the installation; "" is the one that is always there."""
+        """The kinds of these parts of the installation; "" is the part that is always there."""
         return [kind for kind in self.declared if kind.component in components]
 
     @property
     def included(self) -> list[str]:
-        """The parts that config/default has."""
+        """The parts in config/default."""
         return ["", *self._some(INCLUDED)]
 
     @property
     def components(self) -> list[str]:
-        """The parts that config/default does not have."""
+        """The parts that are not in config/default."""
         return self._some({kind.component for kind in self.declared} - {"", *INCLUDED})
 
     def _some(self, components: Iterable[str]) -> list[str]:
@@ -92,13 +92,13 @@ def load() -> Kinds:
     package.__path__ = [str(UTILS)]
     sys.modules[PACKAGE] = package
     sys.dont_write_bytecode = True
-    declared, abouts, folders = [], {}, {}
+    declared, descriptions, folders = [], {}, {}
     for file in sorted(UTILS.glob("_*/*/kind.py")):
         folder = ".".join(file.parent.relative_to(UTILS).parts)
         module = importlib.import_module(f"{PACKAGE}.{folder}.kind")
         kind = module.KIND
         declared.append(kind)
-        abouts[kind.name] = " ".join((module.__doc__ or "").partition("\n\n")[0].split())
+        descriptions[kind.name] = " ".join((module.__doc__ or "").partition("\n\n")[0].split())
         folders[kind.name] = folder
     declared.sort(key=lambda kind: kind.name)
     api = importlib.import_module(f"{PACKAGE}._engine.api_resources")
@@ -107,7 +107,7 @@ def load() -> Kinds:
         resources |= kind.resources
     for kind in declared:
         resources[kind.name] = api.ApiResource(kind.api_version, kind.plural, kind.is_namespaced)
-    return Kinds(declared, abouts, folders, resources)
+    return Kinds(declared, descriptions, folders, resources)
 
 
 # YAML
@@ -122,7 +122,7 @@ class FlowMap(dict[str, Any]):
 
 
 class Anchored(list[Any]):
-    """A list that is written once, and referred to by the name of its anchor."""
+    """A list that is written once, and then referred to by the name of its anchor."""
 
     def __init__(self, name: str, items: Iterable[Any]) -> None:
         super().__init__(items)
@@ -130,7 +130,7 @@ class Anchored(list[Any]):
 
 
 class Dumper(yaml.SafeDumper):
-    """Writes YAML as people do: lists are indented, and what needs quotes has double ones."""
+    """Writes YAML with indented lists and double quotes."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -166,11 +166,11 @@ Dumper.add_representer(Flow, Dumper.represent_flow)
 Dumper.add_representer(FlowMap, Dumper.represent_flow_map)
 COMMENT = re.compile(r'^( *)- ("#.*")$', re.M)
 BLANK = "#"
-"""In a list: an empty line."""
+"""An item that stands for an empty line."""
 
 
 def comments(*lines: str) -> list[str]:
-    """In a list: these comments before the next item."""
+    """Items that stand for comments before the next item."""
     return [f"# {line}".rstrip() for line in lines]
 
 
@@ -184,7 +184,7 @@ def dump(data: Any, *head: str, indent: int = 0) -> str:
 
 
 def words(text: str) -> Flow:
-    """A list on one line, of words."""
+    """A list of words on one line."""
     return Flow(text.split())
 
 
@@ -231,7 +231,7 @@ def registry(kinds: Kinds) -> str:
     """The table of `_kinds.py`."""
     rows = "".join(f'    "{name}": "{folder}",\n' for name, folder in sorted(kinds.folders.items()))
     return (
-        f'{LICENSE}"""The kinds that we serve; each is imported when it is asked for. {GENERATED}"""\n\n'
+        f'{LICENSE}"""The kinds that we serve, each imported on first use. {GENERATED}"""\n\n'
         "from __future__ import annotations\n\n"
         "import typing as t\n"
         "from functools import cache\n"
@@ -260,11 +260,11 @@ def registry(kinds: Kinds) -> str:
     )
 
 
-# what nimops-apiproxy knows of kinds
+# tables of nimops-apiproxy
 
 
 def node_facts(kinds: Kinds) -> str:
-    """The Go file with the kinds that depend on nodes, and the metadata that they depend on."""
+    """The Go file with the kinds that depend on nodes, and the node metadata that they use."""
     listeners = [kind for kind in kinds.declared if kind.node_facts]
     facts = {kind.node_facts for kind in listeners}
     if len(facts) != 1:
@@ -301,11 +301,11 @@ def quoted(*words: str) -> str:
     return ", ".join(map(json.dumps, words))
 
 
-# what the operator runs
+# watches and roles
 
 
 def watches(kinds: Kinds) -> Iterator[tuple[str, str]]:
-    """watches.yaml, and a file for each part, of which the supervisor composes another one."""
+    """watches.yaml, and a file for each part, from which the supervisor composes another one."""
     parts = {name: watched_kinds(kinds, name) for name in kinds.included + kinds.components}
     for name, part in parts.items():
         yield f"watches-{name or BASE}.yaml", f"---\n{dump(part, GENERATED)}"
@@ -316,7 +316,7 @@ def watches(kinds: Kinds) -> Iterator[tuple[str, str]]:
 
 
 def watched_kinds(kinds: Kinds, component: str, *, by_role: bool = False) -> list[Any]:
-    """The entries of a part of the installation; their anchor is the part's own, so that files can be joined."""
+    """The entries of a part of the installation, with an anchor of its own, so that files can be joined."""
     watched = kinds.of(component)
     past = sorted(
         (item.group, name, item.version.rpartition("/")[2])
@@ -397,22 +397,22 @@ def role(kind: Any, about: str) -> Iterator[tuple[str, str]]:
 class Grant:
     """Verbs on a resource, and why; names, if they are limited to some objects."""
 
-    whys: dict[str, set[str]] = field(default_factory=dict)
+    reasons: dict[str, set[str]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
 
     @property
     def verbs(self) -> set[str]:
-        return set().union(*self.whys.values())
+        return set().union(*self.reasons.values())
 
     def add(self, verbs: Iterable[str], why: str, names: Iterable[str] = ()) -> None:
-        self.whys.setdefault(why, set()).update(verbs)
+        self.reasons.setdefault(why, set()).update(verbs)
         self.names |= set(names)
 
     def without(self, other: Grant) -> Grant:
-        """What the other one does not grant."""
+        """The verbs that another grant lacks."""
         held = set() if self.names - other.names else other.verbs
-        whys = {why: verbs - held for why, verbs in self.whys.items() if verbs - held}
-        return Grant(whys, self.names)
+        reasons = {why: verbs - held for why, verbs in self.reasons.items() if verbs - held}
+        return Grant(reasons, self.names)
 
 
 def verbs_of(uses: str, resource: Any) -> set[str]:
@@ -435,20 +435,20 @@ Grants = dict[Target, Grant]
 
 @dataclass
 class Granted:
-    """What the operator is granted for some kinds."""
+    """The permissions of the operator for some kinds."""
 
     inside: Grants = field(default_factory=dict)
-    """In each namespace."""
+    """Permissions in each namespace."""
     outside: Grants = field(default_factory=dict)
-    """Cluster-scoped resources."""
+    """Permissions on cluster-scoped resources."""
     near: Grants = field(default_factory=dict)
-    """In the operator's own namespace only."""
+    """Permissions in the operator's namespace only."""
 
 
 def add(
     side: Grants, target: Target, verbs: Iterable[str], why: str, names: Iterable[str] = ()
 ) -> None:
-    """Add verbs to what is granted."""
+    """Add verbs to a set of permissions."""
     if verbs := set(verbs):
         side.setdefault(target, Grant()).add(verbs, why, names)
 
@@ -456,8 +456,8 @@ def add(
 def grants(kinds: Kinds, *components: str) -> Granted:
     """The permissions for some parts of the installation.
 
-    Resources of config/default are in any namespace. The children of another component are in the operator's: there
-    it may write, and read what bypasses the cache. What it caches, or lists, is in all namespaces.
+    Resources of config/default are in any namespace. The children of other components are in the operator's namespace,
+    which limits writes, and reads that bypass the cache. Cached reads and lists apply to all namespaces.
     """
     is_near = not set(components) <= set(kinds.included)
     granted = Granted()
@@ -503,7 +503,7 @@ def grants(kinds: Kinds, *components: str) -> Granted:
     if "" in components:
         why = "all: events, for `kubectl describe`"
         add(granted.inside, ("", "events", False), ("create", "patch"), why)
-        why = "all: nimops-apiproxy looks for faults of their pods"
+        why = "all: nimops-apiproxy reports problems of their pods"
         add(granted.inside, ("", "pods", False), ("list", "watch"), why)
     return granted
 
@@ -524,12 +524,12 @@ def rules(granted: Grants) -> list[Any]:
     return [
         item
         for target, grant in sorted(granted.items(), key=lambda item: item[0])
-        for item in (*comments(*grant.whys), rule(target, grant))
+        for item in (*comments(*grant.reasons), rule(target, grant))
     ]
 
 
 def labels(component: str = "") -> dict[str, str]:
-    """The labels of an object; those of config/default get their component by kustomize."""
+    """The labels of an object; kustomize adds the component in config/default."""
     return {
         "app.kubernetes.io/name": "nimops",
         "app.kubernetes.io/managed-by": "kustomize",
@@ -564,7 +564,7 @@ def operator_roles(kinds: Kinds) -> Iterator[tuple[str, str]]:
             f"{GENERATED} {REASONS}",
             "",
             "Children are written by server-side apply: this needs `patch`, and `create` if the object does not exist yet.",
-            "Kinds that are read through the runtime's cache need get, list and watch; those in the blacklist of watches.yaml",
+            "Kinds that are read through the runtime's cache need get, list and watch; kinds in the blacklist of watches.yaml",
             "bypass the cache, and are read one by one. Only kinds that a pass may prune need `delete`.",
         ),
     )
@@ -578,7 +578,7 @@ def operator_roles(kinds: Kinds) -> Iterator[tuple[str, str]]:
     )
 
 
-# components: optional parts of the installation, with names as config/default builds to
+# components: optional parts of the installation, with names as in the output of config/default
 
 
 COMPONENT = {"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component"}
@@ -589,7 +589,7 @@ SWITCH = {
 
 
 def component_files(kinds: Kinds, component: str) -> Iterator[tuple[str, str]]:
-    """What an optional part of the installation adds to config/default."""
+    """The files that an optional part of the installation adds to config/default."""
     home, of, granted = (
         f"config/components/{component}",
         kinds.of(component),
@@ -600,25 +600,25 @@ def component_files(kinds: Kinds, component: str) -> Iterator[tuple[str, str]]:
         f"{home}/role.yaml",
         dump(
             role_manifest(name, rules(granted.outside | granted.inside), component="rbac"),
-            f"What the operator needs for {', '.join(kind.name for kind in of)}, everywhere in the cluster.",
+            f"The permissions of the operator for {', '.join(kind.name for kind in of)} in the whole cluster.",
             GENERATED,
         )
         + "---\n"
         + dump(
             role_manifest(name, rules(granted.near), NAMESPACE, "rbac"),
-            "And where it makes their children, its own namespace.",
+            "The permissions in the operator's namespace, which contains their children.",
         ),
     )
     yield (
         f"{home}/role_binding.yaml",
         f"{dump(binding(name), GENERATED)}---\n{dump(binding(name, NAMESPACE))}",
     )
-    people = [item for kind in of for item in people_roles(kind, home, PREFIX, "rbac")]
-    yield from people
+    for_users = [item for kind in of for item in user_roles(kind, home, PREFIX, "rbac")]
+    yield from for_users
     files = [
         *("../../crd/bases", "role.yaml", "role_binding.yaml"),
         *comments(FOR_USERS),
-        *(path.rpartition("/")[2] for path, _text in people),
+        *(path.rpartition("/")[2] for path, _text in for_users),
     ]
     yield (
         f"{home}/kustomization.yaml",
@@ -635,7 +635,7 @@ def component_files(kinds: Kinds, component: str) -> Iterator[tuple[str, str]]:
 
 
 def included_files(kinds: Kinds, component: str) -> Iterator[tuple[str, str]]:
-    """What leaves out a part of config/default, and what brings it back."""
+    """The components that omit a part of config/default, and that restore it."""
     kept = [name for name in kinds.included if name != component]
     base, needed = (grants(kinds, *names).inside for names in (kept, [component]))
     names = ", ".join(kind.name for kind in kinds.of(component))
@@ -652,9 +652,9 @@ def included_files(kinds: Kinds, component: str) -> Iterator[tuple[str, str]]:
         [
             item
             for key, grant in more.items()
-            if grant.whys
+            if grant.reasons
             for item in (
-                *comments(*grant.whys),
+                *comments(*grant.reasons),
                 {"op": "add", "path": "/rules/-", "value": FlowMap(rule(key, grant))},
             )
         ],
@@ -716,16 +716,16 @@ def binding(role: str, namespace: str = "") -> dict[str, Any]:
     }
 
 
-def people_roles(
+def user_roles(
     kind: Any, home: str = "config/rbac", prefix: str = "", component: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Roles for users."""
-    for who, verbs in PEOPLE.items():
+    for role_name, verbs in USER_VERBS.items():
         granted = [
             {"apiGroups": Flow([kind.group]), "resources": Flow([resource]), "verbs": words(text)}
             for resource, text in ((kind.plural, verbs), (f"{kind.plural}/status", "get"))
         ]
-        name = f"{kind.singular}-{who}-role"
+        name = f"{kind.singular}-{role_name}-role"
         yield (
             f"{home}/{name.replace('-', '_')}.yaml",
             dump(role_manifest(f"{prefix}{name}", granted, component=component), GENERATED),
@@ -733,16 +733,16 @@ def people_roles(
 
 
 def kustomizations(kinds: Kinds) -> Iterator[tuple[str, str]]:
-    """The lists of files."""
+    """The kustomization files with lists of files."""
     roles = [
         *("service_account.yaml", "role.yaml", "role_binding.yaml"),
         *("node_role.yaml", "node_role_binding.yaml"),
         *("leader_election_role.yaml", "leader_election_role_binding.yaml"),
         *comments(FOR_USERS),
         *(
-            f"{kind.singular}_{who}_role.yaml"
+            f"{kind.singular}_{role_name}_role.yaml"
             for kind in kinds.of(*kinds.included)
-            for who in PEOPLE
+            for role_name in USER_VERBS
         ),
     ]
     pairs = {"app.kubernetes.io/component": "rbac"}
@@ -772,7 +772,7 @@ def kustomizations(kinds: Kinds) -> Iterator[tuple[str, str]]:
 
 
 def definitions(of: Iterable[Any]) -> list[str]:
-    """The files of CRDs."""
+    """The file names of CRDs."""
     return sorted(f"{kind.group}_{kind.plural}.yaml" for kind in of)
 
 
@@ -790,7 +790,7 @@ def annotations_policy(kinds: Kinds) -> str:
 
 
 def checked_rule(group: str, operations: str, resources: list[str]) -> dict[str, Any]:
-    """What a policy checks of some resources."""
+    """The rule of a policy for some resources."""
     return {
         "apiGroups": Flow([group]),
         "apiVersions": Flow(["*"]),
@@ -800,16 +800,16 @@ def checked_rule(group: str, operations: str, resources: list[str]) -> dict[str,
 
 
 def resource_rules(checked: list[dict[str, Any]]) -> str:
-    """The part of a policy that says what it checks."""
+    """The part of a policy with the rules."""
     return dump({"resourceRules": checked}, indent=4)
 
 
 HARMLESS = {
-    ("", "events"): "it only adds to what people read",
+    ("", "events"): "users only read them",
     ("", "nodes"): "labels, annotations and spec.unschedulable",
-    ("", "pods/eviction"): "it ends a pod, as a drain does, and asks budgets first",
+    ("", "pods/eviction"): "an eviction honors budgets, like a drain",
 }
-"""What the operator may write that its account's policy does not check. Parts of its own kinds are another case."""
+"""Resources that the operator may write, but the policy on its account does not check. Subresources of its own kinds are exempt as well."""
 
 NEVER = {
     ("", "pods/attach"): "CONNECT",
@@ -817,11 +817,11 @@ NEVER = {
     ("", "pods/exec"): "CONNECT",
     ("", "serviceaccounts/token"): "CREATE",
 }
-"""What would give it the power of others, if ever a role granted it."""
+"""Resources that would give the operator permissions of other accounts, should a role ever grant them."""
 
 
 def checked_resources(kinds: Kinds) -> list[tuple[str, str]]:
-    """What the operator may write, in all parts of the installation, unless it is harmless."""
+    """The resources that the operator may write, in all parts of the installation, except harmless ones."""
     own = {(kind.group, kind.plural) for kind in kinds.declared}
     written = set()
     for component in (*kinds.included, *kinds.components):
@@ -836,7 +836,7 @@ def checked_resources(kinds: Kinds) -> list[tuple[str, str]]:
 
 
 def account_rules(kinds: Kinds) -> list[dict[str, Any]]:
-    """What the policy on the operator's account checks."""
+    """The rules of the policy on the operator's account."""
     groups: dict[tuple[str, str], list[str]] = {}
     for group, resource in checked_resources(kinds):
         groups.setdefault((group, "CREATE UPDATE DELETE"), []).append(resource)
@@ -846,7 +846,7 @@ def account_rules(kinds: Kinds) -> list[dict[str, Any]]:
 
 
 def account_policy(kinds: Kinds) -> str:
-    """The policy on the operator's account: what it checks, and whose objects the account may write."""
+    """The policy on the operator's account: its rules, and the owners whose objects the account may write."""
     shared = importlib.import_module(f"{PACKAGE}._builders.nim_metadata").CACHE_NAMES
     near = [kind for kind in kinds.declared if kind.is_namespaced]
     far = [kind for kind in kinds.declared if not kind.is_namespaced]
@@ -866,7 +866,7 @@ def account_policy(kinds: Kinds) -> str:
 
 
 def generate(kinds: Kinds) -> dict[str, str]:
-    """Path to content."""
+    """Path → content."""
     files = {
         "plugins/module_utils/_engine/served_kinds.py": served_kinds(kinds),
         "plugins/module_utils/_kinds.py": registry(kinds),
@@ -876,9 +876,9 @@ def generate(kinds: Kinds) -> dict[str, str]:
     if any(kind.node_facts for kind in kinds.declared):
         files["packages/nimops-apiproxy/internal/nodes/declared.go"] = node_facts(kinds)
     for kind in kinds.declared:
-        files |= dict(role(kind, kinds.abouts[kind.name]))
+        files |= dict(role(kind, kinds.descriptions[kind.name]))
         if kind.component in kinds.included:
-            files |= dict(people_roles(kind))
+            files |= dict(user_roles(kind))
     for component in kinds.components:
         files |= dict(component_files(kinds, component))
     for component in filter(None, kinds.included):

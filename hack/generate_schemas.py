@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Write plugins/module_utils/_schemas/*.json, which the verbs validate with, from our CRDs.
+"""Write plugins/module_utils/_schemas/*.json, with which the verbs validate, from our CRDs.
 
 Parts that only users or the API server need (descriptions, CEL, merge keys) are omitted.
 --check writes nothing and exits 1 if a file would change.
@@ -38,7 +38,7 @@ LINEAR = {
 
 
 def shorten(schema: Json) -> Json:
-    """Return only the parts of the schema that are checked without a cluster."""
+    """Return the parts of the schema that are checked without a cluster."""
     short = {key: value for key, value in schema.items() if key in KEPT}
     if "pattern" in short:
         short["pattern"] = LINEAR.get(short["pattern"], short["pattern"])

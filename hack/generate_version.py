@@ -30,7 +30,7 @@ PLACES = {
     "docs/operate/takeover.md": TAG,
     "execution-environment.yml": r"(nimops-nim-)(.+?)(?=\.tar\.gz)",
 }
-"""each file that names the version, and the expression that finds it there"""
+"""file that names the version → the expression that finds it"""
 
 
 def read_version(root: Path) -> str:
@@ -42,7 +42,7 @@ def read_version(root: Path) -> str:
 
 
 def set_version(root: Path, version: str) -> None:
-    """Declare another one in galaxy.yml."""
+    """Change the version in galaxy.yml."""
     if not SEMANTIC.fullmatch(version):
         raise SystemExit(
             f"VERSION={version}: must be a semantic version, such as 1.2.3 or 1.2.3-rc.1"
@@ -78,7 +78,7 @@ def generate(root: Path) -> dict[Path, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write the version of galaxy.yml everywhere.")
     parser.add_argument("--check", action="store_true", help="exit 1 when a file would change")
-    parser.add_argument("--set", metavar="VERSION", help="first declare this one in galaxy.yml")
+    parser.add_argument("--set", metavar="VERSION", help="first change the version in galaxy.yml")
     options = parser.parse_args()
     if options.set:
         set_version(ROOT, options.set)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Recompile the lock files in requirements/ from their .in files, each with the oldest Python that it is for.
+# Recompile the lock files in requirements/ from their .in files, each with the oldest Python that it supports.
 # Usage: hack/lock.sh [NAME...], such as dev or core-2.21; without names, all.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -30,4 +30,4 @@ for name in "${@%.in}"; do
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 		--output-file "requirements/$name.txt" "requirements/$name.in"
 done
-((${#left[@]} == 0)) || printf 'lock: left alone: %s\n' "${left[@]}" >&2
+((${#left[@]} == 0)) || printf 'lock: skipped: %s\n' "${left[@]}" >&2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Run the unit tests and those of prefork with each ansible-core that is supported, on a Python that it runs on.
+# Run the unit tests and those of prefork with each supported ansible-core, on a Python that it supports.
 # Usage: hack/matrix.sh [CORE:PYTHON...], such as 2.20:3.13; without pairs, these.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -7,11 +7,11 @@
 # METRICS_PORT (8080), HEALTH_PORT (8081): ports of metrics, and of /healthz and /readyz.
 # LIVENESS_PORT: port of /livez, which reports whether runs end (default: none).
 # WATCH_NAMESPACE, OPERATOR_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
-# NIMOPS_COMPONENT=gpu (the default, but not with NAMESPACED) serves ClusterPolicies, too; empty: it does not.
-# NIMOPS_NEMO=off does not serve the NeMo kinds, and leaves out the permissions that only they need.
+# NIMOPS_COMPONENT=gpu (the default, but not with NAMESPACED) also serves ClusterPolicies; empty: it does not.
+# NIMOPS_NEMO=off does not serve the NeMo kinds, and omits the permissions that only they need.
 # NIMOPS_TEST_REGISTRIES: a test's registries on this machine, as host:port, which are queried over http.
 # PREFORK=off runs the stock programs, each in a new interpreter: see packages/ansible-prefork/README.md.
-# NIMOPS_API_PROXY=off does without nimops-apiproxy, which the sandbox has on PATH: see packages/nimops-apiproxy/README.md.
+# NIMOPS_API_PROXY=off disables nimops-apiproxy, which the sandbox has on PATH: see packages/nimops-apiproxy/README.md.
 # Further arguments are passed to ansible-operator run.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Make build/previous: an earlier state of the project, and its image, which today's Dockerfile builds.
+# Create build/previous: an earlier state of the project, and its image, built by today's Dockerfile.
 #
-# PREVIOUS=REF names the state; by default it is the last tag or, as long as there is none, the first commit that runs on
-# the base image, as version 0.0.1. Its wheels, collection, CRDs and manifests are its own.
-# Exit code 4: the history of this clone does not have it.
+# PREVIOUS=REF names the state; by default it is the last tag or, without any tag, the first commit that runs on the base
+# image, as version 0.0.1. Wheels, collection, CRDs and manifests are from that state.
+# Exit code 4: the history of this clone does not contain it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ folder=$PWD/build/previous
 rm -rf "$folder"
 mkdir -p "$folder/build" build/containers
 git archive "$ref" | tar -x -C "$folder"
-# What makes an image is today's.
+# The files that build an image are today's.
 for name in Dockerfile hack/image requirements/image.txt sandbox; do
 	rm -rf "${folder:?}/$name"
 	cp -r "$name" "$folder/$name"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Check what CI has no time for, step by step, and end at the first one that fails. Say how long each took.
+# Run the checks that are too slow for CI, step by step, until one fails. Print the duration of each.
 #
-# A step is a function, named below in `steps`. What it writes goes to build/release-check/STEP.log.
+# A step is a function, named below in `steps`. Its output goes to build/release-check/STEP.log.
 # `hack/release_check.sh STEP…` runs only those; `make release-check` runs all. SOURCE_DATE_EPOCH and BASE are those of make release.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-version=99.0.0 # of no release
+version=99.0.0 # not a real release
 out=$PWD/build/release-check
 steps=(release again contents signatures environment)
 
@@ -15,16 +15,16 @@ export IMAGE_ENGINE=buildah
 
 make_release() { python release --output "$out/$1" release --version "$version"; }
 
-# Everything that a release has, with its image.
+# Build a whole release with its image.
 release() {
 	git rev-parse HEAD >"$out/commit"
 	make_release first
 }
 
-# Once more, from scratch: SHA256SUMS lists all files, so the same list is the same bytes.
+# Build it again from scratch: SHA256SUMS lists all files, so an equal list means equal bytes.
 again() {
 	git rev-parse HEAD | diff "$out/commit" - || {
-		echo "somebody has committed since the step release: run both again"
+		echo "the commit changed since the step release: run both again"
 		return 1
 	}
 	make_release second
@@ -37,10 +37,10 @@ again() {
 # The SBOM is valid and complete, each component has a license or is listed as unknown.
 contents() { DIST=$out/first pytest tests/supply/test_contents.py; }
 
-# An image is signed on a registry on loopback; with another key, or changed, it is refused.
+# An image is signed on a loopback registry, and refused with another key or after a change.
 signatures() { pytest tests/supply/test_signatures.py; }
 
-# The execution environment builds, and renders the same as this checkout. `make galaxy` has written its context.
+# The execution environment builds, and renders the same as this checkout. `make galaxy` writes its context.
 environment() {
 	make galaxy
 	python hack/image environment >"$out/environment.yaml"

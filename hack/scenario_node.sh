@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Play the scenario `node`: the operator from its image on a real node, which is removed afterwards.
+# Run the scenario `node`: the operator from its image on a real node, which is removed afterwards.
 #
-# Where there cannot be a real node, say why and do nothing; in CI that is a failure.
-# KEEP_NODE=1 leaves the node and what the scenario made, to look at.
+# If a real node is impossible, print the reason and skip; in CI that is a failure.
+# KEEP_NODE=1 keeps the node and the objects of the scenario for inspection.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build what the scenarios with real pods use: the operator's image, an earlier one, that of a test NIM, manifests and chart.
+# Build the inputs of scenarios with real pods: images of the operator, of an earlier state and of a test NIM, manifests, chart.
 #
 # Arguments: further images that `hack/image` builds on the operator's. BASE: the base image, as for `make image`.
 # Prints the archives of the images.
@@ -23,6 +23,6 @@ python release install
 python release chart
 python sandbox build helm >/dev/null
 # The last line of each names the archive.
-for said in "${made[@]}"; do
-	[[ ! $said ]] || tail -n 1 <<<"$said"
+for output in "${made[@]}"; do
+	[[ ! $output ]] || tail -n 1 <<<"$output"
 done

@@ -1,4 +1,4 @@
-# A stand-in for the image quay.io/operator-framework/ansible-operator, where that cannot be pulled.
+# A stand-in for the image quay.io/operator-framework/ansible-operator, for machines that cannot pull it.
 FROM scratch
 ADD rootfs.tar /
 COPY python /usr/local

@@ -1,5 +1,5 @@
-# A stand-in for the base image of the execution environment: the stand-in for the operator's base, with pip and all that
-# the build would download.
+# A stand-in for the base image of the execution environment: the stand-in for the operator's base, with pip and all
+# downloads of the build.
 ARG BASE
 FROM ${BASE}
 USER 0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs in the image while it is built: installs what lies beside this file. The base needs no pip.
+# Runs during the build of the image: installs the files beside this one. The base needs no pip.
 set -eu
 cd "$(dirname "$0")"
 export PYTHONDONTWRITEBYTECODE=1 HOME="${HOME:-/opt/ansible}"
@@ -14,7 +14,7 @@ fi
 for wheel in wheels/*-py3-none-any.whl "$native"; do
 	PYTHONPATH="$(echo tools/installer-*.whl)" python3 -m installer --no-compile-bytecode "$wheel"
 done
-# Not by time: an image that is built twice has the same bytes, and none is compiled again at every start.
+# Unchecked hashes, not times: builds are reproducible, and no file is compiled again at each start.
 for package in ansible_prefork nimops_supervisor re2; do
 	python3 -m compileall -q --invalidation-mode unchecked-hash \
 		"$(python3 -c "import importlib.util as u; s = u.find_spec('$package'); print((s.submodule_search_locations or [s.origin])[0])")"

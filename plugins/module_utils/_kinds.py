@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kinds that we serve; each is imported when it is asked for. Written by `make generate`."""
+"""The kinds that we serve, each imported on first use. Written by `make generate`."""
 
 from __future__ import annotations
 

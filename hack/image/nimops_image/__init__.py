@@ -1,3 +1,3 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the operator's image, and what it stands on."""
+"""Builds the operator's image and its base."""

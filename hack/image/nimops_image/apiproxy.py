@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""nimops-apiproxy as the image has it: the only program of ours that must be compiled."""
+"""Builds nimops-apiproxy for the image, the only program of ours that must be compiled."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SOURCE = REPOSITORY / "packages/nimops-apiproxy"
 
 
 def build_apiproxy(cache: GoCache, version: str, machine: str, source: Path = SOURCE) -> Path:
-    """Build it for this architecture unless it is in the cache; return its file.
+    """Build the program for an architecture unless it is in the cache; return its file.
 
-    It has the same bytes wherever it is built: no paths, no time, no build ID.
+    The build is reproducible: without paths, time and build ID.
     """
     system, _slash, architecture = PLATFORMS[machine].partition("/")
     flags = f"-ldflags=-s -w -buildid= -X main.version={version}"

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The architecture that an image is built for, and whether this machine can build for it."""
+"""The target architecture of an image, and whether this machine can build for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BINFMT = Path("/proc/sys/fs/binfmt_misc")
 
 
 def read_architecture(environ: Mapping[str, str], machine: str) -> str:
-    """Return what IMAGE_ARCH says, by default the machine's, as `uname -m` spells it."""
+    """Return the architecture in IMAGE_ARCH, by default the machine's, as `uname -m` spells it."""
     wanted = environ.get("IMAGE_ARCH") or machine
     name = _SYNONYMS.get(wanted, wanted)
     if name not in PLATFORMS:
@@ -26,7 +26,7 @@ def read_architecture(environ: Mapping[str, str], machine: str) -> str:
 def require_architecture(wanted: str, machine: str, folder: Path = _BINFMT) -> None:
     """Raise SetupError unless this machine runs programs of that architecture.
 
-    `folder` is where the kernel lists its emulators.
+    `folder`: the kernel's list of emulators.
     """
     if wanted != machine and not _emulates(folder / f"qemu-{wanted}"):
         raise SetupError(
@@ -37,7 +37,7 @@ def require_architecture(wanted: str, machine: str, folder: Path = _BINFMT) -> N
 
 
 def _emulates(entry: Path) -> bool:
-    """Whether it is on, and opened beforehand (F): the image that is built does not have it."""
+    """Whether an emulator is enabled and opened beforehand (F), because the image lacks it."""
     lines = entry.read_text().splitlines() if entry.is_file() else []
     flags = next((line for line in lines if line.startswith("flags:")), "")
     return "enabled" in lines and "F" in flags.removeprefix("flags:")

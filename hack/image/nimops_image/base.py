@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stand-in for the base image, for machines that cannot pull it.
 
-It has the base's programs, Python packages, user, home and paths, as its published recipe names
-them, on Debian instead of Red Hat's UBI.
+It has the programs, Python packages, user, home and paths of the base's published recipe, on
+Debian instead of Red Hat's UBI.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nimops_sandbox.gocache import GoCache
 from nimops_sandbox.settings import SANDBOX
 from nimops_sandbox.thirdparty import split_json
 
-from .commands import Say, require, run
+from .commands import Notify, require, run
 from .engine import Engine, Recipe
 
 PROGRAMS = {"mmdebstrap": "mmdebstrap"}
@@ -79,7 +79,7 @@ def find_interpreter(root: Path) -> Interpreter:
 
 
 def pyenv_root(environ: Mapping[str, str]) -> Path:
-    """Where pyenv keeps its versions."""
+    """The root folder of pyenv."""
     return Path(environ.get("PYENV_ROOT") or Path(environ.get("HOME") or Path.home(), ".pyenv"))
 
 
@@ -93,8 +93,8 @@ def read_lock(text: str) -> str:
     return "".join(lines)
 
 
-def provide_base(cache: GoCache, engine: Engine, programs: tuple[Path, ...], say: Say) -> str:
-    """Make the stand-in unless it is in the cache, load it, and return its name."""
+def provide_base(cache: GoCache, engine: Engine, programs: tuple[Path, ...], notify: Notify) -> str:
+    """Build the stand-in unless it is in the cache, load it, and return its name."""
     source = SANDBOX / "tools/ansible-operator"
     interpreter = find_interpreter(pyenv_root(os.environ))
     version = tools.read_version((source / "go.mod").read_text(), MODULE)
@@ -113,9 +113,11 @@ def provide_base(cache: GoCache, engine: Engine, programs: tuple[Path, ...], say
         with tempfile.TemporaryDirectory(dir=result) as scratch:
             context = Path(scratch)
             shutil.copy(operator, context / "ansible-operator")
-            _add_system(context, interpreter, say)
-            _add_packages(context, Path(module["Dir"], "images/ansible-operator"), interpreter, say)
-            say("building the stand-in for the base image")
+            _add_system(context, interpreter, notify)
+            _add_packages(
+                context, Path(module["Dir"], "images/ansible-operator"), interpreter, notify
+            )
+            notify("building the stand-in for the base image")
             labels = {"nimops.nim.base": "stand-in"}
             engine.build(name, Recipe(_DOCKERFILE, context, 0, labels=labels))
         engine.save(name, result / "base.tar")
@@ -125,10 +127,10 @@ def provide_base(cache: GoCache, engine: Engine, programs: tuple[Path, ...], say
     return name
 
 
-def _add_system(context: Path, interpreter: Interpreter, say: Say) -> None:
-    """Debian's packages, and the Python to copy."""
+def _add_system(context: Path, interpreter: Interpreter, notify: Notify) -> None:
+    """Add Debian's packages, and the Python to copy, to the context."""
     packages = [*_PACKAGES, *([] if interpreter.home else ["python3"])]
-    say(f"unpacking {len(packages)} Debian packages and what they need")
+    notify(f"unpacking {len(packages)} Debian packages and their dependencies")
     sources = sorted(Path("/etc/apt").glob("sources.list.d/debian.sources"))
     how = ["--mode=root", "--variant=essential", "--format=tar", "--dpkgopt=force-unsafe-io"]
     target = [_SUITE, str(context / "rootfs.tar"), *map(str, sources)]
@@ -145,9 +147,9 @@ def _add_system(context: Path, interpreter: Interpreter, say: Say) -> None:
             )
 
 
-def _add_packages(context: Path, recipe: Path, interpreter: Interpreter, say: Say) -> None:
-    """The wheels that the base's recipe names."""
-    say("downloading the Python packages of the base image")
+def _add_packages(context: Path, recipe: Path, interpreter: Interpreter, notify: Notify) -> None:
+    """Add the wheels of the base's recipe to the context."""
+    notify("downloading the Python packages of the base image")
     requirements = context / "requirements.txt"
     requirements.write_text(read_lock((recipe / "Pipfile.lock").read_text()))
     wheels = context / "wheels"
@@ -155,7 +157,7 @@ def _add_packages(context: Path, recipe: Path, interpreter: Interpreter, say: Sa
     pip_download(locked, interpreter, wheels)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     run([*pip, "download", "--no-deps", f"--dest={context / 'pip'}", "pip"])
-    # Their own version of PyPI's package.
+    # A modified version of PyPI's package.
     shutil.copytree(recipe / "ansible_runner_http", context / "http", copy_function=shutil.copyfile)
     # pip before 23.1 needs the flag where the package wheel is missing.
     run([*pip, "wheel", "--use-pep517", "--no-deps", f"--wheel-dir={wheels}", context / "http"])

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The commands. Progress goes to stderr, what was made to stdout."""
+"""The commands. They print progress on stderr, and results on stdout."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ NIM_FILES = (
     "sandbox/manifest.yaml",
     "sandbox/model_server.py",
 )
-# Of drivers, the tag ends with the operating system.
+# The tag of a driver image ends with the operating system.
 GPU = "registry.example/acme/gpu:1-ubuntu24.04"
 GPU_FILES = ("molecule/node/image/Dockerfile", "molecule/node/image/gpu_tools.py")
 _TITLE = "nimops.nim operator"
 _PYTHONS = "3.11 3.12 3.13"
 _EPILOG = """
 environment:
-  BASE                  the base image, best with a digest; "stand-in" makes one of packages of
-                        Debian and PyPI (default: that of the Dockerfile, or the stand-in if it
-                        cannot be pulled)
+  BASE                  the base image, preferably pinned by digest; "stand-in" builds one from
+                        packages of Debian and PyPI (default: that of the Dockerfile, or the
+                        stand-in if it cannot be pulled)
   IMAGE                 name of the image (default: that of config/manager)
   TINY_KEY              for nim: the only key that it accepts (default: it accepts any)
   IMAGE_PYTHONS         versions of Python to add wheels for (default: 3.11 3.12 3.13)
   IMAGE_ARCH            architecture, x86_64 or aarch64 (default: this machine's)
-  IMAGE_ENGINE          buildah, even if docker or podman is there: its images are reproducible
+  IMAGE_ENGINE          buildah, to use it instead of docker or podman: its images are reproducible
   SOURCE_DATE_EPOCH     time of all files (default: that of the commit)
 
 exit codes: 0 done, 1 failed, 2 fix something first
@@ -69,10 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         (
             "environment",
             _environment,
-            "build the execution environment on a stand-in, and print what a sample becomes in it",
+            "build the execution environment on a stand-in, and print a sample rendered in it",
         ),
-        ("nim", _nim, "build the image that plays a NIM in tests, on BASE, and build/nim.tar"),
-        ("gpu", _gpu, "build the one that plays the GPU stack's, on BASE, and build/gpu.tar"),
+        ("nim", _nim, "build the image that simulates a NIM in tests, on BASE, and build/nim.tar"),
+        ("gpu", _gpu, "build the image that simulates the GPU stack, on BASE, and build/gpu.tar"),
     ):
         commands.add_parser(name, help=text).set_defaults(do=do)
     options = parser.parse_args(arguments)
@@ -84,13 +84,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _say(text: str) -> None:
+def _notify(text: str) -> None:
     print(f"image: {text}", file=sys.stderr, flush=True)
 
 
 def _install() -> None:
     if find_program() is None:
-        install(PROGRAMS | base.PROGRAMS, _say)
+        install(PROGRAMS | base.PROGRAMS, _notify)
 
 
 def _files() -> None:
@@ -100,7 +100,7 @@ def _files() -> None:
 def _write_files() -> Path:
     pythons = os.environ.get("IMAGE_PYTHONS") or _PYTHONS
     wanted = read_architecture(os.environ, platform.machine())
-    return files.write_files(_version(), pythons.split(), wanted, _epoch(), _say)
+    return files.write_files(_version(), pythons.split(), wanted, _epoch(), _notify)
 
 
 def _build() -> None:
@@ -110,7 +110,7 @@ def _build() -> None:
     target = _target_platform()
     _write_files()
     name = _provide_base(engine, target)
-    _say(f"building {tag} on {name}")
+    _notify(f"building {tag} on {name}")
     arguments = {"BASE": name, "OPERATOR_VERSION": version}
     labels = image_labels(version, name)
     recipe = Recipe(REPOSITORY / "Dockerfile", REPOSITORY, _epoch(), arguments, labels, target)
@@ -121,9 +121,9 @@ def _build() -> None:
 def _environment() -> None:
     engine = find_engine(REPOSITORY / "build/containers")
     settings = Settings.from_environ(os.environ)
-    name = base.provide_base(GoCache(settings.cache, _say), engine, settings.found, _say)
+    name = base.provide_base(GoCache(settings.cache, _notify), engine, settings.found, _notify)
     interpreter = base.find_interpreter(base.pyenv_root(os.environ))
-    built = environment.build_environment(engine, name, interpreter, _say)
+    built = environment.build_environment(engine, name, interpreter, _notify)
     print(environment.render_samples(engine, built), end="")
 
 
@@ -136,15 +136,15 @@ def _target_platform() -> str:
 
 
 def _nim() -> None:
-    _play(NIM, NIM_FILES, "nim.tar", BASE="BASE", KEY="TINY_KEY")
+    _build_test_image(NIM, NIM_FILES, "nim.tar", BASE="BASE", KEY="TINY_KEY")
 
 
 def _gpu() -> None:
-    _play(GPU, GPU_FILES, "gpu.tar", BASE="BASE")
+    _build_test_image(GPU, GPU_FILES, "gpu.tar", BASE="BASE")
 
 
-def _play(tag: str, sources: Sequence[str], archive: str, **variables: str) -> None:
-    """Build an image of these files; `variables`: those that its arguments come from."""
+def _build_test_image(tag: str, sources: Sequence[str], archive: str, **variables: str) -> None:
+    """Build an image of these files; `variables`: the variables for its build arguments."""
     engine = find_engine(REPOSITORY / "build/containers")
     given = {name: os.environ.get(variable) or "" for name, variable in variables.items()}
     given = {name: value for name, value in given.items() if value}
@@ -152,7 +152,7 @@ def _play(tag: str, sources: Sequence[str], archive: str, **variables: str) -> N
         for name in sources:
             shutil.copy(REPOSITORY / name, folder)
         recipe = Recipe(Path(folder, "Dockerfile"), Path(folder), 0, given)
-        _say(f"building {tag}")
+        _notify(f"building {tag}")
         engine.build(tag, recipe)
     _save(engine, tag, archive)
 
@@ -185,20 +185,22 @@ def _provide_base(engine: Engine, target: str) -> str:
     settings = Settings.from_environ(os.environ)
     if wanted != STAND_IN:
         name = wanted or default_base((REPOSITORY / "Dockerfile").read_text())
-        _say(f"pulling the base image {name}")
+        _notify(f"pulling the base image {name}")
         reason = engine.pull(name, target)
         if not reason:
             return name
         if wanted:
             raise SandboxError(f"BASE={wanted} cannot be pulled: {reason}")
-        _say(f"it cannot be pulled, so the image will stand on a stand-in: {_last_line(reason)}")
+        _notify(
+            f"it cannot be pulled, so the image gets a stand-in as its base: {_last_line(reason)}"
+        )
     if target:
         raise SetupError(
             f"a stand-in has this machine's architecture, not {target}:"
             " set BASE to an image that can be pulled"
         )
-    cache = GoCache(settings.cache, _say)
-    return base.provide_base(cache, engine, settings.found, _say)
+    cache = GoCache(settings.cache, _notify)
+    return base.provide_base(cache, engine, settings.found, _notify)
 
 
 def default_base(dockerfile: str) -> str:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of the machine: run them, or say which ones are missing."""
+"""Programs of the machine: run them, or report the missing ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from nimops_sandbox.errors import SandboxError, SetupError
 from nimops_sandbox.node import host
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 _LAST_LINES = 15
 
@@ -39,11 +39,11 @@ def require(programs: Mapping[str, str], purpose: str) -> None:
         )
 
 
-def install(programs: Mapping[str, str], say: Say) -> None:
-    """Install the Debian packages of missing programs, as root on Debian; elsewhere nothing."""
+def install(programs: Mapping[str, str], notify: Notify) -> None:
+    """Install the Debian packages of missing programs, if run as root on Debian."""
     lacking = _missing(programs)
     if lacking and not os.geteuid() and shutil.which("apt-get"):
-        host.install(lacking, 0, say)
+        host.install(lacking, 0, notify)
 
 
 def _missing(programs: Mapping[str, str]) -> dict[str, str]:

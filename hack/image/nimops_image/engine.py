@@ -34,7 +34,7 @@ class Recipe:
     platform: str = ""
 
     def options(self) -> list[str]:
-        """As docker, podman and buildah have them."""
+        """The options for docker, podman and buildah."""
         given = [f"--build-arg={name}={value}" for name, value in self.arguments.items()]
         given += [f"--label={name}={value}" for name, value in sorted(self.labels.items())]
         given += [f"--platform={self.platform}"] if self.platform else []
@@ -53,7 +53,7 @@ class Engine:
         run([*self._command, "build", f"--tag={tag}", epoch, *recipe.options()])
 
     def pull(self, reference: str, platform: str = "") -> str:
-        """Pull an image; why not, or nothing."""
+        """Pull an image; return the error, which is empty on success."""
         option = [f"--platform={platform}"] if platform else []
         try:
             run([*self._command, "pull", *option, reference])
@@ -78,7 +78,7 @@ class Engine:
 
 
 class Buildah(Engine):
-    """buildah, without an engine and without namespaces: it also works where nothing else does."""
+    """buildah without namespaces, which also works where no engine does."""
 
     def __init__(self, storage: Path) -> None:
         folders = [f"--root={storage / 'images'}", f"--runroot={storage / 'run'}"]
@@ -113,7 +113,7 @@ def find_program() -> str | None:
     """Return docker or podman if its engine answers, and IMAGE_ENGINE does not want buildah."""
     wanted = os.environ.get("IMAGE_ENGINE") or ""
     if wanted not in ("", *PROGRAMS):
-        raise SetupError(f"IMAGE_ENGINE={wanted}: must be buildah, or empty for what is there")
+        raise SetupError(f"IMAGE_ENGINE={wanted}: must be buildah, or empty for docker or podman")
     if wanted:
         return None
     found = (name for name in _ENGINES if shutil.which(name) and _answers(name))
@@ -121,7 +121,7 @@ def find_program() -> str | None:
 
 
 def find_engine(storage: Path) -> Engine:
-    """Return what can build here; `storage` is for buildah. SetupError if nothing can."""
+    """Return an engine that works here; `storage` is for buildah. SetupError if there is none."""
     program = find_program()
     if program is not None:
         return Engine(program)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The execution environment, on a stand-in for its base: with all that its build downloads."""
+"""Builds the execution environment on a stand-in for its base that includes all downloads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nimops_sandbox.settings import REPOSITORY
 
 from . import files
 from .base import Interpreter, pip_download
-from .commands import Say
+from .commands import Notify
 from .engine import Engine, Recipe
 
 NAME = "localhost/nimops/execution-environment"
@@ -27,19 +27,19 @@ export HOME=/tmp ANSIBLE_STDOUT_CALLBACK=nimops.nim.pipe
 export ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENTORY_UNPARSED_WARNING=false
 ansible-playbook nimops.nim.render --extra-vars files=/mnt/apps_v1alpha1_nimservice.yaml
 """
-# What ansible-builder itself installs into each image.
+# Packages that ansible-builder installs into each image.
 _BUILDER_PACKAGES = ("bindep", "dumb-init==1.2.5", "packaging", "pyyaml", "setuptools", "wheel")
 
 
-def build_environment(engine: Engine, base: str, interpreter: Interpreter, say: Say) -> str:
-    """Build what ansible-builder has written to build/execution-environment; return its name."""
+def build_environment(engine: Engine, base: str, interpreter: Interpreter, notify: Notify) -> str:
+    """Build the context of ansible-builder in build/execution-environment; return the name."""
     if interpreter.home is None:
         raise SandboxError(
             f"the execution environment needs Python 3.12 of pyenv, not {interpreter.version}"
         )
     if not (_CONTEXT / "Containerfile").is_file():
         raise SandboxError(f"{_CONTEXT}: has no Containerfile: `make galaxy` writes it")
-    say("building a stand-in for the base of the execution environment")
+    notify("building a stand-in for the base of the execution environment")
     core = files.find_collection("kubernetes", "core")
     with tempfile.TemporaryDirectory() as scratch:
         context = Path(scratch)
@@ -52,7 +52,7 @@ def build_environment(engine: Engine, base: str, interpreter: Interpreter, say: 
         (context / "collections").mkdir()
         files.pack_collection(core, context / "collections")
         engine.build(_BASE, Recipe(_DOCKERFILE, context, 0, {"BASE": base}))
-    say("building the execution environment")
+    notify("building the execution environment")
     python = f"/usr/local/bin/python{interpreter.version}"
     arguments = {
         "EE_BASE_IMAGE": _BASE,
@@ -66,11 +66,11 @@ def build_environment(engine: Engine, base: str, interpreter: Interpreter, say: 
 
 
 def render_samples(engine: Engine, name: str) -> str:
-    """Return what the samples of config/samples become, rendered in a container of the image."""
+    """Return the samples of config/samples, rendered in a container of the image."""
     return engine.run(name, _RENDER, REPOSITORY / "config/samples")
 
 
 def installed_packages(definition: str) -> list[str]:
-    """Return what the definition has pip install, beside what collections require."""
+    """Return the packages of the definition, besides those that collections require."""
     dependencies = yaml.safe_load(definition)["dependencies"]
     return [dependencies[name]["package_pip"] for name in ("ansible_core", "ansible_runner")]

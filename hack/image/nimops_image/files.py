@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the Dockerfile installs: wheels, collections, nimops-apiproxy, and the script for all."""
+"""The files that the Dockerfile installs: wheels, collections, nimops-apiproxy and a script."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nimops_sandbox.gocache import GoCache
 from nimops_sandbox.settings import REPOSITORY, Settings
 
 from .apiproxy import PROGRAM, build_apiproxy
-from .commands import Say, run
+from .commands import Notify, run
 
 FOLDER = REPOSITORY / "build/image"
 _SCRIPT = Path(__file__).resolve().parent.parent / "install.sh"
@@ -30,18 +30,20 @@ _PACKAGES = ("packages/ansible-prefork", "packages/nimops-supervisor")
 _UNPACKAGED = ("MANIFEST.json", "FILES.json")
 
 
-def write_files(version: str, pythons: Iterable[str], machine: str, epoch: int, say: Say) -> Path:
+def write_files(
+    version: str, pythons: Iterable[str], machine: str, epoch: int, notify: Notify
+) -> Path:
     """Fill build/image for bases of these Pythons and this architecture; return it."""
-    cache = GoCache(Settings.from_environ(os.environ).cache, say)
+    cache = GoCache(Settings.from_environ(os.environ).cache, notify)
     program = build_apiproxy(cache, version, machine)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     shutil.copy(_SCRIPT, FOLDER)
     shutil.copy(program, FOLDER / PROGRAM)
-    say("building wheels")
+    notify("building wheels")
     _write_wheels(pythons, machine, epoch)
-    write_client(FOLDER, machine, say)
-    say("packing kubernetes.core")
+    write_client(FOLDER, machine, notify)
+    notify("packing kubernetes.core")
     target = FOLDER / "collections"
     target.mkdir()
     (ours,) = (REPOSITORY / "build").glob("nimops-nim-*.tar.gz")
@@ -73,11 +75,11 @@ def pack_collection(source: Path, target: Path) -> None:
         run([program, "collection", "build", copy, "--output-path", target])
 
 
-def write_client(folder: Path, machine: str, say: Say) -> None:
-    """Compile the client of prefork, if there is a compiler; the image works without."""
+def write_client(folder: Path, machine: str, notify: Notify) -> None:
+    """Compile the client of prefork if there is a compiler; the image also works without it."""
     compiler = "cc" if machine == platform.machine() else f"{machine}-linux-gnu-gcc"
     if shutil.which(compiler) is None:
-        say(f"there is no {compiler}: prefork's client is the one in Python")
+        notify(f"there is no {compiler}: prefork's client is the one in Python")
         return
     target = folder / "ansible-prefork-client"
     run([sys.executable, "-m", "ansible_prefork", "compile", target, f"--compiler={compiler}"])

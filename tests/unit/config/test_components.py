@@ -71,7 +71,7 @@ def kinds(generator):
             ),
         ),
     ]
-    loaded.abouts = {item.name: "A kind." for item in loaded.declared}
+    loaded.descriptions = {item.name: "A kind." for item in loaded.declared}
     loaded.folders = {item.name: f"_{item.singular}" for item in loaded.declared}
     for item in loaded.declared:
         loaded.resources[item.name] = api.ApiResource(
