@@ -56,6 +56,23 @@ def is_standard(mode: str) -> bool:
     return mode in _STANDARD
 
 
+def is_same_mode(one: str, other: str) -> bool:
+    """Whether two names mean the same mode: KServe renamed its modes."""
+    return one == other or any({one, other} <= {*names} for names in (_STANDARD, _KNATIVE))
+
+
+def mode_names(app: NIMServiceApp, mode: str) -> list[str]:
+    """The names by which to write the mode, the preferred one first.
+
+    A name that means the same is kept while nothing else changes. KServe refuses an update whose
+    annotation differs from the name that it reports, so that name is for updates.
+    """
+    wanted = app.spec.annotations.get(MODE_ANNOTATION) or mode
+    annotations = (live_workload(app) or {}).get("metadata", {}).get("annotations") or {}
+    used = (annotations.get(MODE_ANNOTATION) or "", _settled_mode(app))
+    return [name for name in used if name and is_same_mode(name, wanted)] or [wanted]
+
+
 def mode_reads(app: NIMServiceApp) -> list[Read]:
     """The reads of KServe's settings; none once the InferenceService reports its mode."""
     if not is_known(app) or _settled_mode(app):

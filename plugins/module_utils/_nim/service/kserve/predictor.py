@@ -18,6 +18,7 @@ from ...._builders.nim_metadata import (
 from ...._builders.pod import find_container
 from ...._builders.probes import Handler
 from ...._builders.rollout import ROLLING_UPDATE
+from ...._engine.drift import has_drifted
 from ...._engine.kept_lists import has_equivalent
 from ...._engine.list_order import keep_order
 from ...._engine.metadata import Labels
@@ -35,7 +36,7 @@ from ..workload import (
     live_workload,
     selector_labels,
 )
-from .mode import MODE_ANNOTATION, is_standard
+from .mode import MODE_ANNOTATION, is_same_mode, is_standard, mode_names
 from .scaling import build_scaling
 
 _VISIBILITY_LABEL = "networking.kserve.io/visibility"
@@ -46,12 +47,20 @@ def build_inference_service(app: NIMServiceApp, store: Store, mode: str) -> Mani
     """Build the InferenceService; NimError if GPUs, a claim or the scale target is invalid."""
     live = live_workload(app)
     given = (live or {}).get("metadata") or {}
-    return app.child(
-        INFERENCE_SERVICE,
-        labels=_labels(app, given.get("labels") or {}),
-        annotations=_annotations(app, mode, live),
-        spec={"predictor": _build_predictor(app, store, mode)},
-    )
+
+    def build(name: str) -> Manifest:
+        return app.child(
+            INFERENCE_SERVICE,
+            labels=_labels(app, given.get("labels") or {}),
+            annotations=_annotations(app, mode, name, live),
+            spec={"predictor": _build_predictor(app, store, mode)},
+        )
+
+    used, *reported = mode_names(app, mode)
+    kept = build(used)
+    if live is None or not reported or not has_drifted(live, kept):
+        return kept
+    return build(reported[0])
 
 
 def _labels(app: NIMServiceApp, live: t.Mapping[str, str]) -> Labels:
@@ -63,7 +72,7 @@ def _labels(app: NIMServiceApp, live: t.Mapping[str, str]) -> Labels:
     return labels if made_by is None else labels | {OPERATOR_VERSION_LABEL: made_by}
 
 
-def _annotations(app: NIMServiceApp, mode: str, live: Manifest | None) -> Labels:
+def _annotations(app: NIMServiceApp, mode: str, name: str, live: Manifest | None) -> Labels:
     """Annotations, with the unused hashes of the reference: KServe copies them to the pods."""
     annotations = app.annotations
     if is_standard(mode) and app.spec.is_autoscaled:
@@ -72,7 +81,7 @@ def _annotations(app: NIMServiceApp, mode: str, live: Manifest | None) -> Labels
         **annotations,
         "serving.kserve.io/enable-metric-aggregation": "true",
         "serving.kserve.io/enable-prometheus-scraping": "true",
-        MODE_ANNOTATION: annotations.get(MODE_ANNOTATION) or mode,
+        MODE_ANNOTATION: name,
         **kept_hashes(live, PARENT_HASH_ANNOTATION, LAST_APPLIED_ANNOTATION),
     }
 
@@ -88,6 +97,10 @@ def _build_predictor(app: NIMServiceApp, store: Store, mode: str) -> Json:
     else:
         pod = _for_knative(app, pod)
     labels, annotations = selector_labels(deployment_of(app)), app.annotations
+    # Another name of the same mode must not restart the pods.
+    before = (live["spec"].get("annotations") or {}).get(MODE_ANNOTATION) or ""
+    if before and is_same_mode(before, annotations.get(MODE_ANNOTATION) or ""):
+        annotations[MODE_ANNOTATION] = before
     return _as_before(app, {"labels": labels, "annotations": annotations, **pod}, live)
 
 

@@ -94,6 +94,40 @@ def test_annotations_of_the_user(make):
     assert found["spec"]["predictor"]["annotations"].items() >= given.items()
 
 
+OLD, NEW = "RawDeployment", "Standard"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "reported", "wanted", "changed", "written"),
+    [
+        pytest.param(OLD, OLD, NEW, {}, OLD, id="the user renames"),
+        pytest.param(OLD, OLD, NEW, {"schedulerName": "x"}, OLD, id="the user renames and changes"),
+        pytest.param(NEW, OLD, OLD, {}, NEW, id="KServe's webhook rewrites the annotation"),
+        pytest.param(OLD, NEW, OLD, {}, OLD, id="KServe reports the new name"),
+        pytest.param(OLD, NEW, OLD, {"schedulerName": "x"}, NEW, id="an update after the rename"),
+        pytest.param("", NEW, OLD, {}, NEW, id="the annotation is gone"),
+        pytest.param(
+            "Serverless", "Knative", "Serverless", {"schedulerName": "x"}, "Knative", id="Knative"
+        ),
+        pytest.param(OLD, OLD, "Knative", {}, "Knative", id="another mode"),
+    ],
+)
+def test_build_inference_service_mode_name(make, annotation, reported, wanted, changed, written):
+    """R05: KServe renamed its modes and refuses an annotation that differs from what it reports."""
+    key = "serving.kserve.io/deploymentMode"
+    live = made(make, {"annotations": {key: annotation or wanted}}, reported)
+    live["metadata"]["annotations"][key] = annotation
+    live["status"] = {"deploymentMode": reported}
+    live["metadata"]["managedFields"] = [
+        {"manager": "nimops.nim", "operation": "Apply", "fieldsV1": {}}
+    ]
+    spec = {"annotations": {key: wanted}, **changed}
+    found = made(make, spec, reported, **{"InferenceService/ns/llm": live})
+    assert found["metadata"]["annotations"][key] == written
+    if wanted != "Knative" and not changed:
+        assert found["spec"] == live["spec"], "no restart for another name"
+
+
 def test_an_empty_mode_of_the_user_is_filled_in(make):
     given = {"annotations": {"serving.kserve.io/deploymentMode": ""}}
     found = made(make, given)["metadata"]["annotations"]
