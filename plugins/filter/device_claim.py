@@ -132,7 +132,7 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ (devices | nimops.nim.device_claim).requests[0].exactly.selectors | map(attribute='cel.expression') }}"
     # device.driver == "gpu.nvidia.com"
-    # (device.capacity["gpu.nvidia.com"].memory).compareTo(quantity("40Gi")) > 0
+    # has(device.capacity["gpu.nvidia.com"].memory) && (device.capacity["gpu.nvidia.com"].memory).compareTo(quantity("40Gi")) > 0
   vars:
     devices:
       - name: gpu

@@ -27,6 +27,7 @@ _OPERATORS = {
 }
 _UNORDERED = {"boolValue": "bool", "stringValue": "string"}
 _VALUES = {"boolValue": bool, "intValue": int, "stringValue": str, "versionValue": str}
+_PRESENT, _AND = "has(", ") && "
 _LIMITS = {"attributeSelectors": 20, "capacitySelectors": 12}
 
 
@@ -98,9 +99,10 @@ def _attribute(selector: Fields, path: str, where: str) -> str:
     attribute = f"device.attributes{path}"
     if kind == "versionValue":
         check_version(selector, where)
-        return f"({attribute}).compareTo(semver({_quote(value)})) {symbol} 0"
+        compared = f"({attribute}).compareTo(semver({_quote(value)})) {symbol} 0"
+        return _if_present(attribute, compared)
     literal = _quote(value) if kind == "stringValue" else str(value).lower()
-    return f"{attribute} {symbol} {literal}"
+    return _if_present(attribute, f"{attribute} {symbol} {literal}")
 
 
 def _capacity(selector: Fields, path: str, where: str) -> str:
@@ -109,7 +111,23 @@ def _capacity(selector: Fields, path: str, where: str) -> str:
     except ValueError as error:
         raise NimError(f"{where}.value: {error}, use one such as 40Gi") from error
     symbol = _symbol(selector, where)
-    return f"(device.capacity{path}).compareTo(quantity({_quote(amount)})) {symbol} 0"
+    capacity = f"device.capacity{path}"
+    compared = f"({capacity}).compareTo(quantity({_quote(amount)})) {symbol} 0"
+    return _if_present(capacity, compared)
+
+
+def _if_present(field: str, condition: str) -> str:
+    """The condition for a device that has the field.
+
+    On a device without it, the condition alone would be an error, and the scheduler would give up.
+    """
+    return f"{_PRESENT}{field}{_AND}{condition}"
+
+
+def without_presence(expression: str) -> str:
+    """The condition alone, as the reference operator and our earlier releases write it."""
+    head, _and, condition = expression.partition(_AND)
+    return condition if head.startswith(_PRESENT) and condition else expression
 
 
 _BUILDERS: dict[str, t.Callable[[Fields, str, str], str]] = {

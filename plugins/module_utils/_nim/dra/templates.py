@@ -13,6 +13,7 @@ from ..._engine.drift import has_wanted
 from ..._engine.metadata import Labels, controller_of, is_controlled_by
 from .devices import device_claim
 from .pod_claims import template_name
+from .selectors import without_presence
 
 REFUSED = "ResourceClaimTemplateFailed"
 
@@ -49,6 +50,8 @@ def resolve_spec(resource: Fields, live: Fields | None, spec: dict[str, t.Any]) 
     if live is None or is_controlled_by(live, resource):
         return spec if live is None else live["spec"]
     if controller_of(live) is None and not has_wanted(live["spec"].get("spec"), spec["spec"]):
+        if has_wanted(live["spec"].get("spec"), _map_expressions(spec["spec"])):
+            return live["spec"]
         name = live["metadata"]["name"]
         raise NimError(
             f'ResourceClaimTemplate "{name}" exists and is for other devices than'
@@ -56,3 +59,13 @@ def resolve_spec(resource: Fields, live: Fields | None, spec: dict[str, t.Any]) 
             reason=REFUSED,
         )
     return spec
+
+
+def _map_expressions(claim: t.Any) -> t.Any:
+    """The claim's spec with the expressions of earlier releases, which do not test for presence."""
+    if isinstance(claim, dict):
+        return {
+            key: without_presence(value) if key == "expression" else _map_expressions(value)
+            for key, value in claim.items()
+        }
+    return [_map_expressions(item) for item in claim] if isinstance(claim, list) else claim

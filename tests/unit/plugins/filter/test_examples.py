@@ -57,6 +57,7 @@ def test_device_claim():
     assert [item["name"] for item in requests] == ["big", "small"]
     assert show["ansible.builtin.debug"]["msg"] == [
         'device.driver == "gpu.nvidia.com"',
+        'has(device.capacity["gpu.nvidia.com"].memory) && '
         '(device.capacity["gpu.nvidia.com"].memory).compareTo(quantity("40Gi")) > 0',
     ]
 

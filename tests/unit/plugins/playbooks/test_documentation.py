@@ -200,7 +200,8 @@ def test_snippets_of_the_page_about_filters(run):
     shown = {
         "profile": "one",
         "reasons": ["tensorParallelism wanted 1, profile has 4"],
-        "expression": '(device.capacity["gpu.nvidia.com"].memory).compareTo(quantity("80Gi")) >= 0',
+        "expression": 'has(device.capacity["gpu.nvidia.com"].memory) && '
+        '(device.capacity["gpu.nvidia.com"].memory).compareTo(quantity("80Gi")) >= 0',
         "missing": ["ServiceAccount", "Role", "RoleBinding", "Service", "Deployment"],
     }
     found = {name: f"{{{{ {name} }}}}" for name in shown} | {

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.selectors import select
@@ -10,6 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.selectors impo
 DRIVER = 'device.driver == "gpu.nvidia.com"'
 ATTRIBUTE = 'device.attributes["gpu.nvidia.com"].k'
 CAPACITY = 'device.capacity["gpu.nvidia.com"].k'
+FIELD = re.compile(r'device\.[a-z]+\["[^"]+"\]\.\w+')
 SYMBOLS = {
     "Equal": "==",
     "NotEqual": "!=",
@@ -100,6 +103,8 @@ def capacity(value, op="Equal", key="k"):
 )
 def test_select(device, wanted):
     driver = device.get("driverName", "gpu.nvidia.com")
+    if not device.get("celExpressions"):
+        wanted = [f"has({FIELD.search(condition)[0]}) && {condition}" for condition in wanted]
     assert select(device, "d") == [f'device.driver == "{driver}"', *wanted]
 
 

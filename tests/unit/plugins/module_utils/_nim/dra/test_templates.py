@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
@@ -80,3 +82,16 @@ def test_settle_spec_adopts_no_other_devices():
     with pytest.raises(NimError, match='ResourceClaimTemplate "t" exists and is for') as raised:
         resolve_spec(CR, live(spec_of("gpus")), spec_of("gpu"))
     assert raised.value.reason == "ResourceClaimTemplateFailed"
+
+
+def test_resolve_spec_adopts_expressions_without_presence():
+    """Templates of the reference and of earlier releases stay as they are: they are immutable."""
+    selector = {"key": "memory", "value": "40Gi"}
+    device = {"name": "gpu", "capacitySelectors": [selector]}
+    (wanted,) = template_specs(
+        "llm", [{"claimCreationSpec": {"devices": [device]}}], {}, {}
+    ).values()
+    earlier = copy.deepcopy(wanted)
+    cel = earlier["spec"]["devices"]["requests"][0]["exactly"]["selectors"][1]["cel"]
+    cel["expression"] = cel["expression"].split(" && ")[1]
+    assert resolve_spec(CR, live(earlier), wanted) == earlier != wanted
