@@ -16,7 +16,7 @@ def cache(**spec):
     return {"metadata": {"name": "c", "namespace": "ns"}, "spec": spec}
 
 
-def test_an_empty_spec():
+def test_parse_cache_defaults():
     spec = parse_cache(cache())
     assert (spec.source, spec.claim.name, spec.claim.is_created) == (None, "c-pvc", False)
     assert (spec.user, spec.group, spec.host_path) == (1000, 2000, "")
@@ -37,13 +37,13 @@ def test_an_empty_spec():
         pytest.param({"dataStore": {"modelName": "x"}}, False, True, True, id="dataStore"),
     ],
 )
-def test_sorts_of_sources(source, optimized, universal, hf):
+def test_parse_cache_sources(source, optimized, universal, hf):
     found = parse_cache(cache(source=source)).source
     assert found
     assert (found.is_optimized, found.is_universal, found.is_hf) == (optimized, universal, hf)
 
 
-def test_source_of_a_model():
+def test_parse_cache_model():
     source = parse_cache(cache(source={"ngc": {}, "hf": HF | {"modelName": "m"}})).source
     assert source
     assert (source.kind, source.puller, source.endpoint) == ("hf", "p", "https://h")
@@ -51,7 +51,7 @@ def test_source_of_a_model():
     assert (source.revision, source.auth_secret, source.pull_secret) == ("r", "", "")
 
 
-def test_selection_of_profiles():
+def test_parse_cache_profiles():
     model = {"profiles": ["a"], "engine": "tensorrt"}
     source = parse_cache(cache(source={"ngc": {"modelPuller": "p", "model": model}})).source
     assert source
@@ -66,7 +66,7 @@ def test_selection_of_profiles():
         pytest.param({"hostPath": "/m", "pvc": {"name": "x"}}, "", id="a claim"),
     ],
 )
-def test_host_path(storage, path):
+def test_parse_cache_host_path(storage, path):
     assert parse_cache(cache(storage=storage)).host_path == path
 
 
@@ -79,5 +79,5 @@ def test_host_path(storage, path):
         pytest.param({"spec": {"nimCache": {"name": "c"}}}, "c", id="a build"),
     ],
 )
-def test_users(user, name):
+def test_named_cache(user, name):
     assert named_cache(user) == name

@@ -10,7 +10,7 @@ COMPLETED = "NIM_BUILD_ENGINE_BUILD_POD_COMPLETED"
 READ = "NIM_BUILD_MODEL_MANIFEST_POD_COMPLETED"
 
 
-def test_names(build):
+def test_app_pod_names(build):
     app = NIMBuildApp(build())
     assert app.build_pod_name == "engine-engine-build-pod"
     assert app.manifest_pod_name == "engine-local-manifest-pod"
@@ -26,11 +26,11 @@ def test_names(build):
         pytest.param({COMPLETED: "True", READ: "True"}, True, True, id="manifest read"),
     ],
 )
-def test_progress_in_the_status(build, conditions, is_built, is_finished):
+def test_app_progress_in_status(build, conditions, is_built, is_finished):
     listed = [{"type": kind, "status": status} for kind, status in (conditions or {}).items()]
     app = NIMBuildApp(build() | {"status": {"conditions": conditions and listed}})
     assert (app.is_built, app.is_finished) == (is_built, is_finished)
 
 
-def test_pods_do_not_inherit_annotations(build):
+def test_app_annotations_empty(build):
     assert NIMBuildApp(build(annotations={"a": "1"})).annotations == {}

@@ -44,7 +44,7 @@ def probe(path, delay, failures):
     }
 
 
-def test_pod(build, cache, buildable):
+def test_build_engine_pod(build, cache, buildable):
     assert build_engine_pod(NIMBuildApp(build()), cache(), buildable, "Kubernetes") == {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -96,14 +96,14 @@ def test_pod(build, cache, buildable):
     }
 
 
-def test_openshift(build, cache, buildable):
+def test_build_engine_pod_on_openshift(build, cache, buildable):
     pod = build_engine_pod(NIMBuildApp(build()), cache(), buildable, "OpenShift")
     assert pod["metadata"]["annotations"] == {
         "sidecar.istio.io/inject": "false", "openshift.io/scc": "nonroot",
     }  # fmt: skip
 
 
-def test_labels_and_annotations(build, cache, buildable):
+def test_build_engine_pod_metadata(build, cache, buildable):
     """O-41: those of the spec win over those of the NIMBuild; ours win over all."""
     cr = build(labels={"team": "a", "app": "mine"}, annotations={"note": "spec", "x": "1"})
     cr["metadata"]["labels"] = {"team": "b", "tier": "gold"}
@@ -134,7 +134,7 @@ def names_and_values(pod):
         ("true", [("X", "1"), ("NIM_SERVER_PORT", "9"), ("NIM_PEFT_SOURCE", "/mine")]),
     ],
 )
-def test_env(build, cache, buildable, lora, first):
+def test_build_engine_pod_env(build, cache, buildable, lora, first):
     given = [
         {"name": "X", "value": "1"},
         {"name": "NIM_SERVER_PORT", "value": "9"},
@@ -178,7 +178,7 @@ def test_env(build, cache, buildable, lora, first):
         pytest.param({}, {"limits": {GPU: 1}}, {"limits": {GPU: "1"}}, id="given-as-a-limit"),
     ],
 )
-def test_gpus(build, cache, config, given, made):
+def test_build_engine_pod_gpus(build, cache, config, given, made):
     cr = build(resources=given) if given is not None else build()
     pod = build_engine_pod(
         NIMBuildApp(cr), cache(), {"name": "aaaa", "config": config}, "Kubernetes"
@@ -216,7 +216,7 @@ def test_gpus(build, cache, config, given, made):
         ),
     ],
 )
-def test_unknown_number_of_gpus(build, cache, config, given, message):
+def test_build_engine_pod_unknown_gpu_count(build, cache, config, given, message):
     with pytest.raises(NimError) as raised:
         build_engine_pod(
             NIMBuildApp(build(resources=given)),

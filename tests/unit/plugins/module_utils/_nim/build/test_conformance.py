@@ -17,7 +17,7 @@ CONFORMANCE = Path(__file__).parents[7] / "shared" / "conformance"
 @pytest.mark.skipif(
     not CONFORMANCE.is_dir(), reason="there are no recorded objects at ../shared/conformance"
 )
-def test_status(world, cache):
+def test_status_conformance(world, cache):
     docs = list(yaml.safe_load_all((CONFORMANCE / "cases" / "own-build.yaml").read_text()))
     spec = next(doc["spec"] for doc in docs if doc["kind"] == "NIMBuild")
     cluster = world(cache=cache(), **spec | {"nimCache": spec["nimCache"] | {"name": "llama"}})

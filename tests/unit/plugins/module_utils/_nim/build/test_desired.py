@@ -12,7 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.build.desired impo
 BUILD_POD, MANIFEST_POD = ("Pod", "engine-engine-build-pod"), ("Pod", "engine-local-manifest-pod")
 
 
-def test_pod_is_only_ever_created(build, cache, buildable):
+def test_desired_pod_create_only(build, cache, buildable):
     observed = Observed({"NIMCache/nim/llama": cache(buildable)})
     wanted = desired(NIMBuildApp(build(), observed))
     (child,) = wanted.children
@@ -21,7 +21,7 @@ def test_pod_is_only_ever_created(build, cache, buildable):
     assert wanted.unwanted == [MANIFEST_POD]
 
 
-def test_pods_have_no_root_where_it_is_forbidden(world, monkeypatch):
+def test_desired_pods_without_root(world, monkeypatch):
     monkeypatch.setenv("NIMOPS_ROOT_USER", "forbid")
     made = world()
     for name in (BUILD_POD[1], MANIFEST_POD[1]):
@@ -35,7 +35,7 @@ def test_pods_have_no_root_where_it_is_forbidden(world, monkeypatch):
         assert container["securityContext"]["runAsNonRoot"] is True
 
 
-def test_pod_must_not_get_the_traffic_of_others(world, monkeypatch):
+def test_desired_refuses_pod_selected_by_service(world, monkeypatch):
     service = {
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": "db", "namespace": "nim"},
         "spec": {"selector": {"app.kubernetes.io/name": "engine"}},
@@ -53,7 +53,7 @@ def test_pod_must_not_get_the_traffic_of_others(world, monkeypatch):
     assert said.applied
 
 
-def test_config_map_still_belongs_to_the_cache(world):
+def test_desired_config_map_shared(world):
     cluster = world().become_built().print_manifest()
     cluster.reconcile()
     answers = {
@@ -72,12 +72,12 @@ def test_config_map_still_belongs_to_the_cache(world):
     assert wanted.unwanted == [BUILD_POD]
 
 
-def test_nothing_is_wanted_without_a_cache(build):
+def test_desired_without_cache(build):
     wanted = desired(NIMBuildApp(build()))
     assert (wanted.children, wanted.unwanted) == ([], [BUILD_POD, MANIFEST_POD])
 
 
-def test_name_too_long_for_a_label(build):
+def test_desired_name_too_long(build):
     cr = build()
     cr["metadata"]["name"] = "x" * 64
     with pytest.raises(NimError, match="at most 63"):

@@ -25,7 +25,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_man
 FAILED = "NIM_BUILD_RECONCILE_FAILED"
 
 
-def test_pod(build, cache):
+def test_build_manifest_pod(build, cache):
     cr, on = build(labels={"team": "a"}), cache()
     pod = build_manifest_pod(NIMBuildApp(cr), on, "Kubernetes")
     assert pod["metadata"] == {
@@ -46,13 +46,13 @@ def test_pod(build, cache):
     }
 
 
-def test_openshift(build, cache):
+def test_build_manifest_pod_on_openshift(build, cache):
     pod = build_manifest_pod(NIMBuildApp(build()), cache(), "OpenShift")
     assert pod["metadata"]["annotations"] == {"openshift.io/required-scc": "nonroot"}
 
 
 @pytest.mark.parametrize("text", ["a: {model: 1}\nb: {}", None])
-def test_script(build, cache, tmp_path, text):
+def test_build_manifest_pod_script(build, cache, tmp_path, text):
     """The shell code, run with its path moved and without its last line, the endless sleep."""
     pod = build_manifest_pod(NIMBuildApp(build()), cache(), "Kubernetes")
     script = pod["spec"]["containers"][0]["command"][2]
@@ -65,7 +65,7 @@ def test_script(build, cache, tmp_path, text):
     assert (reading.complete, reading.text) == (True, text or "")
 
 
-def test_the_whole_config_map_is_applied(build):
+def test_add_manifest_keeps_other_keys(build):
     """Server-side apply removes what it is not given again: the cache applied it by our name."""
     owner = {"kind": "NIMCache", "name": "llama", "uid": "u-cache", "controller": True}
     live = {
@@ -96,7 +96,7 @@ def test_the_whole_config_map_is_applied(build):
     }
 
 
-def test_config_map_keeps_its_other_keys(world):
+def test_add_manifest_in_pass(world):
     cluster = world().become_ready()
     live = cluster.get("ConfigMap/nim/llama-manifest")
     assert live["data"] == {
@@ -111,7 +111,7 @@ def test_config_map_keeps_its_other_keys(world):
     assert [item["uid"] for item in live["metadata"]["ownerReferences"]] == ["u-cache"]
 
 
-def test_built_manifest_must_fit_into_the_config_map(world):
+def test_add_manifest_too_large(world):
     cluster = world().become_built().print_manifest()
     live = copy.deepcopy(cluster.get("ConfigMap/nim/llama-manifest"))
     cluster.put(live | {"data": {**live["data"], "other": "x" * 999_900}})

@@ -30,7 +30,7 @@ def types(world):
     return [item["type"] for item in world.status["conditions"]]
 
 
-def test_build_from_start_to_ready(world, buildable):
+def test_reconcile_start_to_ready(world, buildable):
     cluster = world()
     first = cluster.reconcile()
     assert first.applied == [f"Pod/nim/{BUILD_POD}"]
@@ -78,7 +78,7 @@ def test_build_from_start_to_ready(world, buildable):
     assert [item.report.period for item in (first, third, fourth, fifth, sixth)] == ["1s"] * 5
 
 
-def test_finished_build_writes_nothing_and_reads_only_its_pods(world):
+def test_reconcile_finished_build(world):
     cluster = world().become_ready()
     cluster.reconcile()
     before = copy.deepcopy(cluster.cluster.objects)
@@ -88,7 +88,7 @@ def test_finished_build_writes_nothing_and_reads_only_its_pods(world):
     assert cluster.cluster.objects == before
 
 
-def test_build_starts_once_a_profile_is_listed(world, cache, buildable):
+def test_reconcile_profile_listed_later(world, cache, buildable):
     cluster = world(cache=cache())
     cluster.reconcile()
     cluster.set_cache(profiles=[buildable])
@@ -96,7 +96,7 @@ def test_build_starts_once_a_profile_is_listed(world, cache, buildable):
     assert "NIM_BUILD_NO_BUILDABLE_PROFILE_FOUND" not in types(cluster)
 
 
-def test_running_pod_is_kept_whatever_the_cache_lists(world, buildable):
+def test_reconcile_keeps_running_pod(world, buildable):
     cluster = world()
     cluster.reconcile()
     cluster.set_cache(profiles=[buildable, buildable | {"name": "eeee"}])
@@ -105,7 +105,7 @@ def test_running_pod_is_kept_whatever_the_cache_lists(world, buildable):
     assert cluster.state == "InProgress"
 
 
-def test_lost_pod_is_recreated(world):
+def test_reconcile_recreates_lost_pod(world):
     cluster = world()
     cluster.reconcile()
     cluster.reconcile()
@@ -117,7 +117,7 @@ def test_lost_pod_is_recreated(world):
     assert "NIM_BUILD_ENGINE_BUILD_POD_PENDING" not in types(cluster)
 
 
-def test_terminating_pod_is_recreated_once_it_is_gone(world):
+def test_reconcile_waits_for_terminating_pod(world):
     cluster = world()
     cluster.reconcile()
     pod = cluster.get(f"Pod/nim/{BUILD_POD}")
@@ -130,7 +130,7 @@ def test_terminating_pod_is_recreated_once_it_is_gone(world):
     assert cluster.reconcile().applied == [f"Pod/nim/{BUILD_POD}"]
 
 
-def test_completion_is_stored_before_the_pod_is_deleted(world, refused):
+def test_reconcile_stores_completion_before_deletion(world, refused):
     cluster = world()
     cluster.reconcile()
     cluster.set_pod(BUILD_POD, ready=True)
@@ -145,7 +145,7 @@ def test_completion_is_stored_before_the_pod_is_deleted(world, refused):
 
 @pytest.mark.parametrize("name", [BUILD_POD, MANIFEST_POD])
 @pytest.mark.parametrize(("owner", "state"), [(NAMESAKE, "waits"), (FOREIGNER, "Pending")])
-def test_foreign_pods(world, name, owner, state):
+def test_reconcile_foreign_pod(world, name, owner, state):
     cluster = world()
     if name == MANIFEST_POD:
         cluster.become_built()
@@ -174,7 +174,7 @@ def test_foreign_pods(world, name, owner, state):
         ("--- nimops: manifest begins ---\naaaa: {model: m}\n", "to print the model manifest"),
     ],
 )
-def test_waits_for_an_incomplete_manifest(world, log, message):
+def test_reconcile_incomplete_manifest(world, log, message):
     cluster = world().become_built().print_manifest()
     cluster.log = log
     done = cluster.reconcile()
@@ -183,14 +183,14 @@ def test_waits_for_an_incomplete_manifest(world, log, message):
     assert cluster.condition("Reconciling")[2].endswith(message)
 
 
-def test_finished_manifest_pod_is_recreated(world):
+def test_reconcile_recreates_manifest_pod(world):
     cluster = world().become_built().print_manifest()
     cluster.set_pod(MANIFEST_POD, "Failed")
     assert cluster.reconcile().pruned == [f"Pod/nim/{MANIFEST_POD}"]
     assert cluster.reconcile().applied == [f"Pod/nim/{MANIFEST_POD}"]
 
 
-def test_build_without_an_engine_fails(world):
+def test_reconcile_without_engine(world):
     cluster = world().become_built().print_manifest()
     cluster.log = "model_manifest.yaml not found\n"
     done = cluster.reconcile()
@@ -200,7 +200,7 @@ def test_build_without_an_engine_fails(world):
     assert cluster.reconcile().report.changed is False
 
 
-def test_unreadable_manifest_keeps_its_pod(world):
+def test_reconcile_unreadable_manifest(world):
     cluster = world().become_built().print_manifest("a: {b")
     done = cluster.reconcile()
     assert (cluster.state, done.pruned, done.report.period) == ("Pending", [], "4s")
@@ -211,7 +211,7 @@ def test_unreadable_manifest_keeps_its_pod(world):
 
 
 @pytest.mark.parametrize("uid", [None, "u-old"])
-def test_config_map_must_belong_to_the_cache(world, uid):
+def test_reconcile_foreign_config_map(world, uid):
     cluster = world().become_built().print_manifest()
     live = copy.deepcopy(cluster.get("ConfigMap/nim/llama-manifest"))
     cluster.remove("ConfigMap/nim/llama-manifest")
@@ -226,14 +226,14 @@ def test_config_map_must_belong_to_the_cache(world, uid):
     assert cluster.reconcile().applied == ["ConfigMap/nim/llama-manifest"]
 
 
-def test_engine_missing_from_the_manifest(world):
+def test_reconcile_engine_not_in_manifest(world):
     cluster = world(modelName="mine").become_built().print_manifest()
     cluster.reconcile()
     assert (cluster.state, cluster.status["outputProfile"]) == ("Ready", {})
     assert len(cluster.profiles) == 2
 
 
-def test_listed_profile_is_left_alone(world, buildable):
+def test_reconcile_profile_already_listed(world, buildable):
     cluster = world().become_built().print_manifest()
     listed = [buildable, {"name": "cccc", "config": {"mine": "1"}}]
     cluster.set_cache(profiles=listed)
@@ -242,7 +242,7 @@ def test_listed_profile_is_left_alone(world, buildable):
     assert cluster.profiles == listed
 
 
-def test_concurrent_write_of_the_cache_is_not_undone(world):
+def test_reconcile_concurrent_cache_write(world):
     cluster = world().become_built().print_manifest()
     done = cluster.reconcile(meanwhile=lambda: cluster.set_cache(profiles=[], state="NotReady"))
     assert (cluster.profiles, cluster.state) == ([], "InProgress")
@@ -251,7 +251,7 @@ def test_concurrent_write_of_the_cache_is_not_undone(world):
     assert (cluster.profiles, cluster.state) == ([], "Pending")
 
 
-def test_builds_on_one_cache_do_not_undo_each_other(world):
+def test_reconcile_concurrent_builds(world):
     other = {"name": "zzzz", "config": {"model_name": "another", "input_profile": "aaaa"}}
     cluster = world().become_built().print_manifest()
     cluster.reconcile(meanwhile=lambda: cluster.set_cache(profiles=[*cluster.profiles, other]))
@@ -263,7 +263,7 @@ def test_builds_on_one_cache_do_not_undo_each_other(world):
     assert cluster.state == "Ready"
 
 
-def test_engine_is_lost_with_the_volume(world):
+def test_reconcile_lost_volume(world):
     """Otherwise a pod of ours would hold the claim that the cache waits to be gone."""
     cluster = world().become_built().print_manifest()
     claim = cluster.get("PersistentVolumeClaim/nim/llama-pvc")
@@ -280,7 +280,7 @@ def test_engine_is_lost_with_the_volume(world):
 
 @pytest.mark.parametrize("ready", [False, True])
 @pytest.mark.parametrize("leaving", [False, True])
-def test_pods_are_deleted_with_the_cache(world, ready, leaving):
+def test_reconcile_deletes_pods_with_cache(world, ready, leaving):
     cluster = world()
     cluster.reconcile()
     cluster.set_pod(BUILD_POD, ready=ready)
@@ -293,7 +293,7 @@ def test_pods_are_deleted_with_the_cache(world, ready, leaving):
 
 
 @pytest.mark.parametrize("state", ["NotReady", "Failed"])
-def test_pods_stay_as_long_as_the_volume(world, state):
+def test_reconcile_keeps_pods_with_volume(world, state):
     cluster = world()
     cluster.reconcile()
     cluster.set_cache(state=state)
@@ -303,7 +303,7 @@ def test_pods_stay_as_long_as_the_volume(world, state):
     assert (done.applied, cluster.state) == ([], "InProgress")
 
 
-def test_nothing_is_done_for_a_deleted_build(world):
+def test_reconcile_deleted_build(world):
     cluster = world()
     cluster.cr["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     done = cluster.reconcile()
@@ -314,7 +314,7 @@ def many_built(count):
     return [{"name": f"b{n}", "config": {"input_profile": "aaaa"}} for n in range(count)]
 
 
-def test_cache_that_became_full_is_left_alone(world, buildable):
+def test_reconcile_full_cache(world, buildable):
     made = world().become_built().print_manifest()
     listed = [buildable, *many_built(32)]
     made.set_cache(profiles=listed)

@@ -21,7 +21,7 @@ def both(cr, on, profile, orchestrator="Kubernetes"):
     ]
 
 
-def test_volume_user_and_runtime_come_from_the_cache(build, cache, buildable):
+def test_build_pod_fields_from_cache(build, cache, buildable):
     on = cache(
         storage={"pvc": {"name": "models", "subPath": "llm"}},
         userID=7,
@@ -42,7 +42,7 @@ def test_volume_user_and_runtime_come_from_the_cache(build, cache, buildable):
         assert "serviceAccountName" not in spec
 
 
-def test_placement_and_image_come_from_the_build(build, cache, buildable):
+def test_build_pod_fields_from_build(build, cache, buildable):
     cr = build(
         tolerations=[{"key": "gpu", "operator": "Exists", "tolerationSeconds": 5}],
         nodeSelector={"x": "true"},
@@ -56,7 +56,7 @@ def test_placement_and_image_come_from_the_build(build, cache, buildable):
         assert "imagePullPolicy" not in pod["spec"]["containers"][0]
 
 
-def test_tkgs(build, cache, buildable):
+def test_build_pod_on_tkgs(build, cache, buildable):
     for pod in both(build(), cache(), buildable, "TKGS"):
         assert pod["spec"]["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
         assert "seccompProfile" not in pod["spec"]["containers"][0]["securityContext"]

@@ -48,7 +48,7 @@ def with_version(cache):
         ),
     ],
 )
-def test_room_in_the_status_of_a_cache(cache, listed, entry, said):
+def test_check_capacity(cache, listed, entry, said):
     full = cache(*listed)
     if not said:
         check_capacity(full, entry)
@@ -59,7 +59,7 @@ def test_room_in_the_status_of_a_cache(cache, listed, entry, said):
     assert str(raised.value).startswith("NIMCache llama ")
 
 
-def test_many_builds_leave_the_status_writable(cache, build):
+def test_list_in_cache_until_full(cache, build):
     """Each as large as it may be, on a cache that is as full as it may be."""
     on = with_version(cache(*(cached(n, 10_000) for n in range(20))))
     count = 0
@@ -76,6 +76,6 @@ def test_many_builds_leave_the_status_writable(cache, build):
     assert len(json.dumps(on)) < ETCD_LIMIT
 
 
-def test_what_is_listed_already_needs_no_room(cache, build):
+def test_list_in_cache_already_listed(cache, build):
     on = with_version(cache(*(built(n) for n in range(MAX_BUILT))))
     assert list_in_cache(NIMBuildApp(build()), on, Profile("built-3")) is None

@@ -47,12 +47,12 @@ def test_reads_of_each_pass(world):
         ),
     ],
 )
-def test_reads(build, cache, conditions, state, pods, more):
+def test_reads_by_step(build, cache, conditions, state, pods, more):
     answers = dict.fromkeys(pods, POD) | ({CACHE: cache(state=state)} if state else {})
     app = NIMBuildApp(build() | {"status": {"conditions": conditions}}, Observed(answers))
     assert [read.key for read in reads(app)] == [*PODS, CACHE, *more]
 
 
-def test_finished_build_reads_only_its_pods(build):
+def test_reads_of_finished_build(build):
     cr = build() | {"status": {"conditions": [COMPLETED, READ]}}
     assert [read.key for read in reads(NIMBuildApp(cr))] == PODS

@@ -25,12 +25,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.build.spec import 
         ),
     ],
 )
-def test_profile_and_model(build, spec, profile, model):
+def test_parse_spec_profile_and_model(build, spec, profile, model):
     found = parse_spec(build(**spec))
     assert (found.cache_name, found.profile, found.model_name) == ("llama", profile, model)
 
 
-def test_what_is_not_given_is_empty(build):
+def test_parse_spec_defaults(build):
     spec = parse_spec(build())
     assert spec.image.reference == "nvcr.io/nim/meta/llama:1.12.0"
     assert not spec.env

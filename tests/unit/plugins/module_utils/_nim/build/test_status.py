@@ -43,7 +43,7 @@ def types(world):
         ),
     ],
 )  # fmt: skip
-def test_cache_that_is_not_ready(
+def test_assess_cache_not_ready(
     world, cache, buildable, status, state,
     condition, stalled):  # fmt: skip
     kind = {
@@ -68,7 +68,7 @@ def test_cache_that_is_not_ready(
     assert cluster.state == "InProgress"
 
 
-def test_cache_that_appears_and_fails_has_one_condition(world, cache):
+def test_assess_cache_appears_and_fails(world, cache):
     cluster = world(cache={})
     cluster.reconcile()
     cluster.put(cache(state="Failed"))
@@ -108,7 +108,7 @@ def test_cache_that_appears_and_fails_has_one_condition(world, cache):
         ),
     ],
 )  # fmt: skip
-def test_choice_of_the_profile(
+def test_assess_choice_of_profile(
     world, cache, buildable, names, asked, kind,
     reason, message):  # fmt: skip
     config = {"trtllm_buildable": "True"}
@@ -126,7 +126,7 @@ def test_choice_of_the_profile(
     assert len([item for item in types(cluster) if "PROFILE" in item]) == 1
 
 
-def test_reconciling_says_why_the_pod_is_not_running(world):
+def test_assess_pod_not_running(world):
     cluster = world()
     cluster.reconcile()
     waiting = {"reason": "CreateContainerConfigError", "message": "no Secret"}
@@ -166,7 +166,7 @@ def test_reconciling_says_why_the_pod_is_not_running(world):
         ),
     ],
 )
-def test_failed_build(world, phase, status, why):
+def test_assess_failed_build(world, phase, status, why):
     cluster = world()
     cluster.reconcile()
     cluster.set_pod(BUILD_POD, phase, **status)
@@ -189,7 +189,7 @@ def test_failed_build(world, phase, status, why):
     assert COMPLETED not in types(cluster)
 
 
-def test_lost_status_is_restored(world, buildable):
+def test_assess_restores_lost_status(world, buildable):
     """The pod was made, and then nothing was written."""
     cluster = world()
     cluster.reconcile()
@@ -199,7 +199,7 @@ def test_lost_status_is_restored(world, buildable):
     assert cluster.condition(MADE)[0] == "True"
 
 
-def test_refused_pod(world):
+def test_assess_refused_pod(world):
     cluster = world()
     cluster.refused[f"Pod/nim/{BUILD_POD}"] = "exceeded quota"
     done = cluster.reconcile()
@@ -214,7 +214,7 @@ def test_refused_pod(world):
     assert cluster.state == "InProgress"
 
 
-def test_ready_build_stays_ready(world):
+def test_assess_keeps_ready_state(world):
     cluster = world().become_ready()
     cluster.remove("NIMCache/nim/llama")
     cluster.reconcile()
@@ -222,7 +222,7 @@ def test_ready_build_stays_ready(world):
 
 
 @pytest.mark.parametrize(("ready", "state"), [(False, "Pending"), (True, "Ready")])
-def test_failed_run(world, ready, state):
+def test_assess_failed_run(world, ready, state):
     cluster = world()
     if ready:
         cluster.become_ready()

@@ -22,7 +22,7 @@ CLAIM = {"metadata": {"name": "llama-pvc"}}
 LEAVING = {"metadata": {"name": "llama-pvc", "deletionTimestamp": "2026-01-01T00:00:00Z"}}
 
 
-def test_unknown_number_of_gpus_stalls_the_build(world):
+def test_next_step_unknown_gpu_count(world):
     cluster = world(resources={"limits": {GPU: "1"}})
     cluster.set_cache(state="InProgress")
     cluster.reconcile()
@@ -41,7 +41,7 @@ def many_built(count):
     return [{"name": f"b{n}", "config": {"input_profile": "aaaa"}} for n in range(count)]
 
 
-def test_nothing_is_built_for_a_full_cache(world, cache, buildable):
+def test_next_step_full_cache(world, cache, buildable):
     made = world(cache=cache(buildable, *many_built(32)))
     assert made.reconcile().applied == []
     assert made.state == "Pending"
@@ -71,7 +71,7 @@ def test_nothing_is_built_for_a_full_cache(world, cache, buildable):
         ),
     ],
 )
-def test_forbidden_by_the_operator(
+def test_next_step_tenant_limits(
     world, cache, buildable, monkeypatch, variables, spec, user, said
 ):
     for name, value in variables.items():
@@ -84,7 +84,7 @@ def test_forbidden_by_the_operator(
         assert message.startswith(said)
 
 
-def test_pod_gets_only_the_allowed_labels_of_the_build(world, build, monkeypatch):
+def test_next_step_allowed_labels(world, build, monkeypatch):
     monkeypatch.setenv("NIMOPS_POD_LABELS", "team")
     labelled = build()
     labelled["metadata"]["labels"] = {"team": "x", "argocd.argoproj.io/instance": "y"}
@@ -103,7 +103,7 @@ def test_pod_gets_only_the_allowed_labels_of_the_build(world, build, monkeypatch
         pytest.param({"PersistentVolumeClaim/nim/llama-pvc": LEAVING}, True, id="terminating"),
     ],
 )
-def test_is_claim_lost(build, cache, answers, is_lost):
+def test_is_pvc_lost(build, cache, answers, is_lost):
     assert is_pvc_lost(NIMBuildApp(build(), Observed(answers)), cache()) is is_lost
 
 
@@ -125,7 +125,7 @@ def test_is_claim_lost(build, cache, answers, is_lost):
         pytest.param({COMPLETED: "True", READ: "True"}, None, "finished", [], id="finished"),
     ],
 )
-def test_stage(
+def test_next_step_stage(
     build, cache, buildable, status, pod, stage,
     kept):  # fmt: skip
     conditions = [{"type": kind, "status": value} for kind, value in status.items()]
@@ -151,14 +151,14 @@ def test_stage(
         pytest.param({"state": ""}, "cache awaited", id="new"),
     ],
 )
-def test_stage_without_a_ready_cache(build, cache, listed, stage):
+def test_next_step_stage_cache_not_ready(build, cache, listed, stage):
     answers = {"NIMCache/nim/llama": None if listed is None else cache(**listed)}
     step = next_step(NIMBuildApp(build(), Observed(answers)))
     assert step.stage == stage
     assert list(step.kept) == ([] if listed is None else [BUILD_POD, MANIFEST_POD])
 
 
-def test_foreign_pod_is_a_problem_and_is_kept(build, cache, buildable):
+def test_next_step_foreign_pod(build, cache, buildable):
     pod = {"metadata": {"name": BUILD_POD}, "spec": {"containers": []}}
     answers = {"NIMCache/nim/llama": cache(buildable), f"Pod/nim/{BUILD_POD}": pod}
     step = next_step(NIMBuildApp(build(), Observed(answers)))

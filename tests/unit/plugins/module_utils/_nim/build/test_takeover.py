@@ -107,7 +107,7 @@ def pod_of(name, *, ready=False, phase="Running"):
         ),
     ],
 )  # fmt: skip
-def test_next_step(
+def test_takeover_next_step(
     world, status, pods, applied, pruned,
     state):  # fmt: skip
     cluster = world()
@@ -124,7 +124,7 @@ def test_next_step(
 
 
 @pytest.mark.parametrize("listed", [False, True])
-def test_the_manifest_of_its_pod_is_read(world, listed):
+def test_takeover_reads_manifest_pod(world, listed):
     cluster = world()
     profile = {"name": "aaaa", "config": {"trtllm_buildable": "true"}}
     status = {
@@ -145,7 +145,7 @@ def test_the_manifest_of_its_pod_is_read(world, listed):
     assert cluster.status["outputProfile"]["name"] == "cccc"
 
 
-def test_a_ready_one_is_left_as_it_is(world):
+def test_takeover_ready_build(world):
     cluster = world()
     status = {
         "state": "Ready",
@@ -162,7 +162,7 @@ def test_a_ready_one_is_left_as_it_is(world):
     assert after == status
 
 
-def test_the_config_map_that_the_reference_made_is_taken_over(world):
+def test_takeover_config_map(world):
     cluster = world().become_built().print_manifest()
     live = cluster.get("ConfigMap/nim/llama-manifest")
     live["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "k8s-nim-operator"

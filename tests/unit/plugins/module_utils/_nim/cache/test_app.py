@@ -7,7 +7,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
 
 
-def test_names(cache):
+def test_app_names(cache):
     app = NIMCacheApp(cache())
     assert (app.job_name, app.pod_name, app.config_map_name) == (
         "llama-job", "llama-pod", "llama-manifest",
@@ -18,11 +18,11 @@ def test_names(cache):
     ("status", "state"),
     [(None, ""), ({}, ""), ({"state": None}, ""), ({"state": "Ready"}, "Ready")],
 )
-def test_state(cache, status, state):
+def test_app_state(cache, status, state):
     assert NIMCacheApp(cache() | {"status": status}).state == state
 
 
-def test_labels_of_pods_and_of_kept_objects(cache):
+def test_app_labels(cache):
     """The user's labels and annotations are not passed on."""
     app = NIMCacheApp(cache(labels={"team": "a"}, annotations={"a": "1"}))
     assert app.standard_labels == {

@@ -12,7 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_man
 )
 
 
-def test_config_map(cache):
+def test_build_config_map(cache):
     made = build_config_map(NIMCacheApp(cache()), parse_manifest("a: {model: m, tags: {tp: '1'}}"))
     assert made["data"] == {"model_manifest.yaml": "a:\n  model: m\n  tags:\n    tp: '1'\n"}
     assert made["metadata"]["name"] == "llama-manifest"

@@ -42,7 +42,7 @@ DEFAULTED = re.compile(
     not CONFORMANCE.is_dir(), reason="the recordings of the reference, ../shared, are not here"
 )
 @pytest.mark.parametrize("case", CASES)
-def test_objects_and_status(case, world, load_module):
+def test_objects_and_status_conformance(case, world, load_module):
     harness = load_module(CONFORMANCE / "harness.py")
     docs = yaml.safe_load_all((CONFORMANCE / "cases" / f"{case}.yaml").read_text())
     cr = next(doc for doc in docs if doc and doc["kind"] == "NIMCache")

@@ -19,7 +19,7 @@ CLAIM, POD, KEPT, JOB = (
 )  # fmt: skip
 
 
-def test_cache_from_start_to_ready(world):
+def test_desired_start_to_ready(world):
     cluster = world()
     first = cluster.reconcile()
     assert first.applied == [*RBAC, CLAIM, POD]
@@ -34,7 +34,7 @@ def test_cache_from_start_to_ready(world):
     assert (again.applied, again.pruned, again.assessment.requeue.after) == ([], [], False)
 
 
-def test_first_pass_without_a_cluster(cache):
+def test_desired_without_observations(cache):
     kinds = [
         child.manifest["kind"] for child in desired(NIMCacheApp(cache(), Observed({}))).children
     ]

@@ -83,7 +83,7 @@ def names(container):
         ),
     ],
 )  # fmt: skip
-def test_command(
+def test_build_job_command(
     cache, source, cache_type, profiles,
     command, args):  # fmt: skip
     container = main_of(cache(source=source), cache_type, profiles)
@@ -108,7 +108,7 @@ def test_command(
         ),
     ],
 )  # fmt: skip
-def test_environment_and_mounts(
+def test_build_job_env_and_mounts(
     cache, source, cache_type, env,
     paths, logs):  # fmt: skip
     container = main_of(cache(source=source), cache_type)
@@ -117,19 +117,19 @@ def test_environment_and_mounts(
     assert ("terminationMessagePolicy" in container) is logs
 
 
-def test_sub_path_on_every_mount_of_the_claim(cache):
+def test_build_job_sub_path(cache):
     cr = cache(source={"ngc": NGC}, pvc={"name": "shared", "subPath": "007"})
     mounts = main_of(cr, "native")["volumeMounts"]
     assert [mount.get("subPath") for mount in mounts] == ["007", "007", None]
     assert pod_of(cr)["volumes"][0]["persistentVolumeClaim"] == {"claimName": "shared"}
 
 
-def test_environment_of_the_user_wins_and_comes_first(cache):
+def test_build_job_user_env_first(cache):
     cr = cache(env=[{"name": "X", "value": "1"}, {"name": "NIM_CACHE_PATH", "value": "/mine"}])
     assert main_of(cr)["env"] == cr["spec"]["env"]
 
 
-def test_each_variable_is_listed_once(cache):
+def test_build_job_unique_env(cache):
     """Server-side apply refuses a second variable of a name; a container uses the last."""
     own = [{"name": "A", "value": "1"}, {"name": "B", "value": ""}, {"name": "A", "value": "2"}]
     image = {"repository": "r", "tag": "1"}
@@ -144,7 +144,7 @@ def test_each_variable_is_listed_once(cache):
     assert [item for item in main["env"] if item.get("value") == ""] == []
 
 
-def test_main_env_native_image_yields_to_the_users(cache):
+def test_build_job_native_env_user_override(cache):
     cr = cache(
         env=[{"name": "X", "value": "1"}, {"name": "NIM_ENGINE_MODEL_PATH", "value": "/mine"}]
     )
@@ -153,7 +153,7 @@ def test_main_env_native_image_yields_to_the_users(cache):
     assert container["env"][2]["value"] == "/mine"
 
 
-def test_env_proxy_yields_to_the_users(cache):
+def test_build_job_proxy_env_user_override(cache):
     cr = cache(
         env=[{"name": "HTTPS_PROXY", "value": "mine"}],
         proxy={"httpsProxy": "https://p:1"},
@@ -171,7 +171,7 @@ def test_env_proxy_yields_to_the_users(cache):
     ]  # fmt: skip
 
 
-def test_users_init_containers(cache):
+def test_build_job_init_containers(cache):
     cr = cache(
         initContainers=[
             {"name": "init", "image": {"repository": "busybox", "tag": "1", "pullPolicy": "Always"},
@@ -195,7 +195,7 @@ def test_users_init_containers(cache):
     ]
 
 
-def test_custom_ca(cache):
+def test_build_job_custom_ca(cache):
     user = {"name": "init", "image": {"repository": "busybox", "tag": "1"}}
     pod = pod_of(cache(proxy={"certConfigMap": "certs"}, initContainers=[user]))
     first, second = pod["initContainers"]
@@ -215,11 +215,11 @@ def test_custom_ca(cache):
     ]  # fmt: skip
 
 
-def test_no_init_container_without_certificates(cache):
+def test_build_job_proxy_without_ca(cache):
     assert "initContainers" not in pod_of(cache(proxy={"httpProxy": "http://p:1"}))
 
 
-def test_placement_and_security(cache):
+def test_build_job_placement_and_security(cache):
     toleration = {
         "key": "gpu",
         "operator": "Exists",
@@ -251,7 +251,7 @@ def test_placement_and_security(cache):
         ("TKGS", {}, None, {"type": "RuntimeDefault"}),
     ],
 )
-def test_orchestrators(cache, orchestrator, spec, scc, seccomp):
+def test_build_job_orchestrators(cache, orchestrator, spec, scc, seccomp):
     template = build_job(NIMCacheApp(cache(**spec)), "", ["a"], orchestrator)["spec"]["template"]
     annotations = template["metadata"]["annotations"]
     assert annotations.pop("sidecar.istio.io/inject") == "false"
@@ -259,7 +259,7 @@ def test_orchestrators(cache, orchestrator, spec, scc, seccomp):
     assert template["spec"]["securityContext"].get("seccompProfile") == seccomp
 
 
-def test_cert_config_is_refused(cache):
+def test_build_job_refuses_cert_config(cache):
     with pytest.raises(NimError) as raised:
         build_job(
             NIMCacheApp(cache(certConfig={"name": "c", "mountPath": "/c"})), "", ["a"], "Kubernetes"
@@ -272,5 +272,5 @@ def test_cert_config_is_refused(cache):
 @pytest.mark.parametrize(
     ("profiles", "found"), [(["a", "b"], ["a", "b"]), (["all"], [])], ids=["ids", "all"]
 )
-def test_profiles_can_be_read_back(cache, profiles, found):
+def test_profiles_of_built_job(cache, profiles, found):
     assert profiles_of(build_job(NIMCacheApp(cache()), "", profiles, "Kubernetes")) == found

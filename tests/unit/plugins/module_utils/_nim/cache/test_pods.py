@@ -35,7 +35,7 @@ def test_resources_of(cache, given, amounts):
     ],
     ids=["unset", "empty", "given"],
 )
-def test_node_selector(cache, spec, selector):
+def test_placement_node_selector(cache, spec, selector):
     assert placement(NIMCacheApp(cache(**spec))).get("nodeSelector") == selector
 
 
@@ -50,6 +50,6 @@ def test_placement(cache):
     }
 
 
-def test_missing_pull_secret_leaves_an_empty_entry(cache):
+def test_placement_without_pull_secret(cache):
     cr = cache(source={"ngc": {"modelPuller": "x", "authSecret": "y"}})
     assert placement(NIMCacheApp(cr))["imagePullSecrets"] == [{"name": ""}]

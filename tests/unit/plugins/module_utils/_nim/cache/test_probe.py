@@ -41,7 +41,7 @@ FOREIGN = {"metadata": {"name": "x", "namespace": "nim", "ownerReferences": [
     {"kind": "NIMCache", "name": "other", "uid": "u-other", "controller": True}]}}  # fmt: skip
 
 
-def test_native_image_needs_no_probe(world):
+def test_probe_image_native(world):
     cluster = world()
     cluster.protocol = "native"
     assert cluster.reconcile().applied == [*RBAC, CLAIM]
@@ -52,7 +52,7 @@ def test_native_image_needs_no_probe(world):
     assert "NIM_ENGINE_MODEL_PATH" in str(cluster.objects[JOB])
 
 
-def test_native_stays_when_the_registry_is_silent(world):
+def test_probe_image_native_is_kept(world):
     cluster = world()
     cluster.protocol = "native"
     cluster.become_ready()
@@ -61,7 +61,7 @@ def test_native_stays_when_the_registry_is_silent(world):
     assert (done.applied, cluster.state, cluster.cr["status"]["type"]) == ([], "Ready", "native")
 
 
-def test_registry_is_asked_again_if_the_probe_finds_nothing(world):
+def test_needs_protocol_after_empty_probe(world):
     cluster = world()
     cluster.protocol = ""
     assert "protocol" in cluster.reconcile().keys
@@ -73,7 +73,7 @@ def test_registry_is_asked_again_if_the_probe_finds_nothing(world):
     assert cluster.cr["status"]["type"] == "native"
 
 
-def test_pending_registry_decides_nothing(world):
+def test_probe_image_slow_registry(world):
     cluster = world()
     cluster.protocol = "later"
     done = cluster.reconcile()
@@ -99,7 +99,7 @@ def test_pending_registry_decides_nothing(world):
         pytest.param(None, None, "huggingface-cli", id="manifest"),
     ],
 )
-def test_hugging_face(world, log, cache_type, command):
+def test_probe_image_hugging_face(world, log, cache_type, command):
     cluster = world(source=HF)
     assert "protocol" not in cluster.reconcile().keys
     cluster.run_pod(log)
@@ -118,7 +118,7 @@ def test_hugging_face(world, log, cache_type, command):
 
 
 @pytest.mark.parametrize("log", ["", "--- nimops: manifest begins ---\na: {model: m}\n"])
-def test_waits_for_an_incomplete_log(world, log):
+def test_probe_image_incomplete_log(world, log):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod(log)
@@ -126,7 +126,7 @@ def test_waits_for_an_incomplete_log(world, log):
     assert (done.applied, done.pruned, done.assessment.requeue.after) == ([], [], True)
 
 
-def test_finished_probe_pod_is_recreated(world):
+def test_probe_image_recreates_finished_pod(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod(phase="Failed")
@@ -134,7 +134,7 @@ def test_finished_probe_pod_is_recreated(world):
     assert cluster.reconcile().applied == [POD]
 
 
-def test_foreign_config_map_is_a_problem(world):
+def test_probe_image_foreign_config_map(world):
     cluster = world()
     cluster.objects[KEPT] = FOREIGN
     cluster.reconcile()
@@ -142,7 +142,7 @@ def test_foreign_config_map_is_a_problem(world):
     assert POD not in cluster.objects
 
 
-def test_lost_manifest_of_a_ready_cache_is_restored(world):
+def test_probe_image_restores_lost_manifest(world):
     cluster = world().become_ready()
     del cluster.objects[KEPT]
     assert cluster.reconcile().applied == [POD]
@@ -153,7 +153,7 @@ def test_lost_manifest_of_a_ready_cache_is_restored(world):
     assert not done.assessment.requeue.after
 
 
-def test_model_endpoint_needs_no_manifest_once_cached(world):
+def test_probe_image_cached_model_endpoint(world):
     cluster = world(source={"ngc": NGC | {"modelEndpoint": "ngc://m"}}).become_ready()
     del cluster.objects[KEPT]
     assert cluster.reconcile().applied == []
@@ -173,7 +173,7 @@ def test_model_endpoint_needs_no_manifest_once_cached(world):
         pytest.param(HF, {"state": "Ready"}, [], False, False, id="ready, no NGC model"),
     ],
 )
-def test_needs(cache, source, status, live, is_probed, is_asked):
+def test_needs_probe_and_protocol(cache, source, status, live, is_probed, is_asked):
     cr = cache(source=source) | {"status": status}
     ours = {"metadata": {"ownerReferences": [owner_reference(cr)]}}
     app = NIMCacheApp(cr, Observed(dict.fromkeys(live, ours)))
@@ -181,11 +181,11 @@ def test_needs(cache, source, status, live, is_probed, is_asked):
 
 
 @pytest.mark.parametrize(("log", "expected"), [("", False), (NOT_FOUND, True)])
-def test_registry_is_asked_once_the_pod_found_nothing(cache, log, expected):
+def test_needs_protocol_by_log(cache, log, expected):
     assert needs_protocol(NIMCacheApp(cache(), Observed({POD: {}, "log": log}))) is expected
 
 
-def test_kept_manifest(cache):
+def test_stored_manifest(cache):
     text = "a: {model: m}"
     live = {KEPT: {"data": {"model_manifest.yaml": text}}}
     fresh = parse_manifest("b: {model: m}")
@@ -202,7 +202,7 @@ def test_kept_manifest(cache):
         pytest.param({"data": {"model_manifest.yaml": ""}}, "has no key", id="empty"),
     ],
 )
-def test_no_kept_manifest(cache, live, message):
+def test_stored_manifest_missing(cache, live, message):
     with pytest.raises(NimError, match=message) as raised:
         stored_manifest(NIMCacheApp(cache(), Observed({KEPT: live})), Probe())
     assert raised.value.reason == "NoModelManifest"

@@ -13,7 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_man
 )
 
 
-def test_pod(cache):
+def test_build_probe_pod(cache):
     pod = build_probe_pod(NIMCacheApp(cache(runtimeClassName="nvidia")), "OpenShift")
     assert pod["metadata"]["annotations"] == {"openshift.io/required-scc": "nonroot"}
     assert pod["metadata"]["labels"]["app.kubernetes.io/name"] == "llama"
@@ -27,7 +27,7 @@ def test_pod(cache):
     }  # fmt: skip
 
 
-def test_tkgs_has_seccomp_on_the_container(cache):
+def test_build_probe_pod_on_tkgs(cache):
     spec = build_probe_pod(NIMCacheApp(cache()), "TKGS")["spec"]
     assert "seccompProfile" in spec["containers"][0]["securityContext"]
     assert "seccompProfile" not in spec["securityContext"]
@@ -43,7 +43,7 @@ def test_tkgs_has_seccomp_on_the_container(cache):
     ],
     ids=["first-place", "second-place", "no-manifest", "plain-image"],
 )
-def test_script(
+def test_build_probe_pod_script(
     cache, tmp_path, files, tool, text,
     has_puller):  # fmt: skip
     """The shell code, run with its paths moved and without its last line, the endless sleep."""

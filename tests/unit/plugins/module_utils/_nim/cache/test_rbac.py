@@ -24,7 +24,7 @@ def role_granting(*names):
         pytest.param(None, {"rules": None}, ["nonroot"], id="emptied"),
     ],
 )
-def test_role_keeps_what_other_caches_need(cache, proxy, live, granted):
+def test_build_rbac_granted_constraints(cache, proxy, live, granted):
     cr = cache() if proxy is None else cache(proxy=proxy)
     account, role, binding = build_rbac(NIMCacheApp(cr), live)
     assert [rule["resourceNames"] for rule in role.manifest["rules"]] == [granted]
@@ -33,7 +33,7 @@ def test_role_keeps_what_other_caches_need(cache, proxy, live, granted):
     assert all("ownerReferences" not in child.manifest["metadata"] for child in (account, role))
 
 
-def test_granted_root_is_revoked_when_forbidden(cache):
+def test_build_rbac_revokes_root(cache):
     rule = {"resources": ["securitycontextconstraints"], "resourceNames": ["anyuid"]}
     _account, role, _binding = build_rbac(NIMCacheApp(cache()), {"rules": [rule]}, is_root=False)
     assert role.manifest["rules"][0]["resourceNames"] == ["nonroot"]

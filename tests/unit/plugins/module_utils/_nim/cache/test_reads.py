@@ -13,7 +13,7 @@ CLAIM, POD, KEPT, JOB = (
 )  # fmt: skip
 
 
-def test_ready_cache_reads_only_its_children(world):
+def test_reads_of_ready_cache(world):
     cluster = world().become_ready()
     assert cluster.reconcile().keys == [CLAIM, KEPT, JOB, POD, *RBAC]
 
@@ -28,6 +28,6 @@ def test_reads_of_each_pass(world):
     assert cluster.reconcile().keys == [*children, *users, "Node/*"]
 
 
-def test_registry_is_not_asked_while_the_claim_is_missing(world):
+def test_reads_without_claim(world):
     cluster = world(pvc={"name": "models"})
     assert "protocol" not in cluster.reconcile().keys

@@ -23,7 +23,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.source impor
         pytest.param({"dataStore": {"modelName": "x"}}, False, True, id="dataStore"),
     ],
 )
-def test_ways_to_download(cache, source, native, self_pulling):
+def test_is_native_and_is_self_pulling(cache, source, native, self_pulling):
     app = NIMCacheApp(cache(source=source))
     assert is_native(app, "native") is native
     assert is_self_pulling(app, "model-free") is self_pulling
@@ -31,6 +31,6 @@ def test_ways_to_download(cache, source, native, self_pulling):
     assert not is_self_pulling(app, "native")
 
 
-def test_no_source(cache):
+def test_source_of_missing_source(cache):
     with pytest.raises(NimError, match=r"spec\.source: exactly one of"):
         source_of(NIMCacheApp(cache(source={"ngc": {}})))

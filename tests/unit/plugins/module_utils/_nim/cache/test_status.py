@@ -36,7 +36,7 @@ def types(cluster):
     return [item["type"] for item in cluster.cr["status"]["conditions"]]
 
 
-def test_the_whole_way(world):
+def test_assess_start_to_ready(world):
     cluster = world()
     states = []
     for step in (
@@ -73,7 +73,7 @@ def test_the_whole_way(world):
     assert set(cluster.cr["status"]) == {"state", "conditions", "pvc", "profiles"}
 
 
-def test_conditions_of_the_whole_way(started):
+def test_assess_conditions(started):
     assert started.condition("NIM_CACHE_PVC_CREATED") == (
         "True", "PVCCreated", "The PVC has been created for caching NIM model",
     )  # fmt: skip
@@ -112,13 +112,13 @@ def test_conditions_of_the_whole_way(started):
         pytest.param(["Complete"], {"failed": 3, "succeeded": 1}, "Ready", id="at-last"),
     ],
 )
-def test_state_of_the_job(started, conditions, counts, state):
+def test_assess_job_state(started, conditions, counts, state):
     started.set_job(*conditions, **counts)
     started.reconcile()
     assert started.state == state
 
 
-def test_failed_attempts_are_counted(started):
+def test_assess_counts_failed_attempts(started):
     started.set_job(failed=2)
     started.reconcile()
     assert started.condition(PENDING)[2] == (
@@ -130,7 +130,7 @@ def test_failed_attempts_are_counted(started):
     assert done.events == []
 
 
-def test_failed_job(started):
+def test_assess_failed_job(started):
     started.set_job("Failed", failed=6)
     done = started.reconcile()
     assert started.condition(COMPLETED) == ("False", "JobFailed", "The Job to cache NIM has failed")
@@ -141,14 +141,14 @@ def test_failed_job(started):
     assert started.reconcile().events == []
 
 
-def test_a_ready_cache_stays_ready_whatever_its_job_says(world):
+def test_assess_ready_with_failed_job(world):
     cluster = world().become_ready()
     cluster.set_job("Failed", failed=6)
     cluster.reconcile()
     assert cluster.state == "Ready"
 
 
-def test_nothing_is_written_twice(world):
+def test_assess_unchanged(world):
     cluster = world().become_ready()
     before = cluster.cr["status"]
     done = cluster.reconcile()
@@ -156,7 +156,7 @@ def test_nothing_is_written_twice(world):
     assert (done.events, done.assessment.triggers) == ([], [])
 
 
-def test_a_job_found_running_counts_as_made(started):
+def test_assess_running_job_without_status(started):
     started.cr["status"] = {}
     started.set_job(active=1)
     started.reconcile()
@@ -164,7 +164,7 @@ def test_a_job_found_running_counts_as_made(started):
     assert "NIM_CACHE_JOB_CREATED" in types(started)
 
 
-def test_selection_is_told_when_the_job_is_made(world):
+def test_assess_reports_selection(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod()
@@ -174,7 +174,7 @@ def test_selection_is_told_when_the_job_is_made(world):
     assert "bbbb: tensorParallelism wanted 1, profile has 2" in event.message
 
 
-def test_nothing_selected(world):
+def test_assess_nothing_selected(world):
     cluster = world(source={"ngc": NGC | {"model": {"precision": "int4"}}})
     cluster.reconcile()
     cluster.run_pod()
@@ -201,7 +201,7 @@ def test_nothing_selected(world):
     assert (again.applied, again.pruned, again.events) == ([], [], [])
 
 
-def test_nothing_selected_until_a_gpu_comes(world):
+def test_assess_selection_after_new_gpu(world):
     cluster = world(source={"ngc": NGC | {"model": {"engine": "tensorrt", "precision": "bf16"}}})
     cluster.reconcile()
     cluster.run_pod()
@@ -216,7 +216,7 @@ def test_nothing_selected_until_a_gpu_comes(world):
     assert cluster.condition("Stalled") is None
 
 
-def test_missing_claim(world):
+def test_assess_missing_claim(world):
     cluster = world(pvc={"name": "models"})
     done = cluster.reconcile()
     assert cluster.condition(FAILED)[2] == 'PersistentVolumeClaim "models" not found'
@@ -225,14 +225,14 @@ def test_missing_claim(world):
     assert (done.assessment.requeue.after, done.assessment.error) == (True, "")
 
 
-def test_no_storage_at_all(world):
+def test_assess_without_storage(world):
     cluster = world()
     cluster.cr["spec"]["storage"] = {}
     cluster.reconcile()
     assert cluster.condition(FAILED)[2] == 'PersistentVolumeClaim "llama-pvc" not found'
 
 
-def test_bad_size(world):
+def test_assess_bad_size(world):
     cluster = world(pvc={"create": True, "size": "big"})
     done = cluster.reconcile()
     assert cluster.condition(FAILED)[2].startswith(
@@ -241,7 +241,7 @@ def test_bad_size(world):
     assert not done.assessment.requeue.after
 
 
-def test_host_path(world):
+def test_assess_host_path(world):
     cluster = world()
     cluster.cr["spec"]["storage"] = {"hostPath": "/models"}
     cluster.reconcile()
@@ -249,7 +249,7 @@ def test_host_path(world):
     assert cluster.condition("Stalled")[1] == "HostPathNotSupported"
 
 
-def test_unreadable_manifest_keeps_the_pod_to_look_at(world):
+def test_assess_unreadable_manifest(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod("a: {b")
@@ -264,7 +264,7 @@ def test_unreadable_manifest_keeps_the_pod_to_look_at(world):
 @pytest.mark.parametrize(
     ("profiles", "state"), [(None, "NotReady"), (["aaaa"], "NotReady"), (["all"], "Ready")]
 )
-def test_image_without_manifest(world, profiles, state):
+def test_assess_image_without_manifest(world, profiles, state):
     model = {"profiles": profiles} if profiles else {}
     cluster = world(source={"ngc": NGC | {"model": model}})
     cluster.reconcile()
@@ -282,7 +282,7 @@ def test_image_without_manifest(world, profiles, state):
         )
 
 
-def test_waiting_tells_why_the_pod_does_not_run(world):
+def test_assess_pod_not_running(world):
     cluster = world()
     cluster.reconcile()
     waiting = {
@@ -307,7 +307,7 @@ def test_waiting_tells_why_the_pod_does_not_run(world):
     assert cluster.condition("Reconciling")[2].endswith("to run: Unschedulable")
 
 
-def test_refusals_fail_the_run_and_are_told_once(world):
+def test_assess_refusal(world):
     cluster = world()
     cluster.refused[CLAIM] = "accessModes: Unsupported value"
     done = cluster.reconcile()
@@ -325,7 +325,7 @@ def test_refusals_fail_the_run_and_are_told_once(world):
     assert cluster.condition(FAILED) == ("False", "Reconciled", "")
 
 
-def test_failure_of_the_run(started):
+def test_assess_failed_run(started):
     started.failure = "connection refused"
     done = started.reconcile()
     assert started.state == "NotReady"
@@ -337,7 +337,7 @@ def test_failure_of_the_run(started):
     assert started.state == "InProgress"
 
 
-def test_failure_of_the_run_leaves_a_ready_cache_ready(world):
+def test_assess_failed_run_keeps_ready_state(world):
     cluster = world().become_ready()
     cluster.failure = "connection refused"
     done = cluster.reconcile()
@@ -349,7 +349,7 @@ def test_failure_of_the_run_leaves_a_ready_cache_ready(world):
     assert JOB in cluster.objects
 
 
-def test_lost_claim(world):
+def test_assess_lost_claim(world):
     cluster = world().become_ready()
     del cluster.objects[CLAIM]
     done = cluster.reconcile()
@@ -369,7 +369,7 @@ def build(name, cache):
     return {"metadata": {"name": name}, "spec": {"nimCache": {"name": cache}}}
 
 
-def test_what_uses_the_cache_is_woken(world):
+def test_assess_triggers_users(world):
     cluster = world()
     told = service("told", "llama", **{"nimops.nim/cache-state": "llama=PVC-Created"})
     cluster.users["NIMService/nim/*"] = [service("a", "llama"), service("b", "other"), told, {
@@ -393,7 +393,7 @@ def test_what_uses_the_cache_is_woken(world):
 BUILT = {"name": "built", "config": {"model_name": "mine", "input_profile": "aaaa"}}
 
 
-def test_foreign_fields_of_the_status_are_kept(world):
+def test_assess_keeps_built_profile(world):
     cluster = world().become_ready()
     cluster.cr["status"]["profiles"].append(BUILT)
     cluster.reconcile()
@@ -401,7 +401,7 @@ def test_foreign_fields_of_the_status_are_kept(world):
 
 
 @pytest.mark.parametrize("state", ["NotReady", "Failed", "InProgress"])
-def test_a_new_download_keeps_what_was_built(world, state):
+def test_assess_new_download_keeps_built_profile(world, state):
     """The reference leaves such states, with all profiles listed, and its Jobs vanish."""
     cluster = world().become_ready()
     profiles = list(cluster.cr["status"]["profiles"])
@@ -421,7 +421,7 @@ def test_a_new_download_keeps_what_was_built(world, state):
     assert (cluster.state, cluster.cr["status"]["profiles"]) == ("Ready", [*profiles, BUILT])
 
 
-def test_a_lost_claim_takes_with_it_what_was_built(world):
+def test_assess_lost_claim_drops_built_profile(world):
     cluster = world().become_ready()
     cluster.cr["status"]["profiles"].append(BUILT)
     del cluster.objects[CLAIM]
@@ -429,7 +429,7 @@ def test_a_lost_claim_takes_with_it_what_was_built(world):
     assert "profiles" not in cluster.cr["status"]
 
 
-def test_what_was_built_and_is_cached_stands_once(world):
+def test_assess_built_profile_listed_once(world):
     cluster = world()
     cluster.reconcile()
     cluster.cr["status"]["profiles"] = [BUILT | {"name": "aaaa"}, BUILT]
@@ -444,7 +444,7 @@ def large_manifest(count):
     return f"{BEGIN_MARK}\n{json.dumps(profiles)}\n{END_MARK}\n"
 
 
-def test_a_manifest_that_no_config_map_holds_is_a_problem_of_the_pod(world):
+def test_assess_manifest_too_large(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod(large_manifest(1100))
@@ -456,7 +456,7 @@ def test_a_manifest_that_no_config_map_holds_is_a_problem_of_the_pod(world):
     assert cluster.condition(FAILED)[0] == "False"
 
 
-def test_the_status_lists_no_more_profiles_than_it_can_hold(world):
+def test_assess_bounds_profiles(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod(large_manifest(900))

@@ -35,7 +35,7 @@ FOREIGN = {"metadata": {"name": "x", "namespace": "nim", "ownerReferences": [
     {"kind": "NIMCache", "name": "other", "uid": "u-other", "controller": True}]}}  # fmt: skip
 
 
-def test_foreign_job_is_never_mistaken_for_ours(world):
+def test_next_steps_foreign_job(world):
     cluster = world()
     cluster.objects[JOB] = FOREIGN | {"status": {"succeeded": 1}}
     cluster.reconcile()
@@ -50,7 +50,7 @@ def test_foreign_job_is_never_mistaken_for_ours(world):
 
 
 @pytest.mark.parametrize("key", [KEPT, POD, JOB, CLAIM])
-def test_waits_for_objects_of_a_deleted_namesake_to_go(world, key):
+def test_next_steps_waits_for_namesake(world, key):
     cluster = world().become_ready()
     old = cluster.objects.get(key) or {
         "kind": "Pod",
@@ -72,7 +72,7 @@ def test_waits_for_objects_of_a_deleted_namesake_to_go(world, key):
     fresh.become_ready()
 
 
-def test_claim_of_the_user(world):
+def test_next_steps_user_claim(world):
     cluster = world(pvc={"name": "models"})
     assert cluster.reconcile().applied == RBAC
     cluster.objects["PersistentVolumeClaim/nim/models"] = {"metadata": {"name": "models"}}
@@ -81,13 +81,13 @@ def test_claim_of_the_user(world):
     assert cluster.reconcile().applied == [KEPT, JOB]
 
 
-def test_claim_of_invalid_size(world):
+def test_next_steps_invalid_claim_size(world):
     cluster = world(pvc={"create": True, "size": "big", "volumeAccessMode": "ReadWriteOnce"})
     assert cluster.reconcile().applied == RBAC
     assert cluster.state == "NotReady"
 
 
-def test_nothing_is_probed_for_a_refused_claim(world):
+def test_next_steps_refused_claim(world):
     cluster = world()
     cluster.refused = {CLAIM: "spec.accessModes: Unsupported value"}
     cluster.reconcile()
@@ -99,7 +99,7 @@ def test_nothing_is_probed_for_a_refused_claim(world):
     assert cluster.reconcile().applied == [POD]
 
 
-def test_no_job_before_its_claim(world):
+def test_next_steps_no_job_without_claim(world):
     """A Job whose claim the API server refuses would have to go again."""
     cluster = world()
     cluster.protocol = "native"
@@ -110,7 +110,7 @@ def test_no_job_before_its_claim(world):
 
 
 @pytest.mark.parametrize("job_remains", [True, False], ids=["job-there", "job-expired"])
-def test_lost_claim_of_a_ready_cache(world, job_remains):
+def test_next_steps_lost_claim(world, job_remains):
     cluster = world().become_ready()
     del cluster.objects[CLAIM]
     if not job_remains:
@@ -129,7 +129,7 @@ def test_lost_claim_of_a_ready_cache(world, job_remains):
     assert len(cluster.cr["status"]["profiles"]) == 1
 
 
-def test_lost_claim_survives_a_crash_before_the_status_is_written(world):
+def test_next_steps_lost_claim_after_crash(world):
     cluster = world().become_ready()
     del cluster.objects[CLAIM]
     old = cluster.cr
@@ -139,7 +139,7 @@ def test_lost_claim_survives_a_crash_before_the_status_is_written(world):
     assert cluster.state == "NotReady"
 
 
-def test_no_new_claim_before_the_old_job_is_gone(world):
+def test_next_steps_lost_claim_waits_for_job(world):
     cluster = world().become_ready()
     del cluster.objects[CLAIM]
     going = cluster.objects[JOB]
@@ -151,7 +151,7 @@ def test_no_new_claim_before_the_old_job_is_gone(world):
     assert cluster.reconcile().applied == [CLAIM]
 
 
-def test_claim_of_the_user_lost_and_restored(world):
+def test_next_steps_lost_user_claim(world):
     """The Job of a claim that vanished says nothing of the claim that came in its place."""
     cluster = world(pvc={"name": "models"})
     claim = {"metadata": {"name": "models"}}
@@ -165,7 +165,7 @@ def test_claim_of_the_user_lost_and_restored(world):
     assert cluster.state == "Started"
 
 
-def test_terminating_claim_gets_no_job(world):
+def test_next_steps_terminating_claim(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod()
@@ -174,14 +174,14 @@ def test_terminating_claim_gets_no_job(world):
     assert (done.applied, done.assessment.requeue.after) == ([], True)
 
 
-def test_expired_finished_job(world):
+def test_next_steps_expired_finished_job(world):
     cluster = world().become_ready()
     del cluster.objects[JOB]
     assert cluster.reconcile().applied == []
     assert cluster.state == "Ready"
 
 
-def test_expired_failed_job_is_retried(world):
+def test_next_steps_expired_failed_job(world):
     cluster = world()
     cluster.reconcile()
     cluster.run_pod()
@@ -195,7 +195,7 @@ def test_expired_failed_job_is_retried(world):
     assert cluster.state == "Started"
 
 
-def test_given_profiles_need_no_selection(world):
+def test_next_steps_given_profiles(world):
     cluster = world(source={"ngc": NGC | {"model": {"profiles": ["bbbb", "zzzz"]}}})
     cluster.become_ready()
     args = cluster.objects[JOB]["spec"]["template"]["spec"]["containers"][0]["args"]
@@ -203,7 +203,7 @@ def test_given_profiles_need_no_selection(world):
     assert [item["name"] for item in cluster.cr["status"]["profiles"]] == ["bbbb"]
 
 
-def test_annotated_profiles_replace_the_selection(world):
+def test_next_steps_annotated_profiles(world):
     cluster = world()
     cluster.cr["metadata"]["annotations"] = {"nvidia.com/selected-profiles": '["cccc"]'}
     cluster.become_ready()
@@ -212,7 +212,7 @@ def test_annotated_profiles_replace_the_selection(world):
 
 
 @pytest.mark.parametrize("text", ["cccc", "[]", '{"a": 1}', "[1]"])
-def test_invalid_annotation(world, text):
+def test_next_steps_invalid_annotation(world, text):
     cluster = world()
     cluster.cr["metadata"]["annotations"] = {"nvidia.com/selected-profiles": text}
     cluster.reconcile()
@@ -221,7 +221,7 @@ def test_invalid_annotation(world, text):
     assert "must be a JSON list" in cluster.condition("NIM_CACHE_RECONCILE_FAILED")[2]
 
 
-def test_cert_config_prevents_the_job(world):
+def test_next_steps_cert_config(world):
     cluster = world(certConfig={"name": "c", "mountPath": "/c"})
     cluster.reconcile()
     cluster.run_pod()
@@ -251,7 +251,7 @@ def test_has_succeeded(live, expected):
     assert has_succeeded(live) is expected
 
 
-def test_job_condition_must_be_true():
+def test_job_condition():
     live = job(("Complete", "False"), ("Failed", "True"))
     assert job_condition(live, "Failed") == {"type": "Failed", "status": "True"}
     assert job_condition(live, "Complete") == job_condition(live, "Other") == {}
@@ -278,7 +278,7 @@ def test_has_pvc(cache, pvc, claim, expected):
     assert has_pvc(NIMCacheApp(cache(pvc=pvc), Observed({CLAIM: claim}))) is expected
 
 
-def test_host_path_is_a_problem(cache):
+def test_next_steps_host_path(cache):
     cr = cache()
     cr["spec"]["storage"] = {"hostPath": "/models"}
     steps = next_steps(NIMCacheApp(cr))

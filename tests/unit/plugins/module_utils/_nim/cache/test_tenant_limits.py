@@ -35,7 +35,7 @@ def plan_and_assess(world, **environment):
     ],
 )
 @pytest.mark.parametrize("value", ["forbid", "maybe"])
-def test_root_may_be_forbidden(world, spec, said, value):
+def test_refuse_forbidden_root(world, spec, said, value):
     made = world(**spec)
     plan, found = plan_and_assess(made, NIMOPS_ROOT_USER=value)
     assert (plan.apply, plan.adopt, plan.prune) == ([], [], [])
@@ -47,7 +47,7 @@ def test_root_may_be_forbidden(world, spec, said, value):
     assert plan_and_assess(made, NIMOPS_ROOT_USER="allow")[0].apply
 
 
-def test_cached_model_stays_when_the_spec_becomes_forbidden(world):
+def test_refuse_forbidden_keeps_ready_state(world):
     made = world(userID=0).become_ready()
     plan, found = plan_and_assess(made, NIMOPS_ROOT_USER="forbid")
     assert (plan.apply, plan.prune) == ([], [])
@@ -59,7 +59,7 @@ def test_cached_model_stays_when_the_spec_becomes_forbidden(world):
     ("environment", "granted"),
     [({}, ["anyuid", "nonroot"]), ({"NIMOPS_ROOT_USER": "forbid"}, ["nonroot"])],
 )
-def test_forbidden_root_applies_to_the_shared_role(world, environment, granted):
+def test_refuse_forbidden_shared_role(world, environment, granted):
     """Whoever may make pods in the namespace can use it."""
     plan, _found = plan_and_assess(world(proxy={"httpProxy": "http://p"}), **environment)
     (role,) = (item for item in plan.apply if item["kind"] == "Role")

@@ -68,7 +68,7 @@ def live(manifest, *entries, **metadata):
         pytest.param((ONE, OTHER), id="a request of each"),
     ],
 )
-def test_server_side_apply_takes_claims_of_different_names(claims):
+def test_workload_child_unique_claims(claims):
     child = workload_child(deployment(*claims), None)
     assert (child.applied, child.to_apply) == (None, deployment(*claims))
 
@@ -82,7 +82,7 @@ def test_server_side_apply_takes_claims_of_different_names(claims):
         pytest.param(deployment(ONE, TWO, paused=True), False, id="with its claims"),
     ],
 )
-def test_several_requests_of_a_claim_are_left_to_a_patch(found, is_paused):
+def test_workload_child_repeated_claims(found, is_paused):
     whole = deployment(ONE, TWO)
     before = copy.deepcopy(whole)
     child = workload_child(whole, found)
@@ -100,7 +100,7 @@ def to_make(item):
     return item | {"metadata": item["metadata"] | {"resourceVersion": "1"}}
 
 
-def test_a_new_one_is_made_paused_then_gets_its_claims_then_runs():
+def test_workload_child_created_paused():
     wanted, paused = deployment(ONE, TWO), deployment(paused=True)
 
     made = plan(wanted, None)
@@ -120,7 +120,7 @@ def test_a_new_one_is_made_paused_then_gets_its_claims_then_runs():
     assert (settled.apply, settled.adopt, settled.refusals) == ([], [], [])
 
 
-def test_another_spec_arrives_together_with_its_claims():
+def test_workload_child_changed_spec():
     wanted = deployment(ONE, TWO, image="new")
     found = live(deployment(ONE, TWO), ("nimops.nim", "Apply", deployment()))
     made = plan(wanted, found)
@@ -128,7 +128,7 @@ def test_another_spec_arrives_together_with_its_claims():
     assert [item["spec"] for item in made.adopt] == [wanted["spec"]]
 
 
-def test_taking_over_leaves_the_claims_where_they_are():
+def test_workload_child_takeover():
     """Were they ours, server-side apply would remove them: it is not given any."""
     wanted = deployment(ONE, TWO)
     found = live(wanted, ("manager", "Update", wanted))

@@ -16,7 +16,7 @@ def selectors(*expressions):
     return [{"cel": {"expression": item}} for item in expressions]
 
 
-def test_what_is_left_out_gets_the_defaults_of_the_api():
+def test_device_claim_defaults():
     assert device_claim([{"name": "gpu"}]) == {
         "requests": [
             {
@@ -32,7 +32,7 @@ def test_what_is_left_out_gets_the_defaults_of_the_api():
     }
 
 
-def test_each_device_is_a_request():
+def test_device_claim_requests():
     devices = [
         {"name": "big", "count": 2, "deviceClassName": "c", "driverName": "d"},
         {"name": "any", "celExpressions": ["true"]},

@@ -27,7 +27,7 @@ CREATED = {"claimCreationSpec": {"devices": [{"name": "gpu"}]}}
         ("claimtemplate-df94b6548-0", "5c9d688d4c"),
     ],
 )
-def test_hashes_are_those_of_the_reference(text, wanted):
+def test_hash_name(text, wanted):
     assert hash_name(text) == wanted
 
 
@@ -90,13 +90,13 @@ def test_name_pod_claims(owner, resources, domain, wanted):
     assert [(claim.name, claim.target) for claim in claims] == wanted
 
 
-def test_a_claim_knows_which_field_asks_for_it():
+def test_name_pod_claims_field():
     claims = name_pod_claims("llm", [{"resourceClaimName": "x"}, CREATED], "t")
     fields = ["spec.draResources", "spec.draResources", "spec.multiNode.computeDomain"]
     assert [claim.field for claim in claims] == fields
 
 
-def test_a_request_counts_once():
+def test_name_pod_claims_unique_requests():
     (claim,) = name_pod_claims("llm", [{"resourceClaimName": "x", "requests": ["b", "a", "b"]}])
     assert claim.requests == ("b", "a")
 
@@ -112,7 +112,7 @@ def test_build_pod_claims():
     ]
 
 
-def test_every_container_uses_every_claim():
+def test_with_claims():
     containers = [{"name": "nim", "resources": {"limits": {"cpu": 1}}}, {"name": "side"}]
     used = [{"name": "a"}, {"name": "b", "request": "one"}, {"name": "b", "request": "two"}]
     assert with_claims(containers, [ALL, SOME]) == [
@@ -122,6 +122,6 @@ def test_every_container_uses_every_claim():
     assert containers[1] == {"name": "side"}
 
 
-def test_without_claims_containers_stay_as_they_are():
+def test_with_claims_none():
     containers = [{"name": "nim"}]
     assert with_claims(containers, []) == containers

@@ -126,13 +126,13 @@ def many(attributes, capacities):
         pytest.param({"celExpressions": ["a || b"] * 32}, 32, id="32 expressions"),
     ],
 )
-def test_there_are_never_more_selectors_than_kubernetes_allows(device, count):
+def test_select_count(device, count):
     found = select(device, "d")
     assert len(found) == count
     assert found[0].startswith(DRIVER)
 
 
-def test_the_driver_shares_a_selector_if_it_must():
+def test_select_shares_driver_selector():
     found = select({"celExpressions": ["a || b"] * 32}, "d")
     assert found == [f"{DRIVER} && (a || b)", *["a || b"] * 31]
 

@@ -47,7 +47,7 @@ DIRECT = PodClaim("claim-0", "ResourceClaim", "mine")
 MADE = PodClaim("claim-1", "ResourceClaimTemplate", "gpus")
 
 
-def test_entries_are_in_the_order_of_the_pod():
+def test_claim_statuses_order():
     found = claim_statuses(
         [MADE, DIRECT],
         [
@@ -74,7 +74,7 @@ def test_entries_are_in_the_order_of_the_pod():
     ]
 
 
-def test_what_is_not_there_is_left_out():
+def test_claim_statuses_missing_claims():
     assert claim_statuses([DIRECT, MADE], []) == [
         {"name": "claim-1", "resourceClaimTemplateStatus": {"name": "gpus"}}
     ]
@@ -92,5 +92,5 @@ def test_what_is_not_there_is_left_out():
         pytest.param([live("mine", RESERVED)], 0, False, id="the user's own outlives the pods"),
     ],
 )
-def test_is_settling(claims, replicas, wanted):
+def test_has_vanishing_claims(claims, replicas, wanted):
     assert has_vanishing_claims(claim_statuses([DIRECT, MADE], claims), replicas) is wanted

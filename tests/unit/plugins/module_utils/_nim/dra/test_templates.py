@@ -21,7 +21,7 @@ def devices(spec):
     return [item["name"] for item in spec["spec"]["devices"]["requests"]]
 
 
-def test_a_template_for_each_that_is_to_be_created():
+def test_template_specs():
     named = {
         "claimCreationSpec": {"generateName": "big", "devices": [{"name": "a"}, {"name": "b"}]}
     }
@@ -35,7 +35,7 @@ def test_a_template_for_each_that_is_to_be_created():
         assert spec["metadata"] == {"labels": {"l": "1"}, "annotations": {"a": "2"}}
 
 
-def test_an_error_names_template_and_field():
+def test_template_specs_error():
     selector = {"key": "k", "op": "LessThan", "value": {"boolValue": True}}
     device = {"name": "gpu", "attributeSelectors": [selector]}
     resources = [GPU, {"claimCreationSpec": {"devices": [device]}}]
@@ -74,11 +74,11 @@ OTHERS = OURS | {"uid": "2"}
         pytest.param(live(spec_of("gpus"), OTHERS), spec_of("gpu"), id="somebody else's: refused"),
     ],
 )
-def test_settle_spec(found, wanted):
+def test_resolve_spec(found, wanted):
     assert resolve_spec(CR, found, spec_of("gpu")) == wanted
 
 
-def test_settle_spec_adopts_no_other_devices():
+def test_resolve_spec_refuses_other_devices():
     with pytest.raises(NimError, match='ResourceClaimTemplate "t" exists and is for') as raised:
         resolve_spec(CR, live(spec_of("gpus")), spec_of("gpu"))
     assert raised.value.reason == "ResourceClaimTemplateFailed"

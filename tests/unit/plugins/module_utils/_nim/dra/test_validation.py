@@ -64,12 +64,12 @@ def test_check_resources_accepts(resources, is_served):
 @pytest.mark.parametrize(
     "requests", [None, [], ["a"], ["a", "a"]], ids=["unset", "all", "one", "one said twice"]
 )
-def test_a_single_request_of_each_claim_will_do(requests):
+def test_check_single_requests_accepts(requests):
     resource = {"resourceClaimTemplateName": "x", "requests": requests}
     check_single_requests([resource, resource], "spec.x", "a Thing")
 
 
-def test_several_requests_of_a_claim_will_not_do():
+def test_check_single_requests_refuses():
     resources = [{"requests": ["a"]}, {"requests": ["a", "b"]}]
     with pytest.raises(NimError, match=r"spec\.draResources\[1\]\.requests") as raised:
         check_single_requests(resources, "spec.x", "a Thing")
@@ -105,5 +105,5 @@ def test_check_version(version, is_good):
 
 
 @pytest.mark.parametrize("selector", [{}, {"value": None}, {"value": {"intValue": 1}}])
-def test_other_values_are_no_versions(selector):
+def test_check_version_other_values(selector):
     check_version(selector, "s")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.app import NIMPipelineApp
 
 
-def test_services_do_not_inherit_metadata(make):
+def test_app_labels_and_annotations(make):
     cr = make.pipeline("a", labels={"team": "a"}, annotations={"a": "1"})
     app = NIMPipelineApp(cr)
     assert (app.labels, app.annotations) == ({}, {})

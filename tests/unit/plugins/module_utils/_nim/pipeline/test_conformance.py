@@ -80,7 +80,7 @@ def as_the_reference_stores(spec):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_services_are_those_of_the_reference(case):
+def test_desired_conformance(case):
     cr, recorded = load(case)
     ours = build(cr)
     assert set(ours) == set(recorded)
@@ -93,7 +93,7 @@ def test_services_are_those_of_the_reference(case):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_zero_values_of_the_reference_mean_nothing_to_a_service(case):
+def test_zero_values_of_reference(case):
     """A service taken over loses them: its children, pods above all, must not notice."""
     cr, recorded = load(case)
     for name, ours in build(cr).items():

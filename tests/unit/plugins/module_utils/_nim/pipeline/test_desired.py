@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 
-def test_enabled_services_are_created_and_then_left_alone(make):
+def test_desired_creates_enabled_services(make):
     world = make.world("a", make.entry("b", enabled=False), {"name": "c"})
     world.reconcile()
     assert (world.applied, list(world.services)) == (["a"], ["a"])
@@ -22,7 +22,7 @@ def test_enabled_services_are_created_and_then_left_alone(make):
     [[{"name": "a", "enabled": False}], [], ["b"]],
     ids=["disabled", "removed", "renamed"],
 )
-def test_unwanted_service_is_deleted(make, entries):
+def test_desired_deletes_unwanted_service(make, entries):
     world = make.world("a")
     world.reconcile()
     world.cr["spec"] = make.pipeline(*entries)["spec"]
@@ -33,7 +33,7 @@ def test_unwanted_service_is_deleted(make, entries):
     assert world.pruned == []
 
 
-def test_services_of_others_are_neither_written_nor_deleted(make):
+def test_desired_ignores_foreign_services(make):
     other = make.pipeline(name="other", uid="u2")
     world = make.world("mine", "taken")
     for name, owner in (("taken", other), ("free", None), ("also", other)):
@@ -52,7 +52,7 @@ def test_services_of_others_are_neither_written_nor_deleted(make):
         pytest.param({"multiNode": {}}, ("multiNode",), id="an empty block"),
     ],
 )
-def test_changed_entry_updates_the_service(make, change, path):
+def test_desired_updates_changed_service(make, change, path):
     world = make.world("a")
     world.reconcile()
     spec = world.cr["spec"]["services"][0]["spec"]
@@ -65,7 +65,7 @@ def test_changed_entry_updates_the_service(make, change, path):
     assert value == wanted
 
 
-def test_edited_service_is_corrected(make):
+def test_desired_corrects_edited_service(make):
     world = make.world("a")
     world.reconcile()
     world.services["a"]["spec"]["image"]["tag"] = "edited"
@@ -73,7 +73,7 @@ def test_edited_service_is_corrected(make):
     assert world.services["a"]["spec"]["image"]["tag"] == "1.0"
 
 
-def test_waits_for_a_terminating_service(make):
+def test_desired_waits_for_terminating_service(make):
     world = make.world("a")
     world.services["a"] = make.service(world.cr, "a", deletionTimestamp="2026-01-01T00:00:00Z")
     world.reconcile()

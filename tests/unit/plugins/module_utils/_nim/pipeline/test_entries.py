@@ -70,7 +70,7 @@ def twice(first, last):
         pytest.param(["a", "a", "a"], ["a"], [twice(0, 2), twice(1, 2)], id="three times"),
     ],
 )
-def test_entries(make, entries, served, problems):
+def test_served_entries_and_problems(make, entries, served, problems):
     cr = make.pipeline(*entries)
     assert list(served_entries(NIMPipelineApp(cr))) == served
     assert [
@@ -78,12 +78,12 @@ def test_entries(make, entries, served, problems):
     ] == problems
 
 
-def test_the_last_of_a_name_counts(make):
+def test_served_entries_duplicate_name(make):
     cr = make.pipeline(make.entry("a", spec={"first": 1}), make.entry("a", spec={"last": 1}))
     assert served_entries(NIMPipelineApp(cr))["a"].service_spec == {"last": 1}
 
 
-def test_what_cannot_be_served_is_enabled_all_the_same(make):
+def test_enabled_entries_invalid_name(make):
     assert list(enabled_entries(NIMPipelineApp(make.pipeline("a", "A", {"enabled": True})))) == [
         "a",
         "A",
@@ -91,5 +91,5 @@ def test_what_cannot_be_served_is_enabled_all_the_same(make):
 
 
 @pytest.mark.parametrize("spec", [None, {}, {"services": None}, {"services": []}])
-def test_no_services(make, spec):
+def test_served_entries_none(make, spec):
     assert served_entries(NIMPipelineApp(make.pipeline() | {"spec": spec})) == {}

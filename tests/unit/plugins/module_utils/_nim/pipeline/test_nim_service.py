@@ -21,7 +21,7 @@ def build(cr):
     return built
 
 
-def test_the_spec_is_sent_as_it_is_given(make):
+def test_build_nim_service(make):
     spec = {
         "image": {"repository": "r", "tag": "1"},
         "storage": {"nimCache": {"name": "c"}},
@@ -50,7 +50,7 @@ def test_the_spec_is_sent_as_it_is_given(make):
     }
 
 
-def test_amounts_are_text_and_an_empty_profile_is_none(make):
+def test_build_nim_service_normalizes(make):
     """As the reference stores them."""
     spec = {
         "storage": {"nimCache": {"name": "c", "profile": ""}, "readOnly": True},
@@ -84,7 +84,7 @@ def depends(name, value):
         pytest.param(None, [depends("A", "1"), depends("A", "2")], ["A=2"], id="the last one wins"),
     ],
 )
-def test_env_of_dependencies(make, given, dependencies, expected):
+def test_build_nim_service_dependencies(make, given, dependencies, expected):
     spec = {} if given is None else {"env": [as_env(item) for item in given]}
     built = build(make.pipeline(make.entry("llm", spec=spec, dependencies=dependencies)))
     assert built["spec"] == ({} if expected is None else {"env": [as_env(i) for i in expected]})
@@ -95,5 +95,5 @@ def as_env(text):
     return {"name": name, "value": value}
 
 
-def test_an_entry_without_a_spec_is_sent_for_the_api_server_to_refuse(make):
+def test_build_nim_service_without_spec(make):
     assert build(make.pipeline({"name": "llm", "enabled": True}))["spec"] == {}

@@ -20,13 +20,13 @@ LIST = "NIMService/ns/*"
         pytest.param(["A", {"enabled": True}], [], id="invalid names"),
     ],
 )
-def test_services_of_the_entries(make, entries, names):
+def test_reads_entries(make, entries, names):
     found = reads(NIMPipelineApp(make.pipeline(*entries)))
     assert [read.key for read in found] == [LIST, *(f"NIMService/ns/{name}" for name in names)]
     assert [bool(read.listed) for read in found] == [True, *[False] * len(names)]
 
 
-def test_leftovers_are_read_once_they_are_listed(make):
+def test_reads_leftovers(make):
     cr = make.pipeline("a")
     other = make.pipeline(name="other", uid="u2")
     listed = [make.service(cr, "a"), make.service(cr, "old"), make.service(other, "theirs")]
@@ -34,6 +34,6 @@ def test_leftovers_are_read_once_they_are_listed(make):
     assert [read.key for read in found] == [LIST, "NIMService/ns/a", "NIMService/ns/old"]
 
 
-def test_kind_that_is_not_served_has_no_leftovers(make):
+def test_reads_kind_not_served(make):
     found = reads(NIMPipelineApp(make.pipeline("a"), Observed({LIST: None})))
     assert [read.key for read in found] == [LIST, "NIMService/ns/a"]

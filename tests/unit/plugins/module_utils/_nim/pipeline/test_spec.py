@@ -8,11 +8,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.spec impo
 
 
 @pytest.mark.parametrize("spec", [None, {}, {"services": None}, {"services": []}])
-def test_no_entries(make, spec):
+def test_parse_spec_no_entries(make, spec):
     assert parse_spec(make.pipeline() | {"spec": spec}).entries == []
 
 
-def test_entries_are_in_order(make):
+def test_parse_spec_order(make):
     cr = make.pipeline("b", {"name": "a"}, {})
     found = parse_spec(cr).entries
     assert [(item.where, item.name, item.is_enabled) for item in found] == [
@@ -26,6 +26,6 @@ def test_entries_are_in_order(make):
 @pytest.mark.parametrize(
     ("name", "is_valid"), [("a", True), ("a.b-c", True), ("", False), ("A", False), ("a/b", False)]
 )
-def test_names(make, name, is_valid):
+def test_entry_has_valid_name(make, name, is_valid):
     (entry,) = parse_spec(make.pipeline({"name": name})).entries
     assert entry.has_valid_name is is_valid

@@ -41,7 +41,7 @@ def running(make, **states):
         ),
     ],
 )
-def test_states(make, states, state, condition):
+def test_assess_states(make, states, state, condition):
     world = running(make, **states)
     assert world.summary == (state, states)
     stand = [(c["type"], c["reason"], c["message"]) for c in world.cr["status"]["conditions"]]
@@ -50,14 +50,14 @@ def test_states(make, states, state, condition):
     assert (said.events, said.requeue.after, said.error) == ([], False, "")
 
 
-def test_no_services_leave_no_states(make):
+def test_assess_no_services(make):
     world = running(make, a="Ready")
     world.cr["spec"]["services"] = []
     world.reconcile()
     assert world.cr["status"] == {"state": "Ready", "conditions": []}
 
 
-def test_the_first_pass(make):
+def test_assess_first_pass(make):
     world = make.world("b", "a")
     said = world.reconcile()
     assert world.summary == ("NotReady", {"a": "", "b": ""})
@@ -65,21 +65,21 @@ def test_the_first_pass(make):
     assert said.events == [Event("Normal", "NotReady", text)]
 
 
-def test_each_change_is_an_event(make):
+def test_assess_event_per_change(make):
     world = running(make, b="Ready", a="NotReady")
     world.say(a="Ready")
     text = "NIMPipeline rag status Ready, service states map[a:Ready b:Ready]"
     assert world.reconcile().events == [Event("Normal", "Ready", text)]
 
 
-def test_a_disabled_service_does_not_count(make):
+def test_assess_disabled_service(make):
     world = running(make, a="Ready", b="Failed")
     world.cr["spec"]["services"][1]["enabled"] = False
     world.reconcile()
     assert world.summary == ("Ready", {"a": "Ready"})
 
 
-def test_a_service_that_vanished_is_not_ready(make):
+def test_assess_missing_service(make):
     cr = make.pipeline("a")
     said = assess(
         NIMPipelineApp(cr, Observed({"NIMService": [], "NIMService/ns/a": None})), Outcome()
@@ -87,7 +87,7 @@ def test_a_service_that_vanished_is_not_ready(make):
     assert said.status["states"] == {"a": "NotReady"}
 
 
-def test_a_refused_service_fails_and_the_others_go_on(make):
+def test_assess_refused_service(make):
     world = make.world("a", "b", "c")
     world.refused["b"] = NO
     said = world.reconcile()
@@ -100,7 +100,7 @@ def test_a_refused_service_fails_and_the_others_go_on(make):
     assert said.events[1:] == [Event("Warning", "NIMServiceRefused", message)]
 
 
-def test_a_refused_change_fails_though_the_service_runs(make):
+def test_assess_refused_change(make):
     world = running(make, a="Ready")
     world.cr["spec"]["services"][0]["spec"]["image"]["tag"] = "2.0"
     world.refused["a"] = NO
@@ -114,7 +114,7 @@ def test_a_refused_change_fails_though_the_service_runs(make):
 
 
 @pytest.mark.parametrize("owned", [False, True], ids=["nobody's", "another pipeline's"])
-def test_a_foreign_service_fails(make, owned):
+def test_assess_foreign_service(make, owned):
     world = make.world("a", "b")
     other = make.pipeline(name="other", uid="u2") if owned else None
     world.services["b"] = make.service(other, "b")
@@ -142,7 +142,7 @@ def test_a_foreign_service_fails(make, owned):
         pytest.param(["a", "a"], "NameDuplicate", {"a": "Ready"}, id="twice"),
     ],
 )
-def test_a_bad_name_fails_the_pipeline(make, entries, reason, states):
+def test_assess_bad_name(make, entries, reason, states):
     world = make.world(*entries)
     world.reconcile()
     world.say(a="Ready")
@@ -153,7 +153,7 @@ def test_a_bad_name_fails_the_pipeline(make, entries, reason, states):
     assert [(event.kind, event.reason) for event in said.events] == [("Normal", "Failed")]
 
 
-def test_all_problems_are_told(make):
+def test_assess_all_problems(make):
     world = make.world("c", "B", "a", "a", "b")
     world.refused["c"] = NO
     world.services["b"] = make.service(None, "b")
@@ -166,7 +166,7 @@ def test_all_problems_are_told(make):
     assert [event.kind for event in world.reconcile().events] == []
 
 
-def test_what_cannot_be_deleted_is_told(make):
+def test_assess_failed_deletion(make):
     world = running(make, a="Ready", b="Ready")
     world.cr["spec"]["services"].pop()
     world.undeletable["b"] = "forbidden"
@@ -178,7 +178,7 @@ def test_what_cannot_be_deleted_is_told(make):
     assert said.events[1:] == [Event("Warning", "CleanupFailed", text)]
 
 
-def test_a_pass_that_failed_leaves_what_was_known(make):
+def test_assess_failed_pass(make):
     world = running(make, a="Ready")
     said = world.reconcile("the API server cannot be reached")
     assert world.summary == ("Ready", {"a": "Ready"})
@@ -191,7 +191,7 @@ def test_a_pass_that_failed_leaves_what_was_known(make):
     assert world.cr["status"]["conditions"] == []
 
 
-def test_a_first_pass_that_failed(make):
+def test_assess_failed_first_pass(make):
     world = make.world("a")
     world.reconcile("down")
     assert world.summary == ("NotReady", {})
@@ -206,13 +206,13 @@ def test_a_first_pass_that_failed(make):
         pytest.param("", False, id="nothing told"),
     ],
 )
-def test_what_a_service_told_is_waited_for(make, told, is_behind):
+def test_assess_requeue_by_service_state(make, told, is_behind):
     world = running(make, a="Ready")
     world.cr["metadata"]["annotations"] = {"nimops.nim/service-state": told}
     assert world.reconcile().requeue.after is is_behind
 
 
-def test_a_service_that_is_gone_told_nothing(make):
+def test_assess_requeue_missing_service(make):
     cr = make.pipeline("a", annotations={"nimops.nim/service-state": "a=Ready"})
     assert not assess(
         NIMPipelineApp(cr, Observed({"NIMService/ns/a": None})), Outcome()
@@ -220,7 +220,7 @@ def test_a_service_that_is_gone_told_nothing(make):
 
 
 @pytest.mark.parametrize(("leaves", "expected"), [(False, False), (True, True)])
-def test_a_foreign_service_on_its_way_out_is_waited_for(make, leaves, expected):
+def test_assess_requeue_terminating_service(make, leaves, expected):
     world = make.world("a")
     when = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if leaves else {}
     world.services["a"] = make.service(None, "a", **when)

@@ -42,17 +42,17 @@ H100 = "NVIDIA-H100-80GB-HBM3"
         ),
     ],
 )
-def test_what_matches(pattern, expected):
+def test_search(pattern, expected):
     assert Expressions().search(pattern, [H100]) == expected
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "^(.*a){20}$"])
-def test_what_keeps_an_engine_busy_that_backtracks(pattern):
+def test_search_linear_time(pattern):
     """Backtracking would take longer than the universe has existed."""
     assert Expressions().search(pattern, ["a" * 200 + "!"]) == (False, "")
 
 
-def test_an_expression_is_compiled_once_for_all_profiles(monkeypatch):
+def test_search_compiles_once(monkeypatch):
     re2, seen = importlib.import_module("re2"), []
     compile_it = re2.compile
     monkeypatch.setattr(
@@ -63,7 +63,7 @@ def test_an_expression_is_compiled_once_for_all_profiles(monkeypatch):
     assert seen == ["H100"]
 
 
-def test_the_number_of_expressions_is_bounded():
+def test_search_bounded():
     expressions = Expressions()
     for n in range(256):
         assert expressions.search(f"x{n}", [H100]) == (False, "")
@@ -79,7 +79,7 @@ def without_re2(monkeypatch):
 
 
 @pytest.mark.usefixtures("without_re2")
-def test_without_the_package_a_profile_is_dropped_and_says_so():
+def test_search_without_re2():
     profiles = [
         Profile("regex", {"product_name_regex": "H100"}),
         Profile("named", {"gpu": "h100", "product_name_regex": "(a+)+$"}),
@@ -93,7 +93,7 @@ def test_without_the_package_a_profile_is_dropped_and_says_so():
     ]
 
 
-def test_re2_is_not_loaded_before_it_is_needed(monkeypatch):
+def test_search_loads_re2_lazily(monkeypatch):
     monkeypatch.delitem(sys.modules, "re2", raising=False)
     select_profiles([Profile("a", {"gpu": "A100"})], {}, [H100], 2)
     assert "re2" not in sys.modules

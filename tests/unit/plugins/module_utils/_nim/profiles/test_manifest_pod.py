@@ -59,7 +59,7 @@ def test_follow_pod(live, log, is_wanted, waiting):
     assert found.log.text == ("a: {model: m}" if not waiting and log == LOG else "")
 
 
-def test_waiting_says_why_the_pod_does_not_run():
+def test_follow_pod_not_running():
     live = pod("Pending")
     state = {"waiting": {"reason": "ErrImagePull", "message": "denied"}}
     live["status"]["containerStatuses"] = [{"name": "c", "state": state}]
@@ -67,12 +67,12 @@ def test_waiting_says_why_the_pod_does_not_run():
     assert waiting == "Pod p to run, container c: ErrImagePull: denied"
 
 
-def test_foreign_pod_is_refused():
+def test_follow_pod_foreign():
     with pytest.raises(NimError, match="Pod p exists and was not created for this Toy"):
         follow_pod(CR, {"metadata": {"name": "p"}}, "p", LOG)
 
 
-def test_log_without_a_beginning_is_refused():
+def test_follow_pod_truncated_log():
     with pytest.raises(NimError, match="its beginning is missing"):
         follow_pod(CR, pod(), "p", f"b: 1\n{END_MARK}\n")
 
@@ -94,7 +94,7 @@ def test_read_log_of(live, is_read):
 
 
 @pytest.mark.parametrize("text", ["a: {model: m}", "a: {model: m}\n"])
-def test_printed_file_is_read_back(tmp_path, text):
+def test_print_command_round_trip(tmp_path, text):
     file = tmp_path / "manifest.yaml"
     file.write_text(text)
     shell, option, script = print_command(f"show {file}\nexit 0\n")
@@ -104,7 +104,7 @@ def test_printed_file_is_read_back(tmp_path, text):
     )  # fmt: skip
 
 
-def test_pod_stays_until_it_is_terminated():
+def test_print_command_runs_until_terminated():
     command = print_command('sleep() { echo stays; exec sleep "$@"; }\n')
     process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
     try:

@@ -53,7 +53,7 @@ profiles:
 """
 
 
-def test_v1_profiles_are_sorted_by_id_with_tags_as_text():
+def test_parse_manifest_v1():
     manifest = parse_manifest(V1)
     assert manifest.version == 1
     assert manifest.profiles == [
@@ -67,14 +67,14 @@ def test_v1_profiles_are_sorted_by_id_with_tags_as_text():
     ]
 
 
-def test_v1_keeps_no_workspace():
+def test_dump_manifest_v1_without_workspace():
     kept = yaml.safe_load(dump_manifest(parse_manifest(V1)))
     assert set(kept) == {"11", "zz"}
     assert set(kept["zz"]) == {"model", "release", "tags", "container_url"}
     assert kept["zz"]["tags"]["tp"] == "1"
 
 
-def test_v2_profiles_keep_file_order_and_have_no_model():
+def test_parse_manifest_v2_order():
     manifest = parse_manifest(V2)
     assert manifest.version == 2
     assert manifest.profiles == [
@@ -83,7 +83,7 @@ def test_v2_profiles_keep_file_order_and_have_no_model():
     ]
 
 
-def test_v2_keeps_criteria_unchanged():
+def test_dump_manifest_v2_criteria():
     kept = yaml.safe_load(dump_manifest(parse_manifest(V2)))
     assert kept == {
         "schema_version": "2.0",
@@ -95,7 +95,7 @@ def test_v2_keeps_criteria_unchanged():
     }
 
 
-def test_v2_criteria_may_be_a_text_as_images_print_it():
+def test_dump_manifest_v2_text_criteria():
     """The reference operator refuses anything else, so the text must stay a text."""
     text = V2.replace(
         "{gpu_memory_utilization: 0.9, strict: true}", "|\n  - precision: [fp8, 1.10]\n  - tp"
@@ -106,7 +106,7 @@ def test_v2_criteria_may_be_a_text_as_images_print_it():
 
 
 @pytest.mark.parametrize("name", ["manifest-v2.yaml", "manifest-local.yaml"])
-def test_the_sandbox_prints_what_images_print(name):
+def test_parse_manifest_of_sandbox(name):
     path = Path(__file__).resolve().parents[6] / "sandbox" / name
     given = yaml.safe_load(path.read_text())
     assert isinstance(given["profile_selection_criteria"], str)
@@ -114,7 +114,7 @@ def test_the_sandbox_prints_what_images_print(name):
 
 
 @pytest.mark.parametrize("text", [V1, V2], ids=["v1", "v2"])
-def test_kept_manifest_is_equivalent(text):
+def test_dump_manifest_round_trip(text):
     manifest = parse_manifest(text)
     again = parse_manifest(dump_manifest(manifest))
     assert again == manifest
@@ -125,16 +125,16 @@ def test_kept_manifest_is_equivalent(text):
     ("schema", "version"),
     [("", 1), ("schema_version: 1.2", 1), ("schema_version: '1'", 1), ("schema_version: v1.0", 1)],
 )
-def test_minor_version_2_is_still_version_1(schema, version):
+def test_parse_manifest_version_1(schema, version):
     assert parse_manifest(f"{schema}\naa: {{model: m}}").version == version
 
 
 @pytest.mark.parametrize("schema", ["2", "'2.0'", "2.1.2", "v2"])
-def test_major_version_2(schema):
+def test_parse_manifest_version_2(schema):
     assert parse_manifest(f"schema_version: {schema}\nprofiles: [{{id: a}}]").version == 2
 
 
-def test_yaml_tags_are_ignored():
+def test_parse_manifest_yaml_tags():
     text = (
         "a: !!python/object:os.system\n  model: !!python/name:os.system m\n"
         "  tags: &unused !!set {tp: !!int '1', note: !!binary aGk=}\n  release: !vault 3"
@@ -142,14 +142,14 @@ def test_yaml_tags_are_ignored():
     assert parse_manifest(text).profiles == [Profile("a", {"tp": "1", "note": "aGk="}, "m", "3")]
 
 
-def test_tags_that_ansible_would_treat_as_markers_are_omitted():
+def test_parse_manifest_ansible_markers():
     text = "a: {tags: {tp: '1', __ansible_unsafe: x, __ansible_vault: y, __ansible: z}}"
     manifest = parse_manifest(text)
     assert manifest.profiles[0].tags == {"tp": "1"}
     assert "__ansible" not in dump_manifest(manifest)
 
 
-def test_unprintable_characters_become_spaces():
+def test_parse_manifest_unprintable_characters():
     text = 'a: {model: "m\\e[31m", tags: {"t\\0p": "1\\n2"}}'
     assert parse_manifest(text).profiles == [Profile("a", {"t p": "1 2"}, "m [31m")]
 
@@ -217,39 +217,39 @@ def laughs(depth):
         ),
     ],
 )
-def test_refused(text, why):
+def test_parse_manifest_refuses(text, why):
     with pytest.raises(NimError) as raised:
         parse_manifest(text)
     assert why in str(raised.value)
     assert raised.value.reason == "ReconcileFailed"
 
 
-def test_log_between_marks_only():
+def test_read_log_between_marks():
     reading = read_log(f"noise: {{\n{BEGIN_MARK}\na: 1\n{END_MARK}\nmore [noise\n")
     assert (reading.complete, reading.text) == (True, "a: 1")
 
 
-def test_log_without_marks_is_all_manifest():
+def test_read_log_without_marks():
     assert read_log("a: 1\n").text == "a: 1"
 
 
 @pytest.mark.parametrize("log", ["", "\n", f"{BEGIN_MARK}\na: 1\n", f"{NO_PULLER}\n"])
-def test_incomplete_log(log):
+def test_read_log_incomplete(log):
     assert not read_log(log).complete
 
 
-def test_log_without_its_beginning():
+def test_read_log_truncated():
     with pytest.raises(NimError, match="its beginning is missing"):
         read_log(f"b: 1\n{END_MARK}\n")
 
 
 @pytest.mark.parametrize(("log", "has_puller"), [("", True), (f"{NO_PULLER}\n", False)])
-def test_log_of_an_image_without_manifest(log, has_puller):
+def test_read_log_no_manifest(log, has_puller):
     reading = read_log(f"{log}{NOT_FOUND}\n")
     assert (reading.complete, reading.text, reading.has_puller) == (True, "", has_puller)
 
 
-def test_status_of_a_profile():
+def test_profile_to_status():
     profile = Profile("a", {"tp": "1"}, "m", "1.0")
     assert profile.to_status() == {
         "name": "a", "model": "m", "release": "1.0", "config": {"tp": "1"},
@@ -257,7 +257,7 @@ def test_status_of_a_profile():
     assert Profile("a").to_status() == {"name": "a"}
 
 
-def test_thousands_of_profiles():
+def test_parse_manifest_many_profiles():
     text = "".join(
         f"{n:064d}:\n  model: m\n  tags: {{tp: '{n}'}}\n  workspace: !w {{files: [!name f]}}\n"
         for n in range(1500)
@@ -267,28 +267,28 @@ def test_thousands_of_profiles():
     assert len(dump_manifest(manifest)) < 1 << 20
 
 
-def test_maximum_sizes_are_accepted():
+def test_parse_manifest_maximum_sizes():
     tags = {f"{n:0253d}": "x" * 1024 for n in range(128)}
     assert parse_manifest(json.dumps({"a" * 253: {"tags": tags}})).profiles[0].tags == tags
     many = {f"p{n}": {"model": "m"} for n in range(4096)}
     assert len(parse_manifest(json.dumps(many)).profiles) == 4096
 
 
-def test_manifest_too_large_for_a_config_map_is_refused():
+def test_dump_manifest_too_large():
     text = json.dumps({f"{n:064d}": {"tags": {"t": "x" * 1000}} for n in range(1000)})
     with pytest.raises(NimError, match=f"has 1[0-9]{{6}} bytes, and the maximum is {MAX_KEPT}"):
         dump_manifest(parse_manifest(text))
 
 
 @pytest.mark.parametrize("letter", ["x", "ä"])
-def test_too_long_log(letter):
+def test_read_log_too_long(letter):
     whole = letter * (LOG_LIMIT // len(letter.encode()))
     with pytest.raises(NimError, match="the pod's log is longer than the maximum of 4 MiB"):
         read_log(whole)
     assert read_log(whole[1:]).complete
 
 
-def test_status_lists_as_many_profiles_as_fit():
+def test_list_profiles_bounded():
     profiles = [Profile(f"{n:064d}", {"t": "x" * 1000}) for n in range(1000)]
     listed = list_profiles(profiles)
     assert listed == [item.to_status() for item in profiles[: len(listed)]]

@@ -165,13 +165,13 @@ V2 = BOTH | {
         for name, case in cases.items()
     ],
 )
-def test_rule(version, wanted, tags, found, rule):
+def test_select_profiles_rule(version, wanted, tags, found, rule):
     selection = select_profiles([Profile("a", tags)], wanted, found, version)
     assert [item.rule for item in selection.dropped] == ([rule] if rule else [])
     assert selection.selected == ([] if rule else ["a"])
 
 
-def test_every_rule_of_both_versions_drops_and_keeps_something():
+def test_select_profiles_all_rules_covered():
     names = {"precision", "tensorParallelism", "qosProfile", "lora", "engine", "gpus"}
     assert {rule for *_rest, rule in V1.values()} == names | {""}
     assert {rule for *_rest, rule in V2.values()} == names | {"", "buildable"}
@@ -203,22 +203,22 @@ def test_every_rule_of_both_versions_drops_and_keeps_something():
         ),
     ],
 )
-def test_explanations(wanted, tags, found, text):
+def test_select_profiles_explanation(wanted, tags, found, text):
     selection = select_profiles([Profile("229e9ffd9f7ccb31f8860b7a", tags)], wanted, found, 1)
     assert str(selection.dropped[0]) == text
 
 
-def test_gpus_found_are_told_only_if_they_count():
+def test_select_profiles_gpus():
     assert select_profiles([], {}, [H100], 1).gpus == [H100]
     assert select_profiles([], gpus(("l40s", [])), [H100], 1).gpus == []
 
 
-def test_order_is_that_of_the_profiles():
+def test_select_profiles_order():
     profiles = [Profile(name, {}) for name in ("b", "a", "c")]
     assert select_profiles(profiles, {}, [], 1).selected == ["b", "a", "c"]
 
 
-def test_discovered_gpus_are_distinct_and_not_blank():
+def test_discover_gpus():
     key = "nvidia.com/gpu.product"
     labels = [{key: H100}, {key: A100}, {key: H100}, {key: " "}, {"other": "x"}]
     assert discover_gpus(labels) == [A100, H100]
@@ -231,7 +231,7 @@ def many(count):
     return Selection(count, [], dropped, [H100])
 
 
-def test_summary_tells_all_in_one_line_of_limited_size():
+def test_summarize_bounded():
     text = summarize(many(500))
     assert text.startswith(
         f"none of 500 fits; GPUs found: {H100}; dropped by engine 500; 00000000…: "
@@ -241,14 +241,14 @@ def test_summary_tells_all_in_one_line_of_limited_size():
     assert text.endswith("…")
 
 
-def test_summary_of_a_choice():
+def test_summarize_choice():
     selection = Selection(3, ["a", "b"], [Dropped("c", "lora", "lora not wanted")])
     assert summarize(selection) == (
         "2 of 3 profiles selected for caching: a, b; dropped by lora 1; c: lora not wanted"
     )
 
 
-def test_status_is_bounded():
+def test_selection_to_status_bounded():
     status = many(500).to_status()
     assert (status["considered"], status["selected"]) == (500, [])
     assert len(status["dropped"]) == MAX_DROPPED
@@ -259,7 +259,7 @@ def test_status_is_bounded():
     }
 
 
-def test_status_keeps_within_what_the_schema_allows():
+def test_selection_to_status_schema_limits():
     """One long id must not make the API server refuse the whole status."""
     dropped = Dropped("i" * 300, "gpus", "m" * 2000)
     (entry,) = Selection(1, [], [dropped]).to_status()["dropped"]

@@ -20,7 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired im
         ),
     ],
 )
-def test_pods_are_granted_the_constraint_that_they_ask_for(make, spec, wanted):
+def test_security_constraint(make, spec, wanted):
     cr = make.cr(spec)
     assert NIMServiceApp(cr).security_constraint == wanted
     assert NIMServiceApp(cr).annotations["openshift.io/required-scc"] == wanted
@@ -28,7 +28,7 @@ def test_pods_are_granted_the_constraint_that_they_ask_for(make, spec, wanted):
     assert role.manifest["rules"][0]["resourceNames"] == [wanted]
 
 
-def test_labels_of_the_user_never_replace_ours(make):
+def test_app_labels(make):
     cr = make.cr({"labels": {"app.kubernetes.io/name": "mine", "team": "a"}})
     assert NIMServiceApp(cr, make.observe(operator={"version_label": "7"})).labels == {
         "app.kubernetes.io/name": "llm",
@@ -40,7 +40,7 @@ def test_labels_of_the_user_never_replace_ours(make):
     }
 
 
-def test_annotations_ours_first_then_the_spec_then_the_feature(make):
+def test_app_annotations_with(make):
     cr = make.cr(
         {
             "annotations": {
@@ -57,7 +57,7 @@ def test_annotations_ours_first_then_the_spec_then_the_feature(make):
     }
 
 
-def test_children_have_exactly_one_owner(make):
+def test_app_child_owner(make):
     made = NIMServiceApp(make.cr()).child("ServiceAccount", labels={"a": "b"}, annotations={})
     assert "annotations" not in made["metadata"]
     assert [owner["uid"] for owner in made["metadata"]["ownerReferences"]] == ["u1"]

@@ -44,7 +44,7 @@ def live(name, template="made-by-hand", **status):
         pytest.param(domain_spec(1, create=True), False, "", id="one stage"),
     ],
 )
-def test_which_domain(make, spec, creates, name):
+def test_domain_name(make, spec, creates, name):
     cr = make.cr(spec)
     assert (creates_domain(NIMServiceApp(cr)), domain_name(NIMServiceApp(cr))) == (creates, name)
     if not name:
@@ -52,7 +52,7 @@ def test_which_domain(make, spec, creates, name):
         assert domain_status(NIMServiceApp(cr, make.observe())) == {}
 
 
-def test_the_hash_of_the_reference_stays(make):
+def test_build_domain_keeps_hash(make):
     made = build_domain(NIMServiceApp(make.cr(CREATE), make.observe()))
     hashes = {"nvidia.com/last-applied-hash": "x", "other": "y"}
     annotations = made["metadata"]["annotations"] | hashes
@@ -92,7 +92,7 @@ def test_domain_template(make, spec, template):
     )
 
 
-def test_a_domain_that_is_named_must_exist(make):
+def test_domain_template_missing_domain(make):
     with pytest.raises(NimError, match=r"spec\.multiNode\.computeDomain\.name") as raised:
         domain_template(NIMServiceApp(make.cr(NAMED), make.observe()))
     assert 'computedomains.resource.nvidia.com "shared" not found' in str(raised.value)

@@ -152,7 +152,7 @@ def differing(want, ours, at=""):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_desired_is_what_the_reference_made(case, paths):
+def test_desired_conformance(case, paths):
     cr, observed, expected = load(case)
     ours = {
         key_of(child.manifest): scrub(child.manifest)
@@ -167,7 +167,7 @@ def test_desired_is_what_the_reference_made(case, paths):
         assert paths.leaves(want) - paths.leaves(ours[key]) <= known, key
 
 
-def test_known_gaps_are_all_real(paths):
+def test_known_gaps_exist(paths):
     """A field listed above in which no recording differs would hide a mistake."""
     missing = {}
     more = {}

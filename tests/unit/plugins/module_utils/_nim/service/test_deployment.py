@@ -43,7 +43,7 @@ def test_build_deployment(make):
     }
 
 
-def test_labels_of_the_user_cannot_break_the_selector(make):
+def test_build_deployment_user_labels(make):
     made = build_deployment(
         NIMServiceApp(make.cr({"labels": {"app": "mine"}}), make.observe()), STORE
     )
@@ -51,12 +51,12 @@ def test_labels_of_the_user_cannot_break_the_selector(make):
     assert made["metadata"]["labels"]["app"] == "mine"
 
 
-def test_unset_replicas_are_omitted(make):
+def test_build_deployment_unset_replicas(make):
     made = build_deployment(NIMServiceApp(make.cr({"replicas": None}), make.observe()), STORE)
     assert "replicas" not in made["spec"]
 
 
-def test_operator_upgrade_restarts_nothing(make):
+def test_build_deployment_operator_upgrade(make):
     label = "app.kubernetes.io/operator-version"
     live = build_deployment(
         NIMServiceApp(make.cr(), make.observe(operator={"version": "1"})), STORE
@@ -94,7 +94,7 @@ def pods(*reasons):
 UNSCHEDULABLE, ON_NODE = "Unschedulable", ""
 
 
-def test_strategy_depends_on_the_pods(make):
+def test_build_deployment_strategy(make):
     live, pending = updating(3, 1, 2), pods(UNSCHEDULABLE)
     strategies = [
         build_deployment(NIMServiceApp(make.cr(), make.observe(live, **answers)), STORE)["spec"][

@@ -62,14 +62,14 @@ def test_desired_kinds(make, spec, children, unwanted):
     assert left_alone == [kind for kind in children if kind == "PersistentVolumeClaim"]
 
 
-def test_children_are_owned_and_in_the_namespace(make):
+def test_desired_metadata(make):
     for child in desired(NIMServiceApp(make.cr(EVERYTHING), make.observe())).children:
         metadata = child.manifest["metadata"]
         assert metadata["namespace"] == "ns"
         assert [owner["uid"] for owner in metadata["ownerReferences"]] == ["u1"]
 
 
-def test_nothing_given_is_changed(make):
+def test_desired_pure(make):
     cr, observed = make.cr(EVERYTHING), make.observe()
     before = copy.deepcopy((cr, observed.answers))
     first = desired(NIMServiceApp(cr, observed))
@@ -77,7 +77,7 @@ def test_nothing_given_is_changed(make):
     assert desired(NIMServiceApp(cr, observed)) == first
 
 
-def test_zero_values_of_the_reference_mean_unset(make):
+def test_desired_zero_values(make):
     """Its finalizer write leaves these behind in every custom resource."""
     zeros = {
         "expose": {"service": {"port": 8000}, "ingress": {"spec": {}}, "router": {}},
@@ -118,7 +118,7 @@ def test_zero_values_of_the_reference_mean_unset(make):
         ),
     ],
 )
-def test_a_failure_of_the_workload_keeps_what_comes_before(make, spec, cache, message):
+def test_desired_workload_failure(make, spec, cache, message):
     """As the reference does: the Service, the routes and the rights are there, the pods are not."""
     wanted = desired(NIMServiceApp(make.cr(spec), make.observe(make.cache(**cache))))
     assert [child.manifest["kind"] for child in wanted.children] == BASE
@@ -134,20 +134,20 @@ def claimed(make, existing, size="", *others, **pvc):
 
 
 @pytest.mark.parametrize("size", ["", "big"])
-def test_a_claim_that_exists_and_is_named_is_taken_as_it_is(make, size):
+def test_desired_existing_named_claim(make, size):
     wanted = claimed(make, "models", size, name="models")
     assert [child.manifest["kind"] for child in wanted.children] == [*BASE, "Deployment"]
     assert wanted.failure is None
 
 
-def test_a_claim_of_others_is_not_taken_for_ours(make):
+def test_desired_foreign_claim(make):
     wanted = claimed(make, "llm-pvc")
     assert [child.manifest["kind"] for child in wanted.children] == BASE
     assert wanted.failure.reason == "NameTaken"
     assert str(wanted.failure).endswith("or set spec.storage.pvc.name")
 
 
-def test_a_claim_of_others_that_the_pods_mount_stays_in_use(make):
+def test_desired_mounted_foreign_claim(make):
     (live,) = (
         child.manifest
         for child in claimed(make, "llm-pvc", name="llm-pvc").children
@@ -158,7 +158,7 @@ def test_a_claim_of_others_that_the_pods_mount_stays_in_use(make):
     assert claimed(make, "llm-pvc", "", live).failure
 
 
-def test_desired_refuses_a_route_without_a_port(make):
+def test_desired_refuses_route_without_port(make):
     expose = {"router": {"hostDomainName": "example.com", "gateway": GATEWAY}}
     with pytest.raises(NimError, match=r"spec\.expose\.service\.grpcPort must be set") as raised:
         desired(NIMServiceApp(make.cr({"expose": expose}), make.observe()))
@@ -166,7 +166,7 @@ def test_desired_refuses_a_route_without_a_port(make):
 
 
 @pytest.mark.parametrize("name", ["x" * 60, "a.b"], ids=["long", "dotted"])
-def test_nothing_is_made_under_a_name_that_children_cannot_bear(make, name):
+def test_desired_invalid_name(make, name):
     cr = make.cr()
     cr["metadata"]["name"] = name
     with pytest.raises(NimError, match=r"metadata\.name: "):

@@ -51,7 +51,7 @@ def children(cr, observed):
         ),
     ],
 )
-def test_only_a_service_with_devices_reads_more(make, resources, more):
+def test_dra_reads(make, resources, more):
     plain = [read.key for read in reads(NIMServiceApp(make.cr(), make.observe()))]
     found = [
         read.key
@@ -60,7 +60,7 @@ def test_only_a_service_with_devices_reads_more(make, resources, more):
     assert found == plain + more
 
 
-def test_a_template_is_made_before_the_pods_that_need_it(make):
+def test_build_templates_before_workload(make):
     labels, annotations = {"team": "a"}, {"note": "b"}
     spec = {"draResources": [CREATED], "labels": labels, "annotations": annotations}
     found = children(make.cr(spec), make.observe())
@@ -77,7 +77,7 @@ def test_a_template_is_made_before_the_pods_that_need_it(make):
     ]
 
 
-def test_claims_are_used_by_every_container_but_those_that_end_first(make):
+def test_pod_claims_in_containers(make):
     helper = {"name": "h", "image": {"repository": "r", "tag": "t"}}
     spec = {
         "draResources": [CREATED | {"requests": ["gpu"]}, SHARED],
@@ -95,14 +95,14 @@ def test_claims_are_used_by_every_container_but_those_that_end_first(make):
     assert "resources" not in pod["initContainers"][0]
 
 
-def test_a_profile_adds_no_gpus_to_devices(make):
+def test_build_resources_with_devices(make):
     listed = {"state": "Ready", "pvc": "x", "profiles": [{"name": "p", "config": {"tp": "2"}}]}
     store = Store({}, cache=make.cache(status=listed), profile="p")
     assert build_resources(NIMServiceApp(make.cr()), store)
     assert build_resources(NIMServiceApp(make.cr({"draResources": [SHARED]})), store) == {}
 
 
-def test_labels_follow_where_they_can(make):
+def test_build_templates_changed_labels(make):
     """The spec of a template is immutable, the labels of its claims are part of it."""
     old = make.cr({"draResources": [CREATED]})
     live = children(old, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
@@ -113,7 +113,7 @@ def test_labels_follow_where_they_can(make):
     assert made["spec"] == live["spec"]
 
 
-def test_the_reference_finds_its_hash_again(make):
+def test_build_templates_keeps_hash(make):
     """Without it, the reference operator crashes when it gets the template back."""
     cr = make.cr({"draResources": [CREATED]})
     live = children(cr, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
@@ -126,7 +126,7 @@ def test_the_reference_finds_its_hash_again(make):
     assert "nvidia.com/parent-spec-hash" not in made["metadata"]["annotations"]
 
 
-def test_devices_that_are_not_clear_leave_out_the_workload_only(make):
+def test_build_templates_ambiguous_devices(make):
     selector = {"key": "k", "op": "LessThan", "value": {"stringValue": "x"}}
     device = {"name": "gpu", "attributeSelectors": [selector]}
     cr = make.cr({"draResources": [{"claimCreationSpec": {"devices": [device]}}]})
@@ -138,12 +138,12 @@ def test_devices_that_are_not_clear_leave_out_the_workload_only(make):
     assert str(found.failure).startswith(f"failed to reconcile DRAResource {TEMPLATE}: invalid op")
 
 
-def test_while_the_cache_is_not_ready_there_is_no_template(make):
+def test_build_templates_cache_not_ready(make):
     spec = {"draResources": [CREATED], "storage": {"nimCache": {"name": "cache"}}}
     assert not [key for key in children(make.cr(spec), make.observe()) if "Template" in key]
 
 
-def test_the_template_of_an_earlier_service_of_that_name_is_not_taken(make):
+def test_build_templates_of_namesake(make):
     cr = make.cr({"draResources": [CREATED]})
     live = children(cr, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
     live["metadata"]["ownerReferences"][0]["uid"] = "former"
@@ -166,7 +166,7 @@ OLD = (
         pytest.param(TWICE, {"ResourceClaim": []}, "duplicate resource claim name", id="twice"),
     ],
 )
-def test_nothing_is_made_of_what_cannot_be(make, resources, answers, message):
+def test_find_error(make, resources, answers, message):
     cr, seen = make.cr({"draResources": resources}), make.observe(**answers)
     wanted = desired(NIMServiceApp(cr, seen))
     assert (wanted.children, wanted.unwanted) == ([], [])
@@ -180,7 +180,7 @@ def test_nothing_is_made_of_what_cannot_be(make, resources, answers, message):
     assert (said.error, said.requeue.after) == ("", False)
 
 
-def test_where_it_was_not_looked_the_api_is_taken_to_be_there(make):
+def test_find_error_api_not_read(make):
     assert desired(NIMServiceApp(make.cr({"draResources": [CREATED]}), make.observe())).children
 
 
@@ -194,7 +194,7 @@ def world(make, cr, *claims, templates=(), **live):
     return make.observe(make.rolled_out(cr, **live), make.with_address(cr), *made, **answers)
 
 
-def test_ready_tells_of_the_claims(make):
+def test_dra_statuses_ready(make):
     cr = make.cr({"draResources": [CREATED, SHARED]})
     seen = world(make, cr, claim("c", POD_CLAIM), claim("mine", status={}), templates=[TEMPLATE])
     said = assess(NIMServiceApp(cr, seen), Outcome())
@@ -225,7 +225,7 @@ def test_ready_tells_of_the_claims(make):
     ],
 )
 @pytest.mark.parametrize("stuck", [False, True], ids=["moving", "stuck"])
-def test_what_pods_wait_for_is_told(make, resources, claims, templates, missing, stuck):
+def test_missing_source(make, resources, claims, templates, missing, stuck):
     cr = make.cr({"draResources": resources})
     conditions = [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}] if stuck else []
     seen = world(make, cr, *claims, templates=templates, availableReplicas=0, conditions=conditions)
@@ -241,7 +241,7 @@ def test_what_pods_wait_for_is_told(make, resources, claims, templates, missing,
     assert ("which does not exist" in ready["message"]) is bool(missing)
 
 
-def test_a_service_that_sleeps_waits_for_nothing(make):
+def test_missing_source_scaled_down(make):
     cr = make.cr({"draResources": [SHARED], "replicas": 0})
     said = assess(NIMServiceApp(cr, world(make, cr)), Outcome())
     assert said.status["conditions"][0]["message"] == 'deployment "llm" is scaled down'
@@ -255,20 +255,20 @@ def test_a_service_that_sleeps_waits_for_nothing(make):
         pytest.param(claim("d", POD_CLAIM), id="of a pod that ends"),
     ],
 )
-def test_claims_that_are_about_to_vanish_are_looked_after(make, found):
+def test_dra_statuses_vanishing_claims(make, found):
     cr = make.cr({"draResources": [CREATED]})
     seen = world(make, cr, claim("b", POD_CLAIM), found, templates=[TEMPLATE])
     said = assess(NIMServiceApp(cr, seen), Outcome())
     assert (said.status["state"], said.requeue.after) == ("Ready", True)
 
 
-def test_without_a_workload_there_are_no_claims_to_tell_of(make):
+def test_dra_statuses_without_workload(make):
     cr = make.cr({"draResources": [CREATED]}, {"draResourceStatuses": [{"name": "old"}]})
     seen = make.observe(ResourceClaim=[], **{"Deployment/ns/llm": None})
     assert "draResourceStatuses" not in assess(NIMServiceApp(cr, seen), Outcome()).status
 
 
-def test_what_was_not_read_stays_as_it_was(make):
+def test_dra_statuses_not_read(make):
     going = {"name": "t", "resourceClaimStatuses": [{"name": "c", "state": "deleted,allocated"}]}
     old = [{"name": "old", "resourceClaimTemplateStatus": going}]
     cr = make.cr({"draResources": [CREATED]}, {"draResourceStatuses": old})
@@ -279,7 +279,7 @@ def test_what_was_not_read_stays_as_it_was(make):
     assert not said.requeue.after
 
 
-def test_a_template_that_is_refused_says_so(make):
+def test_build_templates_refused(make):
     cr = make.cr({"draResources": [CREATED]})
     refusal = Refusal("ResourceClaimTemplate", TEMPLATE, "compilation failed")
     said = assess(NIMServiceApp(cr, world(make, cr)), Outcome(refusals=[refusal]))
@@ -352,13 +352,13 @@ def group_world(make, cr, *claims, templates=(), **live):
         ),
     ],
 )
-def test_reads_of_a_compute_domain(make, spec, known, more):
+def test_dra_reads_compute_domain(make, spec, known, more):
     found = [read.key for read in reads(NIMServiceApp(make.cr(spec), make.observe(*known)))]
     assert [key for key in found if key.startswith("ResourceClaim")] == more
     assert len(set(found)) == len(found)
 
 
-def test_groups_claim_devices_and_a_channel(make):
+def test_pod_claims_in_groups(make):
     """Leaders and workers alike, with every container but those that end first."""
     resources = [CREATED | {"requests": ["gpu"]}, SHARED]
     side = {"sidecarContainers": [SIDE], "initContainers": [SIDE]}
@@ -378,7 +378,7 @@ def test_groups_claim_devices_and_a_channel(make):
         assert "resources" not in pod["initContainers"][0]
 
 
-def test_several_requests_of_one_claim_do_not_go_with_groups(make):
+def test_find_error_repeated_claims_in_groups(make):
     several = {"draResources": [NAMED, NAMED | {"requests": ["a", "b"]}]}
     assert children(make.cr(several), make.observe())
     cr, seen = make.cr(SEVERAL | several), make.observe(**{SET: None, "ResourceClaim": []})
@@ -389,7 +389,7 @@ def test_several_requests_of_one_claim_do_not_go_with_groups(make):
     assert failed["message"].startswith("spec.draResources[1].requests: ")
 
 
-def test_groups_tell_of_the_claims_of_all_their_pods(make):
+def test_dra_statuses_in_groups(make):
     cr = make.cr(THEIRS | {"draResources": [CREATED], "replicas": 2})
     claims = [claim(f"g{i}", POD_CLAIM) for i in range(6)] + [claim("c0", CHANNEL)]
     seen = group_world(make, cr, *claims, templates=[TEMPLATE, "test-template"])
@@ -419,7 +419,7 @@ def test_groups_tell_of_the_claims_of_all_their_pods(make):
         pytest.param([TEMPLATE, "test-template"], "", id="nothing"),
     ],
 )
-def test_what_groups_wait_for_is_told(make, templates, missing):
+def test_missing_source_in_groups(make, templates, missing):
     cr = make.cr(THEIRS | {"draResources": [CREATED]})
     seen = group_world(make, cr, templates=templates, conditions=[])
     said = assess(NIMServiceApp(cr, seen), Outcome())
@@ -429,7 +429,7 @@ def test_what_groups_wait_for_is_told(make, templates, missing):
     assert ready["message"] == (waiting if missing else 'leaderworkerset "llm-lws" is not ready')
 
 
-def test_without_the_api_of_claims_none_is_called_missing(make):
+def test_missing_source_without_api(make):
     """An older cluster, where a ComputeDomain works with an older API."""
     cr = make.cr(OURS)
     seen = make.observe(groups(make, cr, conditions=[]), ResourceClaim=None)
@@ -437,7 +437,7 @@ def test_without_the_api_of_claims_none_is_called_missing(make):
     assert said.status["conditions"][0]["message"] == 'leaderworkerset "llm-lws" is not ready'
 
 
-def test_without_its_compute_domain_a_service_still_tells_of_its_devices(make):
+def test_dra_statuses_missing_domain(make):
     cr = make.cr(THEIRS | {"draResources": [SHARED]})
     live = groups(make, cr, domain())
     seen = make.observe(live, ResourceClaim=[claim("mine")], **{"ComputeDomain/ns/shared": None})
@@ -451,7 +451,7 @@ def test_without_its_compute_domain_a_service_still_tells_of_its_devices(make):
     ]
 
 
-def test_claims_that_nobody_asks_for_any_more_are_not_told(make):
+def test_dra_statuses_unwanted_claims(make):
     cr = make.cr(status={"draResourceStatuses": [{"name": "old"}]})
     said = assess(NIMServiceApp(cr, make.observe(make.rolled_out(cr))), Outcome())
     assert "draResourceStatuses" not in said.status

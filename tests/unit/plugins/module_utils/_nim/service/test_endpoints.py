@@ -31,7 +31,7 @@ def test_cluster_endpoint(make, address, port, wanted):
 
 
 @pytest.mark.parametrize("owners", [[], [{"controller": True, "kind": "NIMService", "uid": "u2"}]])
-def test_no_server_of_somebody_else_is_asked(make, owners):
+def test_cluster_endpoint_foreign_service(make, owners):
     live = make.with_address(make.cr())
     live["metadata"]["ownerReferences"] = owners
     assert cluster_endpoint(NIMServiceApp(make.cr(), make.observe(live))) == ""

@@ -48,7 +48,7 @@ def deployed(make, protocol, tag="1.0", stuck=False):
         pytest.param({"protocol": "native", "stuck": True}, None, False, True, id="native, stuck"),
     ],
 )
-def test_layout_is_decided_once_per_image(make, live, answer, asks, native):
+def test_is_native_once_per_image(make, live, answer, asks, native):
     image = {"repository": "registry.example/nim", "tag": "1.0", "pullSecrets": ["a", "b"]}
     cr = make.cr({"image": image})
     observed = make.observe(
@@ -61,7 +61,7 @@ def test_layout_is_decided_once_per_image(make, live, answer, asks, native):
 
 
 @pytest.mark.parametrize(("kind", "native"), [("native", True), ("", False)])
-def test_a_cache_knows(make, kind, native):
+def test_is_native_from_cache(make, kind, native):
     cr = make.cr({"storage": {"nimCache": {"name": "cache"}}})
     cache = make.cache(status={"state": "Ready", "pvc": "x", "type": kind})
     assert layout_reads(NIMServiceApp(cr, make.observe(cache))) == []
@@ -69,7 +69,7 @@ def test_a_cache_knows(make, kind, native):
 
 
 @pytest.mark.parametrize("protocol", ["native", "legacy"])
-def test_groups_tell_what_they_were_given(make, protocol):
+def test_is_native_from_live_groups(make, protocol):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
     live = build_groups(NIMServiceApp(cr, make.observe(**{KEY: protocol})), STORE)
     assert layout_reads(NIMServiceApp(cr, make.observe(live))) == []

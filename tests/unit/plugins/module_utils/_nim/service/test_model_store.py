@@ -59,7 +59,7 @@ def test_select_store(make, storage, source, sub_path):
     assert (store.source, store.sub_path) == (source, sub_path)
 
 
-def test_select_store_without_any(make):
+def test_select_store_none(make):
     with pytest.raises(NimError, match="neither external PVC name, NIMCache volume") as raised:
         select_store(
             NIMServiceApp(
@@ -69,7 +69,7 @@ def test_select_store_without_any(make):
     assert raised.value.reason == "Failed"
 
 
-def test_select_store_of_a_cache_on_a_claim_of_its_own(make):
+def test_select_store_cache_with_claim(make):
     cache = make.cache(name="shared", subPath="models")
     cr = make.cr({"storage": {"nimCache": {"name": "cache", "profile": "p"}}})
     store = select_store(NIMServiceApp(cr, make.observe(cache)))
@@ -120,7 +120,7 @@ FAILED_PASS = {"type": "NIM_CACHE_RECONCILE_FAILED", "status": "True", "message"
         ),
     ],
 )
-def test_select_store_of_an_unusable_cache(make, cache, wanted):
+def test_select_store_unusable_cache(make, cache, wanted):
     observed = make.observe(*([make.cache(**cache)] if cache else []))
     assert (
         select_store(NIMServiceApp(make.cr({"storage": {"nimCache": {"name": "cache"}}}), observed))
@@ -128,7 +128,7 @@ def test_select_store_of_an_unusable_cache(make, cache, wanted):
     )
 
 
-def test_select_store_refuses_a_dataset(make):
+def test_select_store_dataset(make):
     cache = make.cache({"hf": {"namespace": "n", "datasetName": "d"}})
     store = select_store(
         NIMServiceApp(make.cr({"storage": {"nimCache": {"name": "cache"}}}), make.observe(cache))
@@ -138,7 +138,7 @@ def test_select_store_refuses_a_dataset(make):
     assert "dataset" in store.message
 
 
-def test_select_store_of_a_ready_cache_without_claim(make):
+def test_select_store_cache_without_claim(make):
     cr = make.cr({"storage": {"nimCache": {"name": "cache"}}})
     with pytest.raises(NimError, match="missing PVC for the nimcache instance cache"):
         select_store(NIMServiceApp(cr, make.observe(make.cache(status={"state": "Ready"}))))

@@ -55,13 +55,13 @@ def test_readiness_of_groups(replicas, status, wanted):
     assert readiness_of_groups(live) == wanted
 
 
-def test_a_status_that_is_older_than_the_spec_counts_for_nothing():
+def test_readiness_of_groups_changed():
     live = {"metadata": {"name": "llm-lws"}, "spec": {"replicas": 1}, "status": AVAILABLE}
     outdated = replace(IS_NOT_READY, awaits_pods=False)
     assert readiness_of_groups(live, is_changed=True) == outdated
 
 
-def test_readiness_of_no_groups():
+def test_readiness_of_groups_missing():
     assert readiness_of_groups(None) == Readiness(False, "", moving=True)
 
 
@@ -83,7 +83,7 @@ def test_readiness_of_no_groups():
         ),
     ],
 )
-def test_the_service_must_lead_to_the_workload(make, spec, selects, said):
+def test_readiness_of_service_selector(make, spec, selects, said):
     service = make.with_address(make.cr())
     service["spec"]["selector"] = selects
     observed = make.observe(service, make.rolled_out(make.cr()))

@@ -51,7 +51,7 @@ FEATURES = CHILDREN[7:]
         ),
     ],
 )
-def test_leftovers_of_features(make, status, looked_for):
+def test_reads_leftovers_of_features(make, status, looked_for):
     found = keys(make.cr({}, status), make.observe())
     assert [key for key in found if key in FEATURES] == looked_for
 
@@ -64,7 +64,7 @@ def test_leftovers_of_features(make, status, looked_for):
         pytest.param(2, 2, FEATURES, id="a later spec"),
     ],
 )
-def test_leftovers_of_a_spec_that_never_changed(make, generation, observed, looked_for):
+def test_reads_leftovers_of_first_spec(make, generation, observed, looked_for):
     status = {"state": "NotReady"} | ({"observedGeneration": observed} if observed else {})
     resource = make.cr({}, status)
     resource["metadata"]["generation"] = generation
@@ -94,12 +94,12 @@ def test_leftovers_of_a_spec_that_never_changed(make, generation, observed, look
         pytest.param({"storage": {}}, [], id="no store"),
     ],
 )
-def test_first_reads(make, spec, more):
+def test_reads_first(make, spec, more):
     settled = {"state": "NotReady", "observedGeneration": 2}
     assert keys(make.cr(spec, settled), make.observe()) == CHILDREN + more
 
 
-def test_a_new_one_has_no_leftovers(make):
+def test_reads_new_service(make):
     assert keys(make.cr(), make.observe()) == CHILDREN[:7]
     assert keys(make.cr({"metrics": {"enabled": True}}), make.observe()) == [
         *CHILDREN[:7],
@@ -107,7 +107,7 @@ def test_a_new_one_has_no_leftovers(make):
     ]
 
 
-def test_the_registry_is_asked_for_a_new_image(make):
+def test_reads_protocol_of_new_image(make):
     assert PROTOCOL in keys(make.cr(), make.observe(**{"Deployment/ns/llm": None}))
 
 
@@ -132,7 +132,7 @@ def test_the_registry_is_asked_for_a_new_image(make):
         pytest.param({"storage": {}}, None, "10.0.0.1", {}, False, id="bad spec"),
     ],
 )
-def test_the_model_is_asked_last(make, spec, status, service, deployment, asks):
+def test_reads_model_last(make, spec, status, service, deployment, asks):
     live = [make.rolled_out(make.cr(), **deployment)]
     if service is not None:
         live.append(make.with_address(make.cr(), service))
@@ -146,14 +146,14 @@ def test_the_model_is_asked_last(make, spec, status, service, deployment, asks):
     [(2, 2, 0), (1, 2, 1), (1, 1, 1)],
     ids=["Ready", "a pod crashes", "also for the strategy"],
 )
-def test_pods_are_listed_once_while_some_are_missing(make, available, updated, count):
+def test_reads_pods_while_missing(make, available, updated, count):
     cr = make.cr({"replicas": 2})
     counts = {"replicas": 2, "updatedReplicas": updated, "availableReplicas": available}
     asked = keys(cr, make.observe(make.rolled_out(cr, **counts)))
     assert len({key for key in asked if key.startswith("Pod/")}) == count
 
 
-def test_metadata_is_asked_after_404(make):
+def test_reads_metadata_after_404(make):
     cr = make.cr()
     answers = {MODELS: {"status": 404, "body": "", "error": ""}}
     observed = make.observe(make.rolled_out(cr), make.with_address(cr), **answers)

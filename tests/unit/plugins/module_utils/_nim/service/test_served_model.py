@@ -137,7 +137,7 @@ def test_read_answer_of_metadata(answer, wanted):
     assert read_answer(AT, Observed(answers)) == wanted
 
 
-def test_model_reads_ask_for_metadata_after_404():
+def test_model_reads_after_404():
     def asked(answers):
         return [read.key for read in model_reads(AT, "ns", Observed(answers))]
 
@@ -146,7 +146,7 @@ def test_model_reads_ask_for_metadata_after_404():
     assert asked({MODELS: NOT_FOUND}) == [MODELS, METADATA]
 
 
-def test_endpoint_may_be_a_url():
+def test_model_reads_of_url():
     asked = model_reads("https://llm.ns.svc/", "ns", Observed({}), "llm")
     assert asked == [ReadHttp("https://llm.ns.svc/v1/models", "ns", "llm")]
 
@@ -253,7 +253,7 @@ def message_of(status):
         ),
     ],
 )
-def test_ready_with_a_name(reconcile_once, serve, answer, answers, name):
+def test_served_model_name(reconcile_once, serve, answer, answers, name):
     server = serve(lambda request: answer(*answers.get(request.path, (404, "no such path"))))
     status = reconcile_once(server.url)
     assert status["state"] == "Ready"
@@ -283,7 +283,7 @@ def test_ready_with_a_name(reconcile_once, serve, answer, answers, name):
         pytest.param("/v1/metadata", 200, "x", NOT_JSON, id="404, then garbage"),
     ],
 )
-def test_not_ready_and_why(reconcile_once, serve, answer, path, status, body, said):
+def test_served_model_error(reconcile_once, serve, answer, path, status, body, said):
     url = serve(
         lambda request: (
             answer(status, body.encode(errors="replace")) if request.path == path else answer(404)
@@ -296,7 +296,7 @@ def test_not_ready_and_why(reconcile_once, serve, answer, path, status, body, sa
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
-def test_redirect_is_not_followed(reconcile_once, serve, answer, code):
+def test_served_model_redirect(reconcile_once, serve, answer, code):
     elsewhere = serve(lambda request: answer(200, listing(BASE)))
     headers = {"Location": f"{elsewhere.url}/latest/meta-data"}
     status = reconcile_once(serve(lambda request: answer(code, "", headers)).url)
@@ -333,14 +333,14 @@ def test_redirect_is_not_followed(reconcile_once, serve, answer, code):
         pytest.param([], 0.0, "connection closed without an answer", id="closed"),
     ],
 )
-def test_no_usable_answer(reconcile_once, raw, chunks, pause, said):
+def test_served_model_unusable_answer(reconcile_once, raw, chunks, pause, said):
     url = raw(chunks, pause=pause)
     status = reconcile_once(url)
     assert status["state"] == "NotReady"
     assert message_of(status) == f"Waiting for the model: GET {url}: {said}"
 
 
-def test_refused_connection(reconcile_once, serve, answer):
+def test_served_model_refused_connection(reconcile_once, serve, answer):
     server = serve(lambda request: answer(200))
     server.close()
     assert message_of(reconcile_once(server.url)).endswith(": connection refused")

@@ -48,12 +48,12 @@ def router(**fields):
         ),
     ],
 )
-def test_predicate(make, predicate, spec, wanted):
+def test_spec_predicate(make, predicate, spec, wanted):
     assert attrgetter(predicate)(parse_spec(make.cr(spec))) is wanted
 
 
 @pytest.mark.parametrize("expose", [None, {}, {"service": None, "router": None}])
-def test_expose_is_optional(make, expose):
+def test_parse_spec_expose(make, expose):
     found = parse_spec(make.cr({"expose": expose}))
     assert (found.expose.ports, found.expose.kinds, found.picker.is_wanted) == (
         {"api": 8000},
@@ -112,7 +112,7 @@ NO_PICKER = PickerSpec(False, parse_image({}), [], [], "", [], {}, {}, {}, (), N
         ),
     ],
 )
-def test_picker(make, spec, wanted):
+def test_parse_spec_picker(make, spec, wanted):
     assert parse_spec(make.cr(spec)).picker == wanted
 
 
@@ -158,7 +158,7 @@ def test_picker(make, spec, wanted):
         ),
     ],
 )
-def test_multi_node_fields(make, given, wanted):
+def test_parse_spec_multi_node(make, given, wanted):
     assert astuple(parse_spec(make.cr({"multiNode": given})).multi_node) == wanted
 
 
@@ -170,11 +170,11 @@ def test_multi_node_fields(make, given, wanted):
         pytest.param({"replicas": 2, "command": ["c"]}, ["replicas"], id="beside others"),
     ],
 )
-def test_fields_that_knative_ignores(make, given, wanted):
+def test_parse_spec_for_knative(make, given, wanted):
     assert parse_spec(make.cr({"replicas": None} | given)).for_knative == wanted
 
 
-def test_a_spec_to_finalize_is_empty(make):
+def test_parse_spec_empty(make):
     spec = parse_spec(make.cr() | {"spec": {}})
     assert (spec.image.reference, spec.storage.claim.name) == ("", "llm-pvc")
     assert not spec.storage.creates_claim

@@ -72,7 +72,7 @@ def around(make, cr, *more, model=NAMED, **deployment):
 
 
 @pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
-def test_ready(make, status):
+def test_assess_ready(make, status):
     cr = make.cr(status=status)
     said = assess(NIMServiceApp(cr, around(make, cr, model=None if status else NAMED)), Outcome())
     assert {"observedGeneration": 2} | said.status == READY
@@ -194,7 +194,7 @@ NO_WRITE = Refusal("Deployment", "llm", "denied")
         ),
     ],
 )
-def test_not_ready_yet(make, spec, live, outcome, state, wanted, then):
+def test_assess_not_ready(make, spec, live, outcome, state, wanted, then):
     cr = make.cr(spec)
     said = assess(NIMServiceApp(cr, around(make, cr, **live)), outcome)
     assert said.status["state"] == state
@@ -203,7 +203,7 @@ def test_not_ready_yet(make, spec, live, outcome, state, wanted, then):
     assert (said.requeue.after, said.error) == then
 
 
-def test_what_is_no_number_is_not_told_as_one(make):
+def test_assess_replicas_not_a_number(make):
     cr = make.cr()
     said = assess(
         NIMServiceApp(cr, around(make, cr, availableReplicas=["1"])), Outcome(failure="x")
@@ -211,7 +211,7 @@ def test_what_is_no_number_is_not_told_as_one(make):
     assert "availableReplicas" not in said.status
 
 
-def test_a_rollout_is_told_as_not_ready(make):
+def test_assess_rollout_event(make):
     cr = make.cr(status=READY)
     said = assess(NIMServiceApp(cr, around(make, cr, availableReplicas=0)), Outcome())
     assert said.events == [Event("Normal", "NotReady", f"NIMService llm not ready, msg: {PART}")]
@@ -248,7 +248,7 @@ def pods_in(state):
         pytest.param({"availableReplicas": 1}, pods_in(CRASH), ROLLED, id="Ready"),
     ],
 )
-def test_pods_tell_why_the_service_is_not_ready(make, deployment, answers, message):
+def test_assess_unready_pods(make, deployment, answers, message):
     cr = make.cr()
     live = make.rolled_out(cr, **({"availableReplicas": 0} | deployment))
     observed = make.observe(live, make.with_address(cr), **answers, **{MODELS: NAMED})
@@ -266,7 +266,7 @@ def test_pods_tell_why_the_service_is_not_ready(make, deployment, answers, messa
         pytest.param(TRY, {"running": {}}, "", id="nothing"),
     ],
 )
-def test_a_reason_keeps_its_details(make, before, after, message):
+def test_assess_stable_pod_reason(make, before, after, message):
     cr = make.cr()
     for state in (before, after):
         observed = make.observe(make.rolled_out(cr, availableReplicas=0), **pods_in(state))
@@ -275,7 +275,7 @@ def test_a_reason_keeps_its_details(make, before, after, message):
     assert [item["message"] for item in said.status["conditions"]] == [PART + message] * 3
 
 
-def test_pods_of_groups_tell_why(make):
+def test_assess_unready_pods_of_groups(make):
     cr = make.cr(GROUPS)
     (pods,) = pods_in(CRASH).values()
     live = {
@@ -290,7 +290,7 @@ def test_pods_of_groups_tell_why(make):
     assert told == f'leaderworkerset "llm-lws" is not ready: {CRASHED}'
 
 
-def test_a_cache_in_progress(make):
+def test_assess_cache_in_progress(make):
     cr = make.cr(CACHE)
     said = assess(
         NIMServiceApp(cr, around(make, cr, make.cache(status={"state": "InProgress"}))), Outcome()
@@ -318,7 +318,7 @@ def test_a_cache_in_progress(make):
         pytest.param(None, None, (False, False), id="not there"),
     ],
 )
-def test_a_cache_may_be_ahead_of_what_is_read(make, told, seen, looks):
+def test_assess_requeue_by_cache_state(make, told, seen, looks):
     """It is read through the runtime's cache; without another look the service waits for ever."""
     noted = {"annotations": {"nimops.nim/cache-state": told}} if told else {}
     cr = make.cr(CACHE, **noted)
@@ -335,7 +335,7 @@ def test_a_cache_may_be_ahead_of_what_is_read(make, told, seen, looks):
         pytest.param({}, Outcome(refusals=[NO_WRITE]), "DeploymentFailed", id="refused"),
     ],
 )
-def test_one_that_turns_bad_says_why_and_what_runs(make, spec, outcome, reason):
+def test_assess_ready_then_failed(make, spec, outcome, reason):
     cr = make.cr(spec, READY)
     said = assess(NIMServiceApp(cr, around(make, cr, model=None)), outcome)
     assert said.status["state"] == "Failed"
@@ -344,7 +344,7 @@ def test_one_that_turns_bad_says_why_and_what_runs(make, spec, outcome, reason):
     assert {event.kind for event in said.events} == {"Warning"}
 
 
-def test_an_error_is_told_in_two_events(make):
+def test_assess_error_events(make):
     said = assess(NIMServiceApp(make.cr(), make.observe()), Outcome(failure="x"))
     text = "NIMService llm failed, msg: x"
     assert said.events == [
@@ -353,7 +353,7 @@ def test_an_error_is_told_in_two_events(make):
     ]
 
 
-def test_one_that_was_ready_stays_so_while_the_model_is_silent(make):
+def test_assess_ready_model_silent(make):
     cr = make.cr(status=READY, generation=3)
     said = assess(NIMServiceApp(cr, around(make, cr, model=DOWN)), Outcome())
     assert said.status == READY | {
@@ -408,7 +408,7 @@ EPP_PART = (
     ],
 )
 @pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
-def test_the_picker_is_told_of_beside_ready(make, status, live, condition, is_requeued):
+def test_assess_picker(make, status, live, condition, is_requeued):
     cr = make.cr(EPP, status)
     said = assess(NIMServiceApp(cr, around(make, cr, picker(cr, **live))), Outcome())
     more = [condition] if condition else []
@@ -421,13 +421,13 @@ def test_the_picker_is_told_of_beside_ready(make, status, live, condition, is_re
     )
 
 
-def test_without_pods_the_picker_is_not_worth_a_word(make):
+def test_assess_picker_without_pods(make):
     cr = make.cr(EPP)
     said = assess(NIMServiceApp(cr, around(make, cr, picker(cr), availableReplicas=0)), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", PART)
 
 
-def test_readiness_counts_what_was_written(make):
+def test_assess_written_deployment(make):
     """Right after an update the Deployment's status is still that of the old rollout."""
     cr = make.cr(status=READY)
     written = copy.deepcopy(make.rolled_out(make.cr()))
@@ -441,7 +441,7 @@ def test_readiness_counts_what_was_written(make):
     assert said.status["model"] == MODEL
 
 
-def test_ready_stays_ready_while_its_pods_stay(make):
+def test_assess_ready_pods_unchanged(make):
     """As at a takeover: much of the Deployment is written, nothing of its pods."""
     cr = make.cr(status=READY)
     written = copy.deepcopy(make.rolled_out(cr))
@@ -457,7 +457,7 @@ def test_ready_stays_ready_while_its_pods_stay(make):
 
 
 @pytest.mark.parametrize("kind", ["InferenceService", "LeaderWorkerSet"])
-def test_groups_and_kserve_stay_ready_while_their_pods_stay(make, kind):
+def test_assess_ready_pods_unchanged_other_kinds(make, kind):
     on_kserve = kind == "InferenceService"
     cr = make.cr({"inferencePlatform": "kserve"} if on_kserve else GROUPS, READY)
 
@@ -472,7 +472,7 @@ def test_groups_and_kserve_stay_ready_while_their_pods_stay(make, kind):
     assert said.status["state"] == "Ready"
 
 
-def test_a_service_whose_name_is_taken_is_ready_under_its_own(make):
+def test_assess_service_name_taken(make):
     cr = make.cr({"expose": {"service": {"name": "front"}}})
     taken = {"kind": "Service", "metadata": {"name": "front"}}
     observed = make.observe(taken, make.with_address(cr), make.rolled_out(cr), **{MODELS: NAMED})
@@ -484,21 +484,21 @@ def test_a_service_whose_name_is_taken_is_ready_under_its_own(make):
     assert 'Service "front" exists and was not created for this NIMService' in stalled["message"]
 
 
-def test_a_scaled_down_one_is_not_polled(make):
+def test_assess_scaled_down(make):
     cr = make.cr({"replicas": 0})
     said = assess(NIMServiceApp(cr, make.observe(make.rolled_out(cr))), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", 'deployment "llm" is scaled down')
     assert ("availableReplicas" in said.status, said.requeue.after) == (False, False)
 
 
-def test_endpoints_follow_without_asking_the_model(make):
+def test_assess_endpoint_changed(make):
     gateway = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
     cr = make.cr({"expose": {"router": gateway}}, READY)
     said = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome())
     assert said.status["model"] == MODEL | {"externalEndpoint": "llm.ns.example.com"}
 
 
-def test_conditions_of_others_stay_and_the_stray_one_goes(make):
+def test_assess_foreign_conditions(make):
     other = {
         "type": "Other",
         "status": "True",
@@ -513,14 +513,14 @@ def test_conditions_of_others_stay_and_the_stray_one_goes(make):
     assert said.status["conditions"] == [other, *IS_READY]
 
 
-def test_an_unknown_workload_keeps_the_count(make):
+def test_assess_replicas_not_read(make):
     said = assess(
         NIMServiceApp(make.cr(status=READY), make.observe()), Outcome(failure="the API is away")
     )
     assert said.status["availableReplicas"] == 1
 
 
-def test_a_missing_workload_has_no_count(make):
+def test_assess_replicas_missing_workload(make):
     cr = make.cr(CACHE, READY)
     said = assess(NIMServiceApp(cr, make.observe(**{"Deployment/ns/llm": None})), Outcome())
     assert "availableReplicas" not in said.status
@@ -541,7 +541,7 @@ OLD_FAILED = {"state": "Failed", "conditions": has_failed("Failed", "x")}
         pytest.param(OLD_FAILED, Outcome(), 1, id="the failure is over"),
     ],
 )
-def test_events_tell_of_changes_only(make, status, outcome, told):
+def test_assess_event_per_change(make, status, outcome, told):
     cr = make.cr(status=status)
     assert (
         len(assess(NIMServiceApp(cr, around(make, cr, availableReplicas=0)), outcome).events)
@@ -549,7 +549,7 @@ def test_events_tell_of_changes_only(make, status, outcome, told):
     )
 
 
-def test_a_second_pass_changes_nothing(make):
+def test_assess_unchanged(make):
     """What was written once, with its times, comes out the same."""
     cr = make.cr()
     first = assess(NIMServiceApp(cr, around(make, cr)), Outcome()).status
@@ -613,14 +613,14 @@ def inference(*ready, generation=1, **status):
         ),
     ],
 )
-def test_on_kserve_not_ready(make, live, answers, message):
+def test_assess_kserve_not_ready(make, live, answers, message):
     cr = make.cr({"inferencePlatform": "kserve"})
     said = assess(NIMServiceApp(cr, make.observe(*filter(None, [live]), **answers)), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", message)
     assert (said.requeue.after, said.error) == (True, "")
 
 
-def test_on_kserve_what_is_not_ready_yet_is_told(make):
+def test_assess_kserve_event(make):
     cr = make.cr({"inferencePlatform": "kserve"})
     (event,) = assess(
         NIMServiceApp(cr, make.observe(inference("False", "no GPU"))), Outcome()
@@ -645,7 +645,7 @@ def test_on_kserve_what_is_not_ready_yet_is_told(make):
         ),
     ],
 )
-def test_on_kserve_ready(make, mode, more):
+def test_assess_kserve_ready(make, mode, more):
     cr = make.cr({"inferencePlatform": "kserve"})
     live = inference("True", "", deploymentMode=mode, **ADDRESSES)
     said = assess(NIMServiceApp(cr, make.observe(live, **ASKED)), Outcome())
@@ -657,7 +657,7 @@ def test_on_kserve_ready(make, mode, more):
     assert assess(NIMServiceApp(settled, make.observe(live)), Outcome()).events == []
 
 
-def test_on_kserve_a_change_counts_as_not_ready(make):
+def test_assess_kserve_changed(make):
     """Its status is that of what ran before."""
     cr = make.cr({"inferencePlatform": "kserve"}, READY)
     changed = inference("True", generation=2, **ADDRESSES)
@@ -668,7 +668,7 @@ def test_on_kserve_a_change_counts_as_not_ready(make):
     assert said.status["state"] == "NotReady"
 
 
-def test_on_kserve_a_missing_api_is_named(make):
+def test_assess_kserve_missing_api(make):
     text = 'no matches for kind "InferenceService" in version "serving.kserve.io/v1beta1"'
     refusal = Refusal("InferenceService", "llm", text)
     cr = make.cr({"inferencePlatform": "kserve"})
@@ -701,7 +701,7 @@ def see_groups(make, cr, *live):
     return make.observe(make.with_address(cr), *live, **{MODELS: NAMED})
 
 
-def test_groups_that_are_ready(make):
+def test_assess_groups_ready(make):
     cr = make.cr(GROUPS)
     said = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups(**AVAILABLE))), Outcome())
     ready = conditions(("True", "Ready", SET_READY), ("False", "Ready", ""))
@@ -709,7 +709,7 @@ def test_groups_that_are_ready(make):
     assert said.requeue.after is False
 
 
-def test_groups_that_are_not(make):
+def test_assess_groups_not_ready(make):
     cr = make.cr(GROUPS, status=READY)
     said = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups())), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", SET_NOT_READY)
@@ -725,7 +725,7 @@ def test_groups_that_are_not(make):
         pytest.param(1, "Ready", id="labels or owners"),
     ],
 )
-def test_groups_that_were_written_just_now(make, generation, state):
+def test_assess_groups_written(make, generation, state):
     """Their status does not say which generation it is about."""
     cr = make.cr(GROUPS)
     written = {"LeaderWorkerSet/ns/llm-lws": live_groups(generation, **AVAILABLE)}
@@ -762,7 +762,7 @@ NO_MATCH = 'no matches for kind "{}" in version "x/v1"'
         pytest.param("ServiceMonitor", "ServiceMonitorFailed", "", id="no hint for others"),
     ],
 )
-def test_a_missing_api_is_named(make, kind, reason, hint):
+def test_assess_missing_api(make, kind, reason, hint):
     refusal = Refusal(kind, "llm", NO_MATCH.format(kind))
     said = assess(NIMServiceApp(make.cr(GROUPS), make.observe()), Outcome(refusals=[refusal]))
     text = f'{kind} "llm": {refusal.message}' + (f": {hint}" if hint else "")
@@ -782,7 +782,7 @@ def test_a_missing_api_is_named(make, kind, reason, hint):
         pytest.param("Ingress", "", id="of Kubernetes itself"),
     ],
 )
-def test_a_field_that_an_old_api_does_not_know(make, kind, hint):
+def test_assess_old_api(make, kind, hint):
     """Server-side apply refuses it, so nothing is made that lacks it."""
     text = '.spec.a.resources.claims[name="c"].request: field not declared in schema'
     said = assess(
@@ -805,7 +805,7 @@ def test_a_field_that_an_old_api_does_not_know(make, kind, hint):
         ),
     ],
 )
-def test_the_domain_is_shown(make, reported, shown, is_requeued):
+def test_assess_domain_status(make, reported, shown, is_requeued):
     """No watch tells of its nodes, so it is looked at until all are there."""
     cr = make.cr(DOMAIN)
     live = (live_groups(**AVAILABLE), live_domain(**reported))
@@ -823,7 +823,7 @@ def test_the_domain_is_shown(make, reported, shown, is_requeued):
         pytest.param({}, {}, False, id="one node"),
     ],
 )
-def test_a_domain_of_before(make, spec, answers, kept):
+def test_assess_domain_status_not_read(make, spec, answers, kept):
     cr = make.cr(spec, READY | {"computeDomainStatus": {"name": "llm", "status": "Ready"}})
     said = assess(NIMServiceApp(cr, make.observe(**answers)), Outcome(failure="the API is away"))
     assert ("computeDomainStatus" in said.status) is kept
@@ -851,7 +851,7 @@ OWNER, OTHER = {"uid": "u1", "controller": True}, {"uid": "u2"}
         ),
     ],
 )
-def test_what_deletion_takes_along_is_told_before(make, storage, owners, wanted):
+def test_assess_on_deletion(make, storage, owners, wanted):
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
     claim["metadata"] |= {"ownerReferences": owners} if owners else {}
     cr = make.cr({"storage": storage}, {"onDeletion": "as it was"})
@@ -860,7 +860,7 @@ def test_what_deletion_takes_along_is_told_before(make, storage, owners, wanted)
     )
 
 
-def test_a_claim_that_was_just_made_is_told_of(make):
+def test_assess_on_deletion_new_claim(make):
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
     claim["metadata"]["ownerReferences"] = [OWNER]
     outcome = Outcome(written={"PersistentVolumeClaim/ns/llm-pvc": claim})
@@ -871,7 +871,7 @@ def test_a_claim_that_was_just_made_is_told_of(make):
 
 @pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
 @pytest.mark.parametrize("late", [False, True])
-def test_a_model_server_that_hangs_is_asked_seldom(make, status, late):
+def test_assess_requeue_slow_model(make, status, late):
     """Each call holds a worker of the operator up for seconds; a refusal costs nothing."""
     cr = make.cr(status=status)
     said = assess(NIMServiceApp(cr, around(make, cr, model=DOWN | {"late": late})), Outcome())
@@ -879,7 +879,7 @@ def test_a_model_server_that_hangs_is_asked_seldom(make, status, late):
 
 
 @pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
-def test_a_registry_that_was_not_waited_for_decides_nothing(make, status):
+def test_assess_slow_registry(make, status):
     """Of another layout, a workload would have to be made again."""
     cr = make.cr(status=status)
     observed = make.observe(**{f"protocol/{image_reference(cr['spec']['image'])}": LATER})
@@ -909,7 +909,7 @@ def owned_by(kind, **more):
         pytest.param({}, None, False, id="nobody's"),
     ],
 )
-def test_a_changed_state_wakes_the_pipeline(make, owners, status, wakes):
+def test_assess_triggers_pipeline(make, owners, status, wakes):
     cr = make.cr(status=status, **owners)
     said = assess(NIMServiceApp(cr, around(make, cr)), Outcome())
     stamp = Trigger("NIMPipeline", "rag", "nimops.nim/service-state", "llm=Ready")

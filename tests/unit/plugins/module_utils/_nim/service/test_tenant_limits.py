@@ -134,7 +134,7 @@ def expose(router=None, **fields):
         ),
     ],
 )
-def test_what_a_hardened_operator_forbids(make, spec, said):
+def test_refuse_forbidden(make, spec, said):
     cr = make.cr(spec)
     refuse_forbidden(NIMServiceApp(cr, make.observe()))
     if not said:
@@ -147,13 +147,13 @@ def test_what_a_hardened_operator_forbids(make, spec, said):
 
 
 @pytest.mark.parametrize("name", CACHE_NAMES)
-def test_names_of_what_caches_share_are_nobody_elses(make, name):
+def test_refuse_forbidden_reserved_names(make, name):
     with pytest.raises(NimError, match=name) as raised:
         refuse_forbidden(NIMServiceApp(make.cr(name=name), make.observe()))
     assert raised.value.reason == "NameReserved"
 
 
-def test_what_runs_is_left_alone_and_nobody_tries_again(make):
+def test_refuse_forbidden_running_service(make):
     """Of a service that is Ready when the operator is told to forbid."""
     cr = make.cr({"userID": 0}, {"state": "Ready", "model": {"name": "m"}})
     cluster = make.cluster()
@@ -180,7 +180,7 @@ def test_what_runs_is_left_alone_and_nobody_tries_again(make):
         pytest.param(expose(EPP), id="with a picker"),
     ],
 )
-def test_names_must_not_take_the_traffic_of_others(make, spec):
+def test_selected_pods_refused(make, spec):
     """While labels are free, nothing more is read; else only before there may be new pods."""
     cr = make.cr(spec)
     stolen = {"metadata": {"name": "db"}, "spec": {"selector": {"app.kubernetes.io/name": "llm"}}}
@@ -194,7 +194,7 @@ def test_names_must_not_take_the_traffic_of_others(make, spec):
 
 
 @pytest.mark.parametrize("is_running", [True, False])
-def test_a_settled_service_asks_nothing_more(make, is_running):
+def test_selected_pods_settled_service(make, is_running):
     cr = make.cr({}, {"state": "Ready", "observedGeneration": 2})
     live = make.rolled_out(cr) if is_running else None
     answers = {**told(NIMOPS_POD_LABELS=""), "Deployment/ns/llm": live}
@@ -203,7 +203,7 @@ def test_a_settled_service_asks_nothing_more(make, is_running):
 
 
 @pytest.mark.parametrize(("value", "is_set"), [("allow", False), ("forbid", True), ("x", True)])
-def test_pods_of_images_users_must_not_be_root(make, value, is_set):
+def test_picker_pod_without_root(make, value, is_set):
     observed = make.observe(**told(NIMOPS_ROOT_USER=value))
     (picker,) = (
         child.manifest

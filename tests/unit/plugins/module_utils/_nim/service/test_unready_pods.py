@@ -50,7 +50,7 @@ def inference(status):
         ),
     ],
 )
-def test_pods_of_a_deployment(make, status, wanted):
+def test_pod_reads_deployment(make, status, wanted):
     live = [] if status is None else [make.rolled_out(make.cr(), **status)]
     assert [read.key for read in pod_reads(NIMServiceApp(make.cr(), make.observe(*live)))] == wanted
 
@@ -81,12 +81,12 @@ def test_pods_of_a_deployment(make, status, wanted):
         pytest.param(KSERVE, inference(""), [], id="KServe that has reported nothing"),
     ],
 )
-def test_pods_of_other_workloads(make, spec, live, wanted):
+def test_pod_reads_other_workloads(make, spec, live, wanted):
     app = NIMServiceApp(make.cr(spec), make.observe(live))
     assert [read.key for read in pod_reads(app)] == wanted
 
 
-def test_a_name_that_is_no_label_selects_nothing(make):
+def test_pod_reads_invalid_label(make):
     """The API server would refuse the list, and the pass would fail."""
     name = "a" * 60
     cr = make.cr(GROUPS, name=name)

@@ -24,7 +24,7 @@ KSERVE = {"inferencePlatform": "kserve"}
 
 
 @pytest.mark.parametrize(("predictor", "count"), [({}, 1), ({"minReplicas": 3}, 3)])
-def test_count_pods_on_kserve(make, predictor, count):
+def test_count_pods_kserve(make, predictor, count):
     assert count_pods(NIMServiceApp(make.cr(KSERVE), make.inference(predictor))) == count
 
 

@@ -60,7 +60,7 @@ def picker(config=CONFIG, **fields):
 BY_NAME = picker(None, configMapRef={"name": "mine", "key": "epp.yaml"})
 
 
-def test_the_config_is_written_as_it_stands(make):
+def test_build_config(make):
     made = build_config(
         NIMServiceApp(make.cr(picker() | {"annotations": {"a": "b"}}), make.observe())
     )
@@ -77,7 +77,7 @@ def test_the_config_is_written_as_it_stands(make):
         pytest.param(BY_NAME, ("mine", "epp.yaml"), id="the user's"),
     ],
 )
-def test_config_place(make, spec, place):
+def test_config_map_ref(make, spec, place):
     assert config_map_ref(NIMServiceApp(make.cr(spec))) == place
 
 
@@ -102,7 +102,7 @@ def test_config_place(make, spec, place):
         pytest.param(BY_NAME, OURS, {KEY: "plugins: []\n"}, "Deployment", False, id="the user's"),
     ],
 )
-def test_a_changed_config_marks_the_pods(make, spec, written_by, data, marked, wanted):
+def test_config_annotations_changed_config(make, spec, written_by, data, marked, wanted):
     mark = {"annotations": {MARK: "old"}}
     template = {"metadata": mark if marked == "Deployment" else {}}
     live = {"kind": "Deployment", "metadata": {"name": "llm-epp"}, "spec": {"template": template}}
@@ -119,7 +119,7 @@ def test_a_changed_config_marks_the_pods(make, spec, written_by, data, marked, w
     assert pods.get("annotations", {}) == found
 
 
-def test_marks_tell_configs_apart(make):
+def test_config_annotations_unique(make):
     live = {"kind": "ConfigMap", "metadata": {"name": "llm-epp-config", "annotations": {MARK: ""}}}
     observed = make.observe(live)
     other = make.cr(picker(CONFIG | {"plugins": []}))
@@ -130,7 +130,7 @@ def test_marks_tell_configs_apart(make):
     assert build_config(NIMServiceApp(other, observed))["metadata"]["annotations"] == marks[1]
 
 
-def test_without_any_configuration(make):
+def test_build_config_missing(make):
     """The API server refuses it; render works without one."""
     with pytest.raises(NimError, match=r"spec\.expose\.router\.eppConfig: set config or"):
         build_config(NIMServiceApp(make.cr(picker(None)), make.observe()))

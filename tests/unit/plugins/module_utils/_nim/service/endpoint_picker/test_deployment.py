@@ -33,7 +33,7 @@ def container(make, spec):
     return pod(make, spec)["containers"][0]
 
 
-def test_frame(make):
+def test_build_picker(make):
     spec = picker() | {"annotations": {"a": "b"}, "labels": {"l": "1", "app": "x"}, "replicas": 3}
     made = build_picker(NIMServiceApp(make.cr(spec), make.observe()))
     assert made["metadata"]["name"] == "llm-epp"
@@ -46,7 +46,7 @@ def test_frame(make):
     assert pods["labels"]["app.kubernetes.io/name"] == "llm"
 
 
-def test_pods_keep_the_operator_version_they_were_made_by(make):
+def test_build_picker_keeps_operator_version(make):
     template = {"metadata": {"labels": {VERSION: "0.1"}}}
     live = {"kind": "Deployment", "metadata": {"name": "llm-epp"}, "spec": {"template": template}}
     observed = make.observe(live, operator={"version": "0.2.1", "version_label": "0.2"})
@@ -56,7 +56,7 @@ def test_pods_keep_the_operator_version_they_were_made_by(make):
     assert made["spec"]["template"]["metadata"]["labels"][VERSION] == "0.1"
 
 
-def test_container_by_default(make):
+def test_build_picker_default_container(make):
     made = container(make, picker())
     health = {"grpc": {"port": 9003}, "initialDelaySeconds": 5, "periodSeconds": 10}
     assert made == {
@@ -111,7 +111,7 @@ ENV = [{"name": "A", "value": "1"}, {"name": "B"}]
         ),
     ],
 )
-def test_container(make, spec, wanted):
+def test_build_picker_container(make, spec, wanted):
     assert container(make, spec) == container(make, picker()) | wanted
 
 
@@ -123,7 +123,7 @@ def test_container(make, spec, wanted):
         pytest.param(["a", "b"], ["b", "c"], ["a", "b", "c"], id="both, each once"),
     ],
 )
-def test_pull_secrets(make, own, models, wanted):
+def test_build_picker_pull_secrets(make, own, models, wanted):
     image = make.cr()["spec"]["image"] | {"pullSecrets": models}
     made = pod(make, picker({"image": IMAGE | {"pullSecrets": own}}) | {"image": image})
     assert made.get("imagePullSecrets") == (wanted and [{"name": name} for name in wanted])
@@ -136,14 +136,14 @@ def test_pull_secrets(make, own, models, wanted):
         pytest.param(picker(configMapRef={"name": "mine", "key": "k"}), "mine", id="the user's"),
     ],
 )
-def test_pod(make, spec, name):
+def test_build_picker_pod(make, spec, name):
     made = pod(make, spec)
     assert set(made) == {"serviceAccountName", "containers", "volumes"}
     assert made["serviceAccountName"] == "llm-epp"
     assert made["volumes"] == [{"name": "epp-config", "configMap": {"name": name}}]
 
 
-def test_role(make):
+def test_build_picker_role(make):
     made = build_picker_role(NIMServiceApp(make.cr(picker()), make.observe()))
     assert made["metadata"]["name"] == "llm-epp"
     assert [(rule["apiGroups"], rule["resources"]) for rule in made["rules"]] == [

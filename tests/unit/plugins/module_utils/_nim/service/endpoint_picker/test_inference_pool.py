@@ -22,7 +22,7 @@ def port(number, protocol="TCP", **fields):
     return {"containerPort": number, "protocol": protocol, **fields}
 
 
-def test_the_hash_of_the_reference_stays(make):
+def test_build_pool_keeps_hash(make):
     """Without it, the reference would update the pool after a way back, and panic."""
     hashes = {"nvidia.com/last-applied-hash": "x", "nvidia.com/parent-spec-hash": "y"}
     made = build_pool(NIMServiceApp(make.cr(picker()), make.observe()))
@@ -55,7 +55,7 @@ def test_the_hash_of_the_reference_stays(make):
         pytest.param([port(9004)], [(None, 9004, "TCP")], True, id="another number"),
     ],
 )
-def test_ports_of_the_service(make, ports, wanted, lacks):
+def test_build_picker_service_ports(make, ports, wanted, lacks):
     cr = make.cr(picker(ports))
     made = build_picker_service(NIMServiceApp(cr, make.observe()))
     found = made["spec"]["ports"]
@@ -79,7 +79,7 @@ PODS, LEADERS = {"app": "llm"}, {"app": "llm-lws", "nim-llm-role": "leader"}
         pytest.param(picker() | LWS, True, PODS, 8000, id="as long as a Deployment serves"),
     ],
 )
-def test_pool(make, spec, deployment, labels, number):
+def test_build_pool(make, spec, deployment, labels, number):
     cr = make.cr(spec)
     metadata = {"name": "llm", "ownerReferences": [owner_reference(cr)]}
     live = [{"kind": "Deployment", "metadata": metadata}] if deployment else []

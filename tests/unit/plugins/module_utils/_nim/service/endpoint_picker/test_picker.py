@@ -56,7 +56,7 @@ NO_CACHE = {"storage": {"nimCache": {"name": "none"}}}
         pytest.param(INLINE | NO_CACHE, ALL, id="before the cache is ready"),
     ],
 )
-def test_children(make, spec, wanted):
+def test_picker_children(make, spec, wanted):
     made = [
         child.manifest for child in desired(NIMServiceApp(make.cr(spec), make.observe())).children
     ]
@@ -66,7 +66,7 @@ def test_children(make, spec, wanted):
         assert [owner["uid"] for owner in item["metadata"]["ownerReferences"]] == ["u1"]
 
 
-def test_binding(make):
+def test_picker_children_binding(make):
     made = [
         child.manifest for child in desired(NIMServiceApp(make.cr(INLINE), make.observe())).children
     ]
@@ -75,7 +75,7 @@ def test_binding(make):
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "llm-epp", "namespace": "ns"}]
 
 
-def test_two_services_cannot_have_one_name(make):
+def test_picker_children_name_conflict(make):
     spec = {"expose": INLINE["expose"] | {"service": {"name": "llm-epp"}}}
     with pytest.raises(NimError, match=r"spec\.expose\.service\.name: llm-epp is") as raised:
         desired(NIMServiceApp(make.cr(spec), make.observe()))
@@ -117,7 +117,7 @@ DOWN = {DEPLOYMENT: UP[DEPLOYMENT] | {"status": {}}}
         pytest.param(by_name(), CHANGED, UP, ALL, id="by name: changed"),
     ],
 )
-def test_reads(make, spec, status, known, wanted):
+def test_picker_reads(make, spec, status, known, wanted):
     found = picker_reads(NIMServiceApp(make.cr(spec, status), make.observe(**known)))
     assert [read.key for read in found] == wanted
     assert [read.key for read in found if isinstance(read, ReadPresence)] == wanted.count(MINE) * [
@@ -125,7 +125,7 @@ def test_reads(make, spec, status, known, wanted):
     ]
 
 
-def test_a_settled_service_without_a_picker_reads_what_it_read_before(make):
+def test_picker_reads_settled_service(make):
     found = [read.key for read in reads(NIMServiceApp(make.cr(status=SETTLED), make.observe()))]
     assert [key for key in found if "epp" in key or "InferencePool" in key] == []
 
@@ -152,7 +152,7 @@ def picker_objects(cluster):
         pytest.param(INLINE, NO_CACHE, ALL, id="off, and no cache"),
     ],
 )
-def test_what_is_not_wanted_any_more_goes(make, before, after, gone):
+def test_picker_leftovers_deleted(make, before, after, gone):
     cluster = make.cluster()
     cluster.run_pass(make.cr(before))
     had = picker_objects(cluster)
@@ -166,7 +166,7 @@ def test_what_is_not_wanted_any_more_goes(make, before, after, gone):
     assert cluster.run_pass(settled) == []
 
 
-def test_a_deletion_that_failed_is_tried_again(make):
+def test_picker_leftovers_retried(make):
     cluster = make.cluster()
     cluster.run_pass(make.cr(INLINE))
     del cluster.objects[ACCOUNT]
@@ -174,7 +174,7 @@ def test_a_deletion_that_failed_is_tried_again(make):
     assert set(cluster.run_pass(make.cr({}, BROKEN))) == set(ALL) - {ACCOUNT}
 
 
-def test_objects_of_others_stay(make):
+def test_picker_leftovers_foreign(make):
     cluster = make.cluster()
     for key in ALL:
         kind, _namespace, name = key.split("/")
@@ -182,7 +182,7 @@ def test_objects_of_others_stay(make):
     assert cluster.run_pass(make.cr({}, CHANGED)) == []
 
 
-def test_the_service_of_the_model_may_have_the_name_of_a_picker(make):
+def test_picker_leftovers_service_with_picker_name(make):
     spec = {"expose": {"service": {"name": "llm-epp"}}}
     cluster = make.cluster()
     cluster.run_pass(make.cr(INLINE))
@@ -190,7 +190,7 @@ def test_the_service_of_the_model_may_have_the_name_of_a_picker(make):
     assert cluster.objects["Service/ns/llm-epp"]["spec"]["selector"] == {"app": "llm"}
 
 
-def test_a_platform_without_pickers_has_leftovers(make):
+def test_picker_leftovers_on_kserve(make):
     known = make.observe(**dict.fromkeys(ALL, THERE))
     found = picker_leftovers(NIMServiceApp(make.cr(INLINE | KSERVE, CHANGED), known))
     assert [f"{kind}/ns/{name}" for kind, name in reversed(found)] == ALL
@@ -230,7 +230,7 @@ MISSING = 'Waiting for ConfigMap "mine" of spec.expose.router.eppConfig.configMa
         pytest.param(by_name(), DOWN, "0 out of 1", True, False, id="config not looked for"),
     ],
 )
-def test_readiness(make, spec, live, message, moving, stuck):
+def test_picker_readiness(make, spec, live, message, moving, stuck):
     found = picker_readiness(NIMServiceApp(make.cr(spec), make.observe(**live)))
     assert (found.ready, found.moving, found.stuck) == (message is None, moving, stuck)
     assert (message or "") in found.message

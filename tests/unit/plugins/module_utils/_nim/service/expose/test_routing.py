@@ -34,7 +34,7 @@ def build(make, spec):
         pytest.param(FRONT, "front", (80, 81), id="its given name"),
     ],
 )
-def test_routes_lead_to_the_service(make, service, name, ports):
+def test_routing_routes(make, service, name, ports):
     made = build(make, expose(service, gateway=GATEWAY))
     assert list(made) == ["HTTPRoute", "GRPCRoute"]
     for route, port in zip(made.values(), ports, strict=True):
@@ -43,7 +43,7 @@ def test_routes_lead_to_the_service(make, service, name, ports):
         assert route["spec"]["rules"][0]["backendRefs"] == [{"name": name, "port": port}]
 
 
-def test_ingress_leads_to_the_service(make):
+def test_routing_ingress(make):
     made = build(make, expose(FRONT, ingress={"ingressClass": "nginx"}))
     assert list(made) == ["Ingress"]
     (rule,) = made["Ingress"]["spec"]["rules"]
@@ -51,7 +51,7 @@ def test_ingress_leads_to_the_service(make):
     assert path["backend"] == {"service": {"name": "front", "port": {"name": "api"}}}
 
 
-def test_the_deprecated_ingress_is_written_as_it_stands(make):
+def test_routing_deprecated_ingress(make):
     spec = expose(ingress={"ingressClass": "nginx"}, annotations={"a": "1"})
     own = {"ingressClassName": "mine", "rules": [{"host": "h"}]}
     spec["expose"]["ingress"] = {"enabled": True, "spec": own, "annotations": {"b": "1"}}
@@ -60,12 +60,12 @@ def test_the_deprecated_ingress_is_written_as_it_stands(make):
     assert set(made["metadata"]["annotations"]) == {"openshift.io/required-scc", "b"}
 
 
-def test_a_grpc_route_needs_the_port(make):
+def test_routing_grpc_route_without_port(make):
     with pytest.raises(NimError, match=r"spec\.expose\.service\.grpcPort"):
         build(make, expose(gateway=GATEWAY))
 
 
-def test_what_knative_refuses(make):
+def test_refused_by_knative(make):
     given = NIMServiceApp(make.cr(expose(gateway=GATEWAY))).spec.expose
     refused = [field for field, is_set in refused_by_knative(given).items() if is_set]
     assert refused == ["spec.router.gateway"]

@@ -43,21 +43,21 @@ def test_build_service(make):
     assert made["metadata"]["annotations"] == {"openshift.io/required-scc": "nonroot", "a": "1"}
 
 
-def test_selector_is_the_same_with_one_pipeline_stage(make):
+def test_build_service_one_pipeline_stage(make):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": 1}}})
     assert build_service(NIMServiceApp(cr, make.observe()), "llm")["spec"]["selector"] == {
         "app": "llm"
     }
 
 
-def test_leaders_are_selected_with_several(make):
+def test_build_service_several_nodes(make):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
     made = build_service(NIMServiceApp(cr, make.observe()), "llm")
     assert made["spec"]["selector"] == {"app": "llm-lws", "nim-llm-role": "leader"}
 
 
 @pytest.mark.parametrize("name", ["llm", "front"])
-def test_leads_to(make, name):
+def test_selects(make, name):
     cr = make.cr({"expose": {"service": {"name": name}}})
     live = build_service(
         NIMServiceApp(make.cr({"multiNode": {"parallelism": {"pipeline": 2}}}), make.observe()),
@@ -111,14 +111,14 @@ def front(owner="", **metadata):
         pytest.param(None, "", id="absent"),
     ],
 )
-def test_a_name_that_is_taken_is_not_used(make, live, why):
+def test_name_clash(make, live, why):
     app = NIMServiceApp(make.cr(FRONT), make.observe(*([live] if live else [])))
     assert (why in name_clash(app)) if why else name_clash(app) == ""
     assert service_name(app) == ("llm" if why else "front")
     assert service_names(app) == [service_name(app)]
 
 
-def test_the_own_name_cannot_be_avoided(make):
+def test_name_clash_default_name(make):
     live = {"kind": "Service", "metadata": {"name": "llm"}}
     app = NIMServiceApp(make.cr(), make.observe(live))
     assert (name_clash(app), service_name(app)) == ("", "llm")

@@ -59,7 +59,7 @@ def test_kserve_children(make, mode, spec, kinds):
         ),
     ],
 )
-def test_refused(make, mode, spec, message):
+def test_kserve_children_refuses(make, mode, spec, message):
     with pytest.raises(NimError, match=message):
         kserve_children(app_in(make, mode, spec), STORE)
 

@@ -94,7 +94,7 @@ def asked_for(make, annotation=None, **spec):
         ),
     ],
 )
-def test_mode(make, annotation, answers, mode):
+def test_deployment_mode(make, annotation, answers, mode):
     assert (
         deployment_mode(NIMServiceApp(asked_for(make, annotation), make.observe(**answers))) == mode
     )
@@ -106,7 +106,7 @@ def test_mode(make, annotation, answers, mode):
     [default("ModelMesh"), {}, {CONTROLLERS: []}, config(deploy="[")],
     ids=["another default", "nothing read", "no controller", "bad settings"],
 )
-def test_what_runs_stays_in_its_mode(make, mode, answers):
+def test_deployment_mode_of_running_service(make, mode, answers):
     cr, observed = asked_for(make, "ModelMesh"), make.observe(live(mode), **answers)
     assert deployment_mode(NIMServiceApp(cr, observed)) == mode
     assert mode_reads(NIMServiceApp(cr, observed)) == []
@@ -193,7 +193,7 @@ def test_what_runs_stays_in_its_mode(make, mode, answers):
         ),
     ],
 )
-def test_no_mode(make, annotation, answers, message):
+def test_deployment_mode_refuses(make, annotation, answers, message):
     with pytest.raises(NimError) as raised:
         deployment_mode(NIMServiceApp(asked_for(make, annotation), make.observe(**answers)))
     assert str(raised.value).startswith(message) or message in str(raised.value)
@@ -209,7 +209,7 @@ def test_no_mode(make, annotation, answers, message):
         pytest.param([controller("a", **OWNED)], id="owned by a NIMService"),
     ],
 )
-def test_nobody_takes_the_place_of_kserve(make, others):
+def test_deployment_mode_ignores_other_controllers(make, others):
     answers = settings("kserve", "Knative") | settings("a", "Standard")
     for found in ([*others, *ONE[CONTROLLERS]], [*ONE[CONTROLLERS], *others]):
         observed = make.observe(**answers, **{CONTROLLERS: found})
@@ -224,7 +224,7 @@ def test_nobody_takes_the_place_of_kserve(make, others):
         pytest.param([controller("odh"), controller("a")], id="beside one without settings"),
     ],
 )
-def test_kserve_may_be_elsewhere(make, found):
+def test_deployment_mode_other_namespace(make, found):
     observed = make.observe(**settings("odh", "Knative"), **{CONTROLLERS: found})
     assert deployment_mode(NIMServiceApp(asked_for(make), observed)) == "Knative"
 
@@ -271,7 +271,7 @@ def test_kserve_may_be_elsewhere(make, found):
         pytest.param({INFERENCE: live("Standard")}, [], id="settled"),
     ],
 )
-def test_reads(make, answers, reads):
+def test_mode_reads(make, answers, reads):
     assert [
         read.key for read in mode_reads(NIMServiceApp(asked_for(make), make.observe(**answers)))
     ] == reads
@@ -308,7 +308,7 @@ KNATIVE = "cannot be set when KServe runs in knative mode"
         ),
     ],
 )
-def test_what_knative_rules_out(make, spec, messages):
+def test_check_mode(make, spec, messages):
     cr = make.cr(KSERVE | spec)
     for mode in ("Standard", "RawDeployment", "ModelMesh"):
         check_mode(NIMServiceApp(cr), mode)
@@ -330,11 +330,11 @@ def test_what_knative_rules_out(make, spec, messages):
         ("", []),
     ],
 )
-def test_what_knative_ignores(make, mode, fields):
+def test_ignored_fields(make, mode, fields):
     cr = make.cr(KSERVE | {"userID": 5})
     assert ignored_fields(NIMServiceApp(cr, make.observe(live(mode)))) == fields
 
 
-def test_only_two_modes_are_deployments():
+def test_is_standard():
     modes = ("Standard", "RawDeployment", "Knative", "Serverless", "ModelMesh")
     assert [mode for mode in modes if is_standard(mode)] == ["Standard", "RawDeployment"]

@@ -76,23 +76,23 @@ def said(cluster, cr):
         ),
     ],
 )
-def test_children_on_kserve(make, cluster, spec, more):
+def test_platform_children_on_kserve(make, cluster, spec, more):
     settle(cluster, make.cr(KSERVE | spec))
     assert sorted(cluster.objects) == sorted(IDENTITY + more)
 
 
-def test_metrics_switched_off(make, cluster):
+def test_platform_metrics_disabled(make, cluster):
     settle(cluster, make.cr(KSERVE | MONITORED))
     status = STATUS | {"observedGeneration": 1}
     assert settle(cluster, make.cr(KSERVE, status))[0] == ["ServiceMonitor/ns/llm"]
 
 
-def test_without_a_store_there_is_no_workload(make, cluster):
+def test_platform_without_store(make, cluster):
     settle(cluster, make.cr(KSERVE | MONITORED | {"storage": {"nimCache": {"name": "c"}}}))
     assert sorted(cluster.objects) == sorted(IDENTITY)
 
 
-def test_to_kserve(make, cluster):
+def test_replaced_to_kserve(make, cluster):
     """The old one goes as soon as there is a new one, the Service by which it is found last."""
     settle(cluster, make.cr(EXPOSED))
     cr = make.cr(KSERVE | EXPOSED, STATUS)
@@ -103,14 +103,14 @@ def test_to_kserve(make, cluster):
     assert said(cluster, cr) == 'Waiting for InferenceService "llm" reporting Predictor readiness'
 
 
-def test_to_kserve_from_several_nodes(make, cluster):
+def test_replaced_to_kserve_from_groups(make, cluster):
     settle(cluster, make.cr({"multiNode": {"parallelism": {"pipeline": 2}}}))
     deleted = settle(cluster, make.cr(KSERVE, STATUS))
     files = ["ConfigMap/ns/llm-mpi-config", "ConfigMap/ns/llm-mpi-start-script"]
     assert deleted == [[], [*files, "LeaderWorkerSet/ns/llm-lws"], [SERVICE], []]
 
 
-def test_back_from_kserve(make, cluster):
+def test_replaced_from_kserve(make, cluster):
     settle(cluster, make.cr(KSERVE))
     theirs = ("Service", "HTTPRoute")
     cluster.objects |= {f"{kind}/ns/llm": of_kserve(kind) for kind in theirs}
@@ -131,7 +131,7 @@ def test_back_from_kserve(make, cluster):
     assert cluster.objects["HTTPRoute/ns/llm"]["metadata"]["ownerReferences"][0]["uid"] == "u1"
 
 
-def test_service_waits_for_a_slowly_terminating_workload(make, cluster):
+def test_is_held_by_terminating_workload(make, cluster):
     settle(cluster, make.cr(KSERVE))
     cluster.objects[INFERENCE]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert settle(cluster, make.cr({}, STATUS))[-1] == []
@@ -139,7 +139,7 @@ def test_service_waits_for_a_slowly_terminating_workload(make, cluster):
     assert DEPLOYMENT in cluster.objects
 
 
-def test_leftovers_of_the_reference_are_deleted(make, cluster):
+def test_replaced_leftovers_of_reference(make, cluster):
     """It has the workloads of both platforms run, with the Service of one."""
     settle(cluster, make.cr(KSERVE))
     inference = cluster.objects.pop(INFERENCE)
@@ -160,7 +160,7 @@ def test_leftovers_of_the_reference_are_deleted(make, cluster):
         pytest.param(KSERVE, {}, "Deployment", INFERENCE, id="no Deployment"),
     ],
 )
-def test_old_workload_serves_while_the_new_one_cannot_be_created(
+def test_replaced_new_workload_refused(
     make, cluster, before, after, refused, left
 ):
     settle(cluster, make.cr(before))
@@ -186,7 +186,7 @@ def test_old_workload_serves_while_the_new_one_cannot_be_created(
         ),
     ],
 )
-def test_invalid_spec_leaves_the_running_workload(make, cluster, spec, message):
+def test_replaced_invalid_spec(make, cluster, spec, message):
     settle(cluster, make.cr())
     cr = make.cr(KSERVE | spec, STATUS)
     wanted = desired(NIMServiceApp(cr, Observed(cluster.look(cr))))
@@ -196,7 +196,7 @@ def test_invalid_spec_leaves_the_running_workload(make, cluster, spec, message):
     assert wanted.unwanted in ([], [("ServiceMonitor", "llm")])
 
 
-def test_foreign_objects_are_left_alone(make, cluster):
+def test_replaced_foreign_objects(make, cluster):
     """Not ours, as KServe's are for an InferenceService of that name."""
     cluster.objects[SERVICE] = of_kserve("Service")
     cluster.objects[DEPLOYMENT] = {"kind": "Deployment", "metadata": {"name": "llm"}, "spec": {}}
@@ -204,7 +204,7 @@ def test_foreign_objects_are_left_alone(make, cluster):
     assert {SERVICE, DEPLOYMENT} < set(cluster.objects)
 
 
-def test_foreign_inference_service_does_not_block(make, cluster):
+def test_is_held_foreign_inference_service(make, cluster):
     cluster.objects[INFERENCE] = {
         "kind": "InferenceService",
         "metadata": {"name": "llm", "namespace": "ns", "uid": "u9"},
@@ -227,7 +227,7 @@ def reads_of(cluster, cr):
     return set(cluster.look(cr)) - {"operator", *NODES, *IDENTITY, SERVICE}
 
 
-def test_reads_of_a_settled_service(make, cluster):
+def test_platform_reads_settled_service(make, cluster):
     """Neither platform is looked for on the other."""
     cr = make.cr({}, STATUS)
     settle(cluster, cr)
@@ -245,7 +245,7 @@ def test_reads_of_a_settled_service(make, cluster):
     assert reads_of(cluster, cr) == {INFERENCE, PROTOCOL}
 
 
-def test_new_standalone_service_does_not_read_inference_services(make, cluster):
+def test_platform_reads_new_service(make, cluster):
     assert INFERENCE not in reads_of(cluster, make.cr())
     assert INFERENCE in reads_of(cluster, make.cr({}, STATUS))
 
@@ -264,7 +264,7 @@ URLS = {"url": "http://a", "address": {"url": "http://b.ns.svc"}}
         pytest.param(URLS | {"conditions": []}, [], id="not ready"),
     ],
 )
-def test_url_of_the_model(make, status, asked):
+def test_platform_model_url(make, status, asked):
     found = reads(NIMServiceApp(make.cr(KSERVE), make.inference(**status)))
     assert [read for read in found if isinstance(read, ReadHttp)] == [
         ReadHttp(url, "ns") for url in asked
@@ -274,7 +274,7 @@ def test_url_of_the_model(make, status, asked):
 @pytest.mark.parametrize(
     ("requests", "is_bad"), [(["a"], False), (["a", "a"], False), (["a", "b"], True)]
 )
-def test_several_requests_of_a_claim_are_refused(make, requests, is_bad):
+def test_find_error_repeated_claims(make, requests, is_bad):
     claim = {"resourceClaimTemplateName": "x", "requests": requests}
     fault = find_error(NIMServiceApp(make.cr(KSERVE | {"draResources": [claim]}), make.observe()))
     assert ("because an InferenceService accepts one" in str(fault)) is is_bad

@@ -50,7 +50,7 @@ def model(*args, **answers):
         ),
     ],
 )
-def test_visibility(make, spec, label):
+def test_build_inference_service_visibility(make, spec, label):
     assert made(make, spec)["metadata"]["labels"].get(VISIBILITY) == label
 
 
@@ -64,7 +64,7 @@ def test_visibility(make, spec, label):
         pytest.param({}, "Serverless", {}, id="passed on as it is"),
     ],
 )
-def test_annotations(make, spec, mode, more):
+def test_build_inference_service_annotations(make, spec, mode, more):
     found = made(make, spec | {"replicas": None}, mode)["metadata"]["annotations"]
     assert found == {
         "openshift.io/required-scc": "nonroot",
@@ -80,7 +80,7 @@ def test_annotations(make, spec, mode, more):
     }
 
 
-def test_annotations_of_the_user(make):
+def test_build_inference_service_user_annotations(make):
     """Those of canaries and of autoscalers go to the pods too; two are ours to say."""
     given = {
         "serving.kserve.io/deploymentMode": "RawDeployment",
@@ -128,20 +128,20 @@ def test_build_inference_service_mode_name(make, annotation, reported, wanted, c
         assert found["spec"] == live["spec"], "no restart for another name"
 
 
-def test_an_empty_mode_of_the_user_is_filled_in(make):
+def test_build_inference_service_empty_mode(make):
     given = {"annotations": {"serving.kserve.io/deploymentMode": ""}}
     found = made(make, given)["metadata"]["annotations"]
     assert found["serving.kserve.io/deploymentMode"] == "Standard"
 
 
-def test_command_and_arguments_are_passed_on(make):
+def test_build_inference_service_command(make):
     """O-17"""
     spec = {"command": ["serve"], "args": ["--fast"]}
     for mode in ("Standard", "Knative"):
         assert model(make, spec, mode).items() >= spec.items()
 
 
-def test_standard(make):
+def test_build_inference_service_standard(make):
     spec = {"expose": {"service": {"port": 8000, "grpcPort": 81, "metricsPort": 82}}}
     found = predictor(make, spec, "RawDeployment", **TKGS)
     assert (found["minReplicas"], found["maxReplicas"]) == (1, 1)
@@ -154,7 +154,7 @@ def test_standard(make):
 
 
 @pytest.mark.parametrize("mode", ["Knative", "Serverless", "ModelMesh"])
-def test_knative(make, mode):
+def test_build_inference_service_knative(make, mode):
     spec = {"replicas": 2, "expose": {"service": {"port": 8000, "metricsPort": 82}}}
     found = predictor(make, spec, mode)
     left_out = ("minReplicas", "maxReplicas", "deploymentStrategy", "securityContext")
@@ -177,7 +177,7 @@ def test_knative(make, mode):
     }
 
 
-def test_knative_with_grpc(make):
+def test_build_inference_service_knative_grpc(make):
     container = model(make, {"expose": {"service": {"grpcPort": 81}}}, "Knative")
     assert [port["containerPort"] for port in container["ports"]] == [8000, 81]
     for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
@@ -185,7 +185,7 @@ def test_knative_with_grpc(make):
         assert "httpGet" not in container[probe]
 
 
-def test_probes_of_the_user_count_in_both_modes(make):
+def test_build_inference_service_user_probes(make):
     own = {"exec": {"command": ["true"]}}
     spec = {"startupProbe": {"probe": own}, "livenessProbe": {"enabled": False}}
     for mode in ("Standard", "Knative"):
@@ -194,7 +194,7 @@ def test_probes_of_the_user_count_in_both_modes(make):
         assert "livenessProbe" not in container
 
 
-def test_pods_are_those_of_the_standalone_platform(make):
+def test_build_inference_service_pod_fields(make):
     spec = {
         "schedulerName": "s",
         "priorityClassName": "p",
@@ -214,7 +214,7 @@ def test_pods_are_those_of_the_standalone_platform(make):
         assert claim["name"] == found["resourceClaims"][0]["name"]
 
 
-def test_other_containers_are_told_nothing_of_groups(make):
+def test_build_inference_service_side_containers(make):
     """O-30"""
     found = predictor(make, {"sidecarContainers": [SIDE], "initContainers": [SIDE]})
     for container in (found["containers"][1], found["initContainers"][0]):
@@ -238,13 +238,13 @@ def reference(make, spec):
     return live
 
 
-def test_what_the_reference_made_runs_on(make):
+def test_build_inference_service_takeover(make):
     spec = {"sidecarContainers": [SIDE], "initContainers": [SIDE]}
     live = reference(make, spec)
     assert made(make, spec, **{"InferenceService/ns/llm": live}) == live
 
 
-def test_a_change_that_restarts_pods_mends_the_rest(make):
+def test_build_inference_service_restart(make):
     spec = {"sidecarContainers": [SIDE]}
     live = reference(make, spec)
     found = made(make, spec | {"schedulerName": "x"}, **{"InferenceService/ns/llm": live})
@@ -253,14 +253,14 @@ def test_a_change_that_restarts_pods_mends_the_rest(make):
     assert found["metadata"]["annotations"] == live["metadata"]["annotations"]
 
 
-def test_a_variable_of_the_user_is_not_mistaken_for_the_references(make):
+def test_build_inference_service_user_variable(make):
     own = {"env": [{"name": "NIM_MULTI_NODE", "value": "0"}]}
     live = made(make, own)
     found = made(make, {}, **{"InferenceService/ns/llm": live})
     assert found["spec"] == made(make)["spec"]
 
 
-def test_nothing_given_is_changed(make):
+def test_build_inference_service_pure(make):
     spec = {"sidecarContainers": [SIDE]}
     live = reference(make, spec)
     before = copy.deepcopy(live)

@@ -40,7 +40,7 @@ BY_MEMORY = {
         ),
     ],
 )
-def test_replicas(make, spec, wanted):
+def test_build_scaling_replicas(make, spec, wanted):
     assert build_scaling(NIMServiceApp(make.cr(spec))) == wanted
 
 
@@ -70,12 +70,12 @@ def test_replicas(make, spec, wanted):
         ),
     ],
 )
-def test_autoscaling(make, hpa, wanted):
+def test_build_scaling_metrics(make, hpa, wanted):
     cr = make.cr({"replicas": None, "scale": {"enabled": True, "hpa": hpa}})
     assert build_scaling(NIMServiceApp(cr)) == wanted
 
 
-def test_a_target_that_is_no_quantity(make):
+def test_build_scaling_invalid_target(make):
     metrics = [PODS, metric("cpu", type="Value", value="many")]
     cr = make.cr({"replicas": None, "scale": {"enabled": True, "hpa": {"metrics": metrics}}})
     with pytest.raises(NimError, match=r"spec\.scale\.hpa\.metrics\[1\]\.resource\.target: 'many'"):

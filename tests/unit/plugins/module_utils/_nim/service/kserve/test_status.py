@@ -43,7 +43,7 @@ def predictor(status, **more):
         ),
     ],
 )
-def test_standing(found, is_changed, wanted):
+def test_predictor_readiness(found, is_changed, wanted):
     assert predictor_readiness("llm", found, is_changed=is_changed) == wanted
 
 
@@ -56,7 +56,7 @@ def test_standing(found, is_changed, wanted):
         pytest.param(live(url="http://a\n", address={"url": 5}), ("", ""), id="odd"),
     ],
 )
-def test_urls(found, urls):
+def test_external_url_and_cluster_url(found, urls):
     assert (external_url(found), cluster_url(found)) == urls
 
 
@@ -83,5 +83,5 @@ def test_urls(found, urls):
         ("", False),
     ],
 )
-def test_where_a_model_may_be_asked(url, is_asked):
+def test_is_in_namespace(url, is_asked):
     assert is_in_namespace(url, "ns") is is_asked

@@ -54,7 +54,7 @@ def unwanted(wanted):
         pytest.param(NAMED, [*FILES, SET], id="a ComputeDomain of others"),
     ],
 )
-def test_children(make, spec, more):
+def test_group_children(make, spec, more):
     wanted = desired(NIMServiceApp(make.cr(spec), make.observe(SHARED)))
     assert keys(wanted) == BASE + more
     assert selector(wanted) == {"app": "llm-lws", "nim-llm-role": "leader"}
@@ -63,21 +63,21 @@ def test_children(make, spec, more):
     assert left_alone == (["Secret"] if FILES[0] in more else [])
 
 
-def test_hostfiles_follow_the_number_of_groups(make):
+def test_group_children_hostfiles(make):
     for replicas in (0, 1, 3):
         wanted = desired(NIMServiceApp(make.cr(MPI | {"replicas": replicas}), make.observe()))
         files = {key_of(child.manifest): child.manifest for child in wanted.children}[FILES[0]]
         assert len(files["data"]) == replicas
 
 
-def test_without_a_store_there_is_nothing_of_the_workload(make):
+def test_group_children_without_store(make):
     wanted = desired(
         NIMServiceApp(make.cr(MPI | {"storage": {"nimCache": {"name": "c"}}}), make.observe())
     )
     assert keys(wanted) == BASE
 
 
-def test_a_missing_domain_is_a_failure_and_the_rest_is_made(make):
+def test_group_children_missing_domain(make):
     wanted = desired(NIMServiceApp(make.cr(NAMED), make.observe()))
     assert keys(wanted) == BASE
     assert wanted.failure is not None
@@ -101,7 +101,7 @@ def test_a_missing_domain_is_a_failure_and_the_rest_is_made(make):
         ),
     ],
 )
-def test_reads(make, spec, more):
+def test_group_reads(make, spec, more):
     usual = [read.key for read in reads(NIMServiceApp(make.cr(), make.observe()))]
     found = reads(NIMServiceApp(make.cr(spec), make.observe()))
     assert [read.key for read in found if read.key not in usual] == more
@@ -110,7 +110,7 @@ def test_reads(make, spec, more):
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_the_registry_is_asked_when_the_groups_are_known(make, known):
+def test_group_reads_protocol(make, known):
     observed = make.observe(**({SET: None} if known else {}), **{DEPLOYMENT: None})
     found = reads(NIMServiceApp(make.cr(MPI), observed))
     assert any(isinstance(read, ReadProtocol) for read in found) is known
@@ -124,7 +124,7 @@ def serves(cluster):
     return str(cluster.objects["Service/ns/llm"]["spec"]["selector"]["app"])
 
 
-def test_from_one_node_to_several(make):
+def test_groups_from_one_node(make):
     """The old workload goes once the new one is there, the Service when the old one is gone."""
     cluster = make.cluster()
     cluster.run_pass(make.cr())
@@ -140,7 +140,7 @@ def test_from_one_node_to_several(make):
     ]
 
 
-def test_from_several_nodes_to_one(make):
+def test_groups_to_one_node(make):
     cluster = make.cluster()
     cluster.run_pass(make.cr(CREATE))
     steps = []
@@ -168,7 +168,7 @@ def test_from_several_nodes_to_one(make):
         pytest.param(MPI, {}, "Deployment", "llm-lws", id="no Deployment"),
     ],
 )
-def test_the_old_one_serves_while_the_new_one_cannot_be_made(make, before, after, refused, served):
+def test_groups_new_workload_refused(make, before, after, refused, served):
     cluster = make.cluster()
     cluster.run_pass(make.cr(before))
     (workload,) = workloads(cluster)
@@ -204,21 +204,21 @@ def left_behind(make):
         pytest.param(None, LEFT_BEHIND, id="restored"),
     ],
 )
-def test_groups_that_the_reference_left_behind(make, status, gone):
+def test_group_leftovers_of_reference(make, status, gone):
     cluster = left_behind(make)
     assert cluster.run_pass(make.cr(status=status)) == gone
     assert serves(cluster) == "llm", "the Service never leads back to them"
     assert FILES[2] in cluster.objects
 
 
-def test_groups_of_somebody_else_are_left_alone(make):
+def test_group_leftovers_foreign(make):
     cluster = left_behind(make)
     for key in LEFT_BEHIND:
         cluster.objects[key]["metadata"]["ownerReferences"][0]["uid"] = "another"
     assert cluster.run_pass(make.cr(status=BY_REFERENCE)) == []
 
 
-def test_groups_left_behind_serve_until_there_is_a_deployment(make):
+def test_group_leftovers_serve_without_deployment(make):
     """As nothing else does; and the Service tells from then on that they are to be replaced."""
     cluster = left_behind(make)
     del cluster.objects[DEPLOYMENT]
@@ -232,7 +232,7 @@ def test_groups_left_behind_serve_until_there_is_a_deployment(make):
     assert steps == [([], "llm-lws"), (LEFT_BEHIND, "llm-lws"), ([], "llm")]
 
 
-def test_a_deployment_that_the_reference_left_behind(make):
+def test_groups_leftover_deployment(make):
     cluster = make.cluster()
     cluster.run_pass(make.cr())
     deployment = cluster.objects[DEPLOYMENT]
@@ -244,12 +244,12 @@ def test_a_deployment_that_the_reference_left_behind(make):
 
 
 @pytest.mark.parametrize("status", [SETTLED, None], ids=["settled", "new"])
-def test_most_passes_ask_for_no_groups(make, status):
+def test_group_reads_settled_service(make, status):
     observed = make.observe(**({} if status else {DEPLOYMENT: None}))
     assert SET not in [read.key for read in reads(NIMServiceApp(make.cr(status=status), observed))]
 
 
-def test_one_that_goes_already_is_not_waited_for(make):
+def test_groups_terminating_deployment(make):
     cluster = make.cluster()
     cluster.run_pass(make.cr())
     cluster.objects[DEPLOYMENT]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -257,7 +257,7 @@ def test_one_that_goes_already_is_not_waited_for(make):
     assert serves(cluster) == "llm-lws"
 
 
-def test_a_deployment_of_somebody_else_is_left_alone(make):
+def test_groups_foreign_deployment(make):
     cluster = make.cluster()
     theirs = {"kind": "Deployment", "metadata": {"name": "llm", "namespace": "ns"}, "spec": {}}
     cluster.objects[DEPLOYMENT] = theirs

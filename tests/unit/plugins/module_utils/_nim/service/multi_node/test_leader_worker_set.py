@@ -41,7 +41,7 @@ def names(items):
     return [item["name"] for item in items]
 
 
-def test_frame(make):
+def test_build_groups(make):
     made = build(make, MPI | {"replicas": 2})
     assert (made["kind"], made["metadata"]["name"]) == ("LeaderWorkerSet", "llm-lws")
     frame = {key: value for key, value in made["spec"].items() if key != "leaderWorkerTemplate"}
@@ -58,7 +58,7 @@ def test_frame(make):
     assert (groups["size"], groups["restartPolicy"]) == (3, "RecreateGroupOnPodRestart")
 
 
-def test_only_leaders_have_labels(make):
+def test_build_groups_labels(make):
     made = build(make, MPI | {"labels": {"app": "mine", "team": "x"}})
     leader, worker = (template_of(made, role)["metadata"] for role in ("leader", "worker"))
     assert leader["labels"] == made["metadata"]["labels"] | {
@@ -87,11 +87,11 @@ def test_only_leaders_have_labels(make):
         ),
     ],
 )
-def test_leaders_and_workers_are_placed_alike(make, spec, field, wanted):
+def test_build_groups_placement(make, spec, field, wanted):
     assert [pod.get(field) for pod in pods_of(build(make, MPI | spec))] == [wanted, wanted]
 
 
-def test_models_of_mpi(make):
+def test_build_groups_mpi_containers(make):
     leader, worker = models_of(build(make, MPI | {"expose": {"service": {"grpcPort": 81}}}))
     assert names((leader, worker)) == ["nim-leader", "nim-worker"]
     assert leader["image"] == worker["image"] == "registry.example/nim:1.0"
@@ -102,7 +102,7 @@ def test_models_of_mpi(make):
     assert not {"command", "args"} & (set(leader) | set(worker))
 
 
-def test_models_of_ray(make):
+def test_build_groups_ray_containers(make):
     leader, worker = models_of(build(make, RAY))
     assert leader["args"] == ["nim-serve-ray", "--head", "--port", "7000"]
     assert worker["args"] == ["nim-serve-ray", "--head-address", "$(LWS_LEADER_ADDRESS):7000"]
@@ -120,7 +120,7 @@ def test_models_of_ray(make):
 
 
 @pytest.mark.parametrize("mode", [MPI, RAY], ids=["mpi", "ray"])
-def test_command_and_args_of_the_user_count_for_both(make, mode):
+def test_build_groups_user_command(make, mode):
     for model in models_of(build(make, mode | {"command": ["c"], "args": ["a"]})):
         assert (model["command"], model["args"]) == (["c"], ["a"])
 
@@ -137,7 +137,7 @@ def test_command_and_args_of_the_user_count_for_both(make, mode):
         pytest.param(RAY, [], [], id="ray"),
     ],
 )
-def test_volumes_come_after_the_usual_ones(make, mode, leader, worker):
+def test_build_groups_volumes(make, mode, leader, worker):
     made = build(make, mode | {"proxy": {"certConfigMap": "ca"}})
     for pod, more in zip(pods_of(made), (leader, worker), strict=True):
         assert names(pod["volumes"]) == [
@@ -151,7 +151,7 @@ def test_volumes_come_after_the_usual_ones(make, mode, leader, worker):
         assert mounts == ["model-store", "dshm", "ca-cert-volume", *more]
 
 
-def test_side_containers_are_in_both(make):
+def test_build_groups_side_containers(make):
     made = build(make, MPI | {"initContainers": [SIDE], "sidecarContainers": [SIDE]})
     for pod in pods_of(made):
         model, side = pod["containers"]
@@ -164,7 +164,7 @@ def test_side_containers_are_in_both(make):
             assert "NIM_LEADER_ROLE" not in env
 
 
-def test_pods_claim_a_channel(make):
+def test_build_groups_channel_claim(make):
     made = build(make, DOMAIN | {"sidecarContainers": [SIDE], "initContainers": [SIDE]})
     for pod in pods_of(made):
         (claim,) = pod["resourceClaims"]
@@ -184,7 +184,7 @@ def test_pods_claim_a_channel(make):
         pytest.param(0, 1, 0, 0, id="put to sleep"),
     ],
 )
-def test_number_of_groups(make, given, live, applied, count):
+def test_count_groups(make, given, live, applied, count):
     cr = make.cr(MPI | {"replicas": given})
     groups = [] if live is None else [build(make, MPI | {"replicas": live})]
     observed = make.observe(*groups)
@@ -192,7 +192,7 @@ def test_number_of_groups(make, given, live, applied, count):
     assert count_groups(NIMServiceApp(cr, observed)) == count
 
 
-def test_a_count_that_others_have_set_is_left_alone(make):
+def test_count_groups_foreign_replicas(make):
     cr, live = make.cr(MPI | {"replicas": None}), build(make, MPI | {"replicas": 4})
     fields = {"f:spec": {"f:replicas": {}}}
     live["metadata"]["managedFields"] = [{"subresource": "scale", "fieldsV1": fields}]
@@ -201,7 +201,7 @@ def test_a_count_that_others_have_set_is_left_alone(make):
     assert count_groups(NIMServiceApp(cr, observed)) == 4
 
 
-def test_an_operator_upgrade_restarts_nothing(make):
+def test_build_groups_operator_upgrade(make):
     live = build(make, MPI, operator={"version": "1"})
     made = build(make, MPI, live, operator={"version_label": "2"})
     assert made["metadata"]["labels"][VERSION] == "2"
@@ -228,7 +228,7 @@ def of_the_reference(make, spec):
         pytest.param({"image": {"repository": "r", "tag": "2"}}, True, id="image"),
     ],
 )
-def test_a_takeover_restarts_nothing(make, change, is_mended):
+def test_build_groups_takeover(make, change, is_mended):
     live = of_the_reference(make, MPI)
     made = build(make, MPI | change, live)
     same = (
@@ -238,7 +238,7 @@ def test_a_takeover_restarts_nothing(make, change, is_mended):
     assert ["serviceAccountName" in pod for pod in pods_of(made)] == [is_mended, is_mended]
 
 
-def test_what_was_mended_stays_so(make):
+def test_build_groups_unchanged(make):
     live = build(make, MPI)
     assert build(make, MPI, live)["spec"] == live["spec"]
 
@@ -250,7 +250,7 @@ def test_what_was_mended_stays_so(make):
         pytest.param("registry.example/nim:0.9", False, id="another image"),
     ],
 )
-def test_a_live_certificate_script_is_kept(make, image, kept):
+def test_build_groups_keeps_live_script(make, image, kept):
     spec = MPI | {"proxy": {"certConfigMap": "ca"}}
     live = copy.deepcopy(build(make, spec))
     for pod in pods_of(live):

@@ -44,7 +44,7 @@ esac
         ),
     ],
 )
-def test_hostfiles(make, groups, wanted):
+def test_build_hostfiles(make, groups, wanted):
     made = mpi.build_hostfiles(NIMServiceApp(make.cr(MPI), make.observe()), groups)
     assert (made["metadata"]["name"], made["data"]) == ("llm-mpi-config", wanted)
 
@@ -54,19 +54,19 @@ def test_hostfiles(make, groups, wanted):
     [(2**31, 2), (1, 2**31 - 1), (200, 200)],
     ids=["groups", "nodes", "both"],
 )
-def test_too_many_hostfiles_for_a_config_map(make, groups, pipeline):
+def test_build_hostfiles_too_large(make, groups, pipeline):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": pipeline}}})
     with pytest.raises(NimError, match=r"spec\.replicas: .* do not fit into a ConfigMap"):
         mpi.build_hostfiles(NIMServiceApp(cr, make.observe()), groups)
 
 
-def test_slots_without_tensor_parallelism(make):
+def test_build_hostfiles_default_slots(make):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
     made = mpi.build_hostfiles(NIMServiceApp(cr, make.observe()), 1)
     assert made["data"]["hostfile-0"].splitlines()[0] == "localhost slots=1"
 
 
-def test_start_script(make):
+def test_build_start_script(make):
     made = mpi.build_start_script(NIMServiceApp(make.cr(MPI), make.observe()))
     ((key, script),) = made["data"].items()
     assert (made["metadata"]["name"], key) == ("llm-mpi-start-script", "start-mpi-cluster.sh")
@@ -75,13 +75,13 @@ def test_start_script(make):
     assert not script.endswith("\n\n")
 
 
-def test_plan_does_not_contain_the_ssh_key(make):
+def test_build_ssh_key_placeholder(make):
     made = mpi.build_ssh_key(NIMServiceApp(make.cr(MPI), make.observe()))
     assert (made["metadata"]["name"], made["type"]) == ("llm-ssh-pk", "Opaque")
     assert made["data"] == {"private.key": "<generated>"}
 
 
-def test_metadata(make):
+def test_mpi_objects_metadata(make):
     cr, observed = make.cr(MPI), make.observe()
     for made in (
         mpi.build_hostfiles(NIMServiceApp(cr, observed), 1),
@@ -94,7 +94,7 @@ def test_metadata(make):
         assert [owner["uid"] for owner in metadata["ownerReferences"]] == ["u1"]
 
 
-def test_volumes_and_mounts(make):
+def test_mpi_volumes_and_mounts(make):
     cr = make.cr(MPI)
     shared = [
         {"name": "ssh-dotfiles", "emptyDir": {}},
@@ -151,7 +151,7 @@ def start(make, tmp_path):
         ),
     ],
 )
-def test_log_is_packed_if_requested_and_possible(start, variables, jsonl, packed):
+def test_start_script_packs_log(start, variables, jsonl, packed):
     process = start(**variables)
     output, errors = process.communicate(timeout=20)
     ran = f"ran {SERVER} jsonl={jsonl}"
@@ -164,7 +164,7 @@ def test_log_is_packed_if_requested_and_possible(start, variables, jsonl, packed
 
 
 @pytest.mark.parametrize("jsonl", ["0", "1"])
-def test_signals_reach_the_server(start, jsonl):
+def test_start_script_forwards_signals(start, jsonl):
     process = start(NIM_JSONL_LOGGING=jsonl, SERVE="exec sleep 60")
     assert process.stdout is not None
     assert "ran" in process.stdout.readline()
@@ -173,7 +173,7 @@ def test_signals_reach_the_server(start, jsonl):
     process.communicate(timeout=20)
 
 
-def test_image_without_the_interpreter_fails(start, tmp_path):
+def test_start_script_without_interpreter(start, tmp_path):
     (tmp_path / "python3").unlink()
     process = start(NIM_JSONL_LOGGING="1")
     process.communicate(timeout=20)

@@ -33,7 +33,7 @@ def build_pod(make, spec, *live):
     return build_template(app, STORE, variant)["spec"]
 
 
-def test_main_container(make):
+def test_build_containers_main(make):
     spec = {
         "command": ["c"],
         "args": ["a"],
@@ -61,7 +61,7 @@ def test_main_container(make):
     ]
 
 
-def test_side_containers(make):
+def test_build_containers_side(make):
     own = SIDE | {"workingDir": "/w", "args": ["a"], "env": [{"name": "E", "value": "1"}]}
     never = SIDE | {"name": "never", "image": SIDE["image"] | {"pullPolicy": "Never"}}
     pod = build_pod(make, {"sidecarContainers": [own, never], "initContainers": [own]})
@@ -79,7 +79,7 @@ def test_side_containers(make):
 CERT = {"proxy": {"httpsProxy": "p", "certConfigMap": "ca"}, "initContainers": [SIDE]}
 
 
-def test_certificates_come_first(make):
+def test_build_init_containers_certificates(make):
     ca, user = build_pod(make, CERT)["initContainers"]
     assert ca["name"] == "update-ca-certificates"
     assert ca["image"] == "registry.example/nim:1.0"
@@ -95,7 +95,7 @@ def test_certificates_come_first(make):
         pytest.param("registry.example/nim:0.9", False, id="another image"),
     ],
 )
-def test_live_certificate_script_is_kept(make, image, kept):
+def test_build_init_containers_keeps_live_script(make, image, kept):
     """Changing it would restart the pods for nothing, at a take-over above all."""
     theirs = {"image": image, "command": ["/bin/sh", "-c"], "args": ["theirs"]}
     script = {"name": "update-ca-certificates", **theirs}
@@ -125,7 +125,7 @@ def test_pull_policy(make, model, own, policy):
     assert pull_policy(app, parse_image(image | {"pullPolicy": own})) == policy
 
 
-def test_arguments_of_the_user_replace_the_variants(make):
+def test_build_containers_user_args(make):
     variant = PodVariant("main", {}, {}, args=["ours"], ports={"mpi": 22})
     plain, given = (
         build_containers(NIMServiceApp(make.cr(spec)), STORE, variant)[0]

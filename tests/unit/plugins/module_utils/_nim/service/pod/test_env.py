@@ -198,7 +198,7 @@ def test_main_env(make, spec, source, native, names, values):
     assert {name: value_of(items, name) for name in values} == values
 
 
-def test_the_values_of_the_standard_variables(make):
+def test_main_env_standard_values(make):
     ports = {"service": {"port": 1, "grpcPort": 2, "metricsPort": 3}}
     items = main_env(NIMServiceApp(make.cr({"expose": ports})), Store({}), native=False)
     assert {item["name"]: value_of(items, item["name"]) for item in items} == {
@@ -215,7 +215,7 @@ def test_the_values_of_the_standard_variables(make):
     }
 
 
-def test_the_values_of_a_universal_model(make):
+def test_main_env_universal_model_values(make):
     items = main_env(NIMServiceApp(make.cr()), Store({}, cache=make.cache(HF)), native=False)
     told = {item["name"]: value_of(items, item["name"]) for item in items[-3:]}
     assert told == {
@@ -243,6 +243,6 @@ def test_main_env_of_a_profile(make, given, wanted):
     assert [items[-1]["name"], items[-1].get("value")] == wanted
 
 
-def test_side_env_is_the_shared_one_after_its_own(make):
+def test_side_env_order(make):
     items = side_env(NIMServiceApp(make.cr()), [{"name": "NIM_LOG_LEVEL", "value": "X"}])
     assert [item["name"] for item in items] == ["NIM_LOG_LEVEL", *STANDARD[:-1], "NGC_API_KEY"]

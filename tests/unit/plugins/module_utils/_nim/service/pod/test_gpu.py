@@ -87,6 +87,6 @@ def test_build_resources_without_a_listed_profile(make):
 
 
 @pytest.mark.parametrize("text", ["two", "-1", "1.5", "\u00b2", "0.0"])
-def test_build_resources_refuses_what_is_no_count(make, text):
+def test_build_resources_refuses(make, text):
     with pytest.raises(NimError, match=r"spec\.storage\.nimCache\.profile"):
         build_resources(NIMServiceApp(make.cr()), profile_store(make, {"tp": text}))

@@ -31,7 +31,7 @@ def told(items):
     return found
 
 
-def test_what_all_are_told(make):
+def test_group_env(make):
     assert list(told(group_env(NIMServiceApp(make.cr({"multiNode": GROUP})))).items()) == [
         ("NIM_MPI_ALLOW_RUN_AS_ROOT", "0"),
         ("NIM_NUM_COMPUTE_NODES", "2"),
@@ -51,7 +51,7 @@ def test_what_all_are_told(make):
         pytest.param({"ray": {"rayPort": 1}}, "8", "300", id="Ray has them too"),
     ],
 )
-def test_what_leaders_are_told(make, given, gpus, seconds):
+def test_leader_env(make, given, gpus, seconds):
     assert list(told(leader_env(NIMServiceApp(make.cr({"multiNode": GROUP | given})))).items()) == [
         ("NIM_LEADER_ROLE", "1"),
         ("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
@@ -63,7 +63,7 @@ def test_what_leaders_are_told(make, given, gpus, seconds):
     ]
 
 
-def test_what_workers_are_told():
+def test_worker_env():
     assert list(told(worker_env()).items()) == [
         ("NIM_LEADER_ROLE", "0"),
         ("LEADER_NAME", f"metadata.annotations['{LWS}/leader-name']"),
@@ -72,7 +72,7 @@ def test_what_workers_are_told():
     ]
 
 
-def test_layers_stand_in_order_and_the_user_wins(make):
+def test_main_env_order_in_group(make):
     env = [{"name": "NIM_MULTI_NODE", "value": "mine"}, {"name": "NIM_LEADER_ROLE", "value": "x"}]
     spec = {"multiNode": GROUP, "env": env, "proxy": {"httpProxy": "p"}}
     names = list(
@@ -93,7 +93,7 @@ def test_layers_stand_in_order_and_the_user_wins(make):
     assert (found["NIM_MULTI_NODE"], found["NIM_LEADER_ROLE"]) == ("mine", "x")
 
 
-def test_side_containers_know_the_group_but_no_role(make):
+def test_side_env_in_group(make):
     cr = make.cr({"multiNode": GROUP})
     assert side_env(NIMServiceApp(cr)) == base_env(NIMServiceApp(cr))
     assert "NIM_NODE_RANK" in told(base_env(NIMServiceApp(cr)))
@@ -101,7 +101,7 @@ def test_side_containers_know_the_group_but_no_role(make):
 
 
 @pytest.mark.parametrize("given", [None, {"parallelism": {"pipeline": 1}}], ids=["unset", "one"])
-def test_one_node_is_told_nothing(make, given):
+def test_base_env_one_node(make, given):
     assert base_env(NIMServiceApp(make.cr({"multiNode": given}))) == base_env(
         NIMServiceApp(make.cr())
     )
@@ -130,7 +130,7 @@ def test_one_node_is_told_nothing(make, given):
         ),
     ],
 )
-def test_the_model_is_found_as_on_one_node(make, source, status, native, wanted):
+def test_main_env_model_in_group(make, source, status, native, wanted):
     """The reference leaves these steps out (O-24)."""
     cache = make.cache(source, {"state": "Ready", "pvc": "x"} | status)
     store = Store({}, cache=cache, profile="p")

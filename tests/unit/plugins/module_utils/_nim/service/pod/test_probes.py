@@ -20,7 +20,7 @@ OWN = {"httpGet": {"path": "/x", "port": 1}}
         pytest.param({"probe": OWN}, OWN, id="the user's, whole"),
     ],
 )
-def test_liveness_probe(make, given, wanted):
+def test_model_probes_liveness(make, given, wanted):
     made = model_probes(NIMServiceApp(make.cr({"livenessProbe": given})).spec).get("livenessProbe")
     if isinstance(wanted, tuple):
         path, delay, failures = wanted
@@ -35,7 +35,7 @@ def test_liveness_probe(make, given, wanted):
     assert made == wanted
 
 
-def test_defaults_of_the_others(make):
+def test_model_probes_defaults(make):
     made = model_probes(NIMServiceApp(make.cr()).spec)
     assert {
         name: (probe["httpGet"]["path"], probe["initialDelaySeconds"], probe["failureThreshold"])

@@ -73,7 +73,7 @@ def templates_of(objects):
         pytest.param([], None, id="no nodes"),
     ],
 )
-def test_seccomp(make, workload, nodes, wanted):
+def test_build_template_seccomp(make, workload, nodes, wanted):
     for template in templates_of(objects_of(make, workload, *nodes)):
         context = template["spec"]["securityContext"]
         assert context.get("seccompProfile") == wanted
@@ -81,7 +81,7 @@ def test_seccomp(make, workload, nodes, wanted):
 
 
 @WORKLOADS
-def test_nothing_else_differs(make, workload):
+def test_build_template_platforms(make, workload):
     plain = objects_of(make, workload)
     assert objects_of(make, workload, OPENSHIFT) == plain
     on_tkgs = copy.deepcopy(objects_of(make, workload, TKGS))
@@ -104,7 +104,7 @@ def test_nothing_else_differs(make, workload):
         ),
     ],
 )
-def test_pods_require_the_constraint_that_their_account_may_use(
+def test_build_template_constraint(
     make, workload, nodes, spec, constraint
 ):
     """On every Kubernetes, as the reference does: the Role means nothing where there are no SCCs."""
@@ -128,7 +128,7 @@ def test_pods_require_the_constraint_that_their_account_may_use(
 
 
 @WORKLOADS
-def test_tkgs_is_detected_by_the_labels_of_nodes(make, cluster, tmp_path, workload):
+def test_build_template_detects_tkgs(make, cluster, tmp_path, workload):
     cluster.put("/api/v1/nodes/a", {"metadata": {"name": "a", "labels": TKGS}, "status": {"x": 1}})
     cr = make.cr(workload)
     seen = Observed(steps.observe(KIND, cr, LiveCluster(Client(cluster.kubeconfig(tmp_path)))))
@@ -184,12 +184,12 @@ def build_pod(make, spec, *live):
         ),
     ],
 )
-def test_pod_fields(make, spec, field, wanted):
+def test_build_template_pod_fields(make, spec, field, wanted):
     assert build_pod(make, spec).get(field) == wanted
 
 
 @pytest.mark.parametrize("is_selected", [True, False])
-def test_only_selected_pods_have_labels(make, is_selected):
+def test_build_template_labels(make, is_selected):
     app = NIMServiceApp(make.cr(), make.observe(operator={"version_label": "2"}))
     version = "app.kubernetes.io/operator-version"
     live = {"metadata": {"labels": {version: "1"}}}

@@ -83,14 +83,14 @@ def said(mounts):
         ),
     ],
 )
-def test_volumes_and_mounts(make, spec, native, volumes, main, init):
+def test_build_volumes_and_mounts(make, spec, native, volumes, main, init):
     cr = make.cr(spec)
     assert [item["name"] for item in build_volumes(NIMServiceApp(cr), STORE)] == volumes
     assert said(build_main_mounts(NIMServiceApp(cr), STORE, native=native)) == main
     assert said(build_init_mounts(NIMServiceApp(cr), STORE, native=native)) == init
 
 
-def test_shared_memory_limit(make):
+def test_build_volumes_shared_memory_limit(make):
     cr = make.cr({"storage": {"emptyDir": {}, "sharedMemorySizeLimit": "8Gi"}})
     assert build_volumes(NIMServiceApp(cr), STORE)[0]["emptyDir"] == {
         "medium": "Memory",
