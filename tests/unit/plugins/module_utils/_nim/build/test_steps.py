@@ -71,9 +71,7 @@ def test_next_step_full_cache(world, cache, buildable):
         ),
     ],
 )
-def test_next_step_tenant_limits(
-    world, cache, buildable, monkeypatch, variables, spec, user, said
-):
+def test_next_step_tenant_limits(world, cache, buildable, monkeypatch, variables, spec, user, said):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     made = world(cache=cache(buildable, userID=user), **spec)

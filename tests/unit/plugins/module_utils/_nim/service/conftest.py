@@ -73,6 +73,12 @@ def _home(kind):
     return "ns" if KINDS[kind].is_namespaced else ""
 
 
+def build_app(spec=None, *objects, **answers):
+    """The context of a NIMService, or of the default one with these spec fields."""
+    cr = spec if spec and "kind" in spec else build_cr(spec)
+    return NIMServiceApp(cr, observe(*objects, **answers))
+
+
 def rolled_out(cr, **status):
     """The live Deployment of a service without a cache, all its replicas available."""
     from ansible_collections.nimops.nim.plugins.module_utils._nim.service.deployment import (
@@ -165,6 +171,7 @@ def make():
     """The builders of this file, as attributes."""
 
     class Builders:
+        app = staticmethod(build_app)
         cluster = Cluster
         cr = staticmethod(build_cr)
         cache = staticmethod(build_cache)

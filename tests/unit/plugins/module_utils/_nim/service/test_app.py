@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
 
 
@@ -22,15 +21,15 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired im
 )
 def test_security_constraint(make, spec, wanted):
     cr = make.cr(spec)
-    assert NIMServiceApp(cr).security_constraint == wanted
-    assert NIMServiceApp(cr).annotations["openshift.io/required-scc"] == wanted
-    _account, role, *_rest = desired(NIMServiceApp(cr, make.observe())).children
+    assert make.app(cr).security_constraint == wanted
+    assert make.app(cr).annotations["openshift.io/required-scc"] == wanted
+    _account, role, *_rest = desired(make.app(cr)).children
     assert role.manifest["rules"][0]["resourceNames"] == [wanted]
 
 
 def test_app_labels(make):
     cr = make.cr({"labels": {"app.kubernetes.io/name": "mine", "team": "a"}})
-    assert NIMServiceApp(cr, make.observe(operator={"version_label": "7"})).labels == {
+    assert make.app(cr, operator={"version_label": "7"}).labels == {
         "app.kubernetes.io/name": "llm",
         "app.kubernetes.io/instance": "llm",
         "app.kubernetes.io/operator-version": "7",
@@ -50,7 +49,7 @@ def test_app_annotations_with(make):
             }
         }
     )
-    assert NIMServiceApp(cr).annotations_with({"a": "feature", "b": "feature"}) == {
+    assert make.app(cr).annotations_with({"a": "feature", "b": "feature"}) == {
         "openshift.io/required-scc": "nonroot",
         "a": "spec",
         "b": "feature",
@@ -58,6 +57,6 @@ def test_app_annotations_with(make):
 
 
 def test_app_child_owner(make):
-    made = NIMServiceApp(make.cr()).child("ServiceAccount", labels={"a": "b"}, annotations={})
+    made = make.app().child("ServiceAccount", labels={"a": "b"}, annotations={})
     assert "annotations" not in made["metadata"]
     assert [owner["uid"] for owner in made["metadata"]["ownerReferences"]] == ["u1"]

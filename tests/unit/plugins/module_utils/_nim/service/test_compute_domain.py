@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.compute_domain import (
     build_domain,
     creates_domain,
@@ -46,26 +45,26 @@ def live(name, template="made-by-hand", **status):
 )
 def test_domain_name(make, spec, creates, name):
     cr = make.cr(spec)
-    assert (creates_domain(NIMServiceApp(cr)), domain_name(NIMServiceApp(cr))) == (creates, name)
+    assert (creates_domain(make.app(cr)), domain_name(make.app(cr))) == (creates, name)
     if not name:
-        assert domain_template(NIMServiceApp(cr, make.observe())) == ""
-        assert domain_status(NIMServiceApp(cr, make.observe())) == {}
+        assert domain_template(make.app(cr)) == ""
+        assert domain_status(make.app(cr)) == {}
 
 
 def test_build_domain_keeps_hash(make):
-    made = build_domain(NIMServiceApp(make.cr(CREATE), make.observe()))
+    made = build_domain(make.app(CREATE))
     hashes = {"nvidia.com/last-applied-hash": "x", "other": "y"}
     annotations = made["metadata"]["annotations"] | hashes
     given = {**made, "metadata": {**made["metadata"], "annotations": annotations}}
-    kept = build_domain(NIMServiceApp(make.cr(CREATE), make.observe(given)))
+    kept = build_domain(make.app(CREATE, given))
     assert kept["metadata"]["annotations"]["nvidia.com/last-applied-hash"] == "x"
     assert "other" not in kept["metadata"]["annotations"]
     given = {**given, "spec": {**given["spec"], "numNodes": 9}}
-    assert build_domain(NIMServiceApp(make.cr(CREATE), make.observe(given))) == made
+    assert build_domain(make.app(CREATE, given)) == made
 
 
 def test_build_domain(make):
-    made = build_domain(NIMServiceApp(make.cr(domain_spec(4, create=True)), make.observe()))
+    made = build_domain(make.app(domain_spec(4, create=True)))
     assert (made["apiVersion"], made["kind"]) == ("resource.nvidia.com/v1beta1", "ComputeDomain")
     assert made["metadata"]["name"] == "llm"
     assert made["metadata"]["annotations"] == {"openshift.io/required-scc": "nonroot"}
@@ -86,15 +85,12 @@ def test_build_domain(make):
     ],
 )
 def test_domain_template(make, spec, template):
-    assert (
-        domain_template(NIMServiceApp(make.cr(spec), make.observe(live("shared", "test-template"))))
-        == template
-    )
+    assert domain_template(make.app(spec, live("shared", "test-template"))) == template
 
 
 def test_domain_template_missing_domain(make):
     with pytest.raises(NimError, match=r"spec\.multiNode\.computeDomain\.name") as raised:
-        domain_template(NIMServiceApp(make.cr(NAMED), make.observe()))
+        domain_template(make.app(NAMED))
     assert 'computedomains.resource.nvidia.com "shared" not found' in str(raised.value)
     assert raised.value.reason == "ComputeDomainFailed"
 
@@ -121,6 +117,4 @@ def test_domain_template_missing_domain(make):
     ],
 )
 def test_domain_status(make, status, wanted):
-    assert (
-        domain_status(NIMServiceApp(make.cr(CREATE), make.observe(live("llm", **status)))) == wanted
-    )
+    assert domain_status(make.app(CREATE, live("llm", **status))) == wanted

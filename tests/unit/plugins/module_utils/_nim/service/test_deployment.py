@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.rollout import build_strategy
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.deployment import (
     build_deployment,
     strategy_reads,
@@ -24,9 +23,7 @@ def pod_of(deployment):
 
 
 def test_build_deployment(make):
-    made = build_deployment(
-        NIMServiceApp(make.cr(), make.observe(operator={"version": "7"})), STORE
-    )
+    made = build_deployment(make.app(operator={"version": "7"}), STORE)
     assert made["spec"]["replicas"] == 1
     assert made["spec"]["strategy"] == {
         "type": "RollingUpdate",
@@ -44,26 +41,20 @@ def test_build_deployment(make):
 
 
 def test_build_deployment_user_labels(make):
-    made = build_deployment(
-        NIMServiceApp(make.cr({"labels": {"app": "mine"}}), make.observe()), STORE
-    )
+    made = build_deployment(make.app({"labels": {"app": "mine"}}), STORE)
     assert made["spec"]["template"]["metadata"]["labels"]["app"] == "llm"
     assert made["metadata"]["labels"]["app"] == "mine"
 
 
 def test_build_deployment_unset_replicas(make):
-    made = build_deployment(NIMServiceApp(make.cr({"replicas": None}), make.observe()), STORE)
+    made = build_deployment(make.app({"replicas": None}), STORE)
     assert "replicas" not in made["spec"]
 
 
 def test_build_deployment_operator_upgrade(make):
     label = "app.kubernetes.io/operator-version"
-    live = build_deployment(
-        NIMServiceApp(make.cr(), make.observe(operator={"version": "1"})), STORE
-    )
-    made = build_deployment(
-        NIMServiceApp(make.cr(), make.observe(live, operator={"version_label": "2"})), STORE
-    )
+    live = build_deployment(make.app(operator={"version": "1"}), STORE)
+    made = build_deployment(make.app(None, live, operator={"version_label": "2"}), STORE)
     assert made["metadata"]["labels"][label] == "2"
     assert made["spec"]["template"] == live["spec"]["template"]
 
@@ -97,9 +88,7 @@ UNSCHEDULABLE, ON_NODE = "Unschedulable", ""
 def test_build_deployment_strategy(make):
     live, pending = updating(3, 1, 2), pods(UNSCHEDULABLE)
     strategies = [
-        build_deployment(NIMServiceApp(make.cr(), make.observe(live, **answers)), STORE)["spec"][
-            "strategy"
-        ]
+        build_deployment(make.app(None, live, **answers), STORE)["spec"]["strategy"]
         for answers in ({}, {PODS: pending})
     ]
     assert strategies == [build_strategy(live, []), build_strategy(live, pending)]
@@ -117,5 +106,5 @@ def test_build_deployment_strategy(make):
     ],
 )
 def test_strategy_reads(make, live, wanted):
-    found = strategy_reads(NIMServiceApp(make.cr(), make.observe(*live)))
+    found = strategy_reads(make.app(None, *live))
     assert [read.key for read in found] == wanted

@@ -55,7 +55,7 @@ OPTIONAL = ["Ingress", "HTTPRoute", "GRPCRoute", "HorizontalPodAutoscaler", "Ser
     ],
 )
 def test_desired_kinds(make, spec, children, unwanted):
-    wanted = desired(NIMServiceApp(make.cr(spec), make.observe()))
+    wanted = desired(make.app(spec))
     assert [child.manifest["kind"] for child in wanted.children] == children
     assert wanted.unwanted == [(kind, "llm") for kind in unwanted]
     left_alone = [child.manifest["kind"] for child in wanted.children if child.create_only]
@@ -63,7 +63,7 @@ def test_desired_kinds(make, spec, children, unwanted):
 
 
 def test_desired_metadata(make):
-    for child in desired(NIMServiceApp(make.cr(EVERYTHING), make.observe())).children:
+    for child in desired(make.app(EVERYTHING)).children:
         metadata = child.manifest["metadata"]
         assert metadata["namespace"] == "ns"
         assert [owner["uid"] for owner in metadata["ownerReferences"]] == ["u1"]
@@ -89,9 +89,7 @@ def test_desired_zero_values(make):
         "storage": {"emptyDir": {}, "nimCache": {}, "pvc": {}},
         "image": {"repository": "registry.example/nim", "tag": "1.0", "pullPolicy": "IfNotPresent"},
     }
-    assert desired(NIMServiceApp(make.cr(zeros), make.observe())) == desired(
-        NIMServiceApp(make.cr(), make.observe())
-    )
+    assert desired(make.app(zeros)) == desired(make.app())
 
 
 @pytest.mark.parametrize(
@@ -120,7 +118,7 @@ def test_desired_zero_values(make):
 )
 def test_desired_workload_failure(make, spec, cache, message):
     """As the reference does: the Service, the routes and the rights are there, the pods are not."""
-    wanted = desired(NIMServiceApp(make.cr(spec), make.observe(make.cache(**cache))))
+    wanted = desired(make.app(spec, make.cache(**cache)))
     assert [child.manifest["kind"] for child in wanted.children] == BASE
     assert [kind for kind, _name in wanted.unwanted] == OPTIONAL
     assert message in str(wanted.failure)
@@ -130,7 +128,7 @@ def claimed(make, existing, size="", *others, **pvc):
     """What is wanted where a PVC exists that no resource has made."""
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": existing}}
     cr = make.cr({"storage": {"pvc": {"create": True, "size": size, **pvc}}})
-    return desired(NIMServiceApp(cr, make.observe(claim, *others)))
+    return desired(make.app(cr, claim, *others))
 
 
 @pytest.mark.parametrize("size", ["", "big"])
@@ -161,7 +159,7 @@ def test_desired_mounted_foreign_claim(make):
 def test_desired_refuses_route_without_port(make):
     expose = {"router": {"hostDomainName": "example.com", "gateway": GATEWAY}}
     with pytest.raises(NimError, match=r"spec\.expose\.service\.grpcPort must be set") as raised:
-        desired(NIMServiceApp(make.cr({"expose": expose}), make.observe()))
+        desired(make.app({"expose": expose}))
     assert raised.value.reason == "GRPCRouteFailed"
 
 
@@ -170,4 +168,4 @@ def test_desired_invalid_name(make, name):
     cr = make.cr()
     cr["metadata"]["name"] = name
     with pytest.raises(NimError, match=r"metadata\.name: "):
-        desired(NIMServiceApp(cr, make.observe()))
+        desired(make.app(cr))

@@ -52,11 +52,8 @@ def children(cr, observed):
     ],
 )
 def test_dra_reads(make, resources, more):
-    plain = [read.key for read in reads(NIMServiceApp(make.cr(), make.observe()))]
-    found = [
-        read.key
-        for read in reads(NIMServiceApp(make.cr({"draResources": resources}), make.observe()))
-    ]
+    plain = [read.key for read in reads(make.app())]
+    found = [read.key for read in reads(make.app({"draResources": resources}))]
     assert found == plain + more
 
 
@@ -98,8 +95,8 @@ def test_pod_claims_in_containers(make):
 def test_build_resources_with_devices(make):
     listed = {"state": "Ready", "pvc": "x", "profiles": [{"name": "p", "config": {"tp": "2"}}]}
     store = Store({}, cache=make.cache(status=listed), profile="p")
-    assert build_resources(NIMServiceApp(make.cr()), store)
-    assert build_resources(NIMServiceApp(make.cr({"draResources": [SHARED]})), store) == {}
+    assert build_resources(make.app(), store)
+    assert build_resources(make.app({"draResources": [SHARED]}), store) == {}
 
 
 def test_build_templates_changed_labels(make):
@@ -130,7 +127,7 @@ def test_build_templates_ambiguous_devices(make):
     selector = {"key": "k", "op": "LessThan", "value": {"stringValue": "x"}}
     device = {"name": "gpu", "attributeSelectors": [selector]}
     cr = make.cr({"draResources": [{"claimCreationSpec": {"devices": [device]}}]})
-    found = desired(NIMServiceApp(cr, make.observe()))
+    found = desired(make.app(cr))
     assert {"Service", "ServiceAccount"} <= {item.manifest["kind"] for item in found.children}
     assert "Deployment" not in {item.manifest["kind"] for item in found.children}
     assert found.failure is not None
@@ -181,7 +178,7 @@ def test_find_error(make, resources, answers, message):
 
 
 def test_find_error_api_not_read(make):
-    assert desired(NIMServiceApp(make.cr({"draResources": [CREATED]}), make.observe())).children
+    assert desired(make.app({"draResources": [CREATED]})).children
 
 
 def world(make, cr, *claims, templates=(), **live):
@@ -272,9 +269,7 @@ def test_dra_statuses_not_read(make):
     going = {"name": "t", "resourceClaimStatuses": [{"name": "c", "state": "deleted,allocated"}]}
     old = [{"name": "old", "resourceClaimTemplateStatus": going}]
     cr = make.cr({"draResources": [CREATED]}, {"draResourceStatuses": old})
-    said = assess(
-        NIMServiceApp(cr, make.observe()), Outcome(failure="the API server cannot be reached")
-    )
+    said = assess(make.app(cr), Outcome(failure="the API server cannot be reached"))
     assert said.status["draResourceStatuses"] == old
     assert not said.requeue.after
 
@@ -353,7 +348,7 @@ def group_world(make, cr, *claims, templates=(), **live):
     ],
 )
 def test_dra_reads_compute_domain(make, spec, known, more):
-    found = [read.key for read in reads(NIMServiceApp(make.cr(spec), make.observe(*known)))]
+    found = [read.key for read in reads(make.app(spec, *known))]
     assert [key for key in found if key.startswith("ResourceClaim")] == more
     assert len(set(found)) == len(found)
 
@@ -453,5 +448,5 @@ def test_dra_statuses_missing_domain(make):
 
 def test_dra_statuses_unwanted_claims(make):
     cr = make.cr(status={"draResourceStatuses": [{"name": "old"}]})
-    said = assess(NIMServiceApp(cr, make.observe(make.rolled_out(cr))), Outcome())
+    said = assess(make.app(cr, make.rolled_out(cr)), Outcome())
     assert "draResourceStatuses" not in said.status

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.endpoints import (
     cluster_endpoint,
     external_endpoint,
@@ -27,18 +26,18 @@ BALANCED = {"service": {"type": "LoadBalancer", "port": 80}}
 def test_cluster_endpoint(make, address, port, wanted):
     live = make.with_address(make.cr(), address)
     cr = make.cr({"expose": {"service": {"port": port}}})
-    assert cluster_endpoint(NIMServiceApp(cr, make.observe(live))) == wanted
+    assert cluster_endpoint(make.app(cr, live)) == wanted
 
 
 @pytest.mark.parametrize("owners", [[], [{"controller": True, "kind": "NIMService", "uid": "u2"}]])
 def test_cluster_endpoint_foreign_service(make, owners):
     live = make.with_address(make.cr())
     live["metadata"]["ownerReferences"] = owners
-    assert cluster_endpoint(NIMServiceApp(make.cr(), make.observe(live))) == ""
+    assert cluster_endpoint(make.app(None, live)) == ""
 
 
 def test_cluster_endpoint_without_service(make):
-    assert cluster_endpoint(NIMServiceApp(make.cr(), make.observe())) == ""
+    assert cluster_endpoint(make.app()) == ""
 
 
 def ingress(host="", service="llm", **given):
@@ -96,4 +95,4 @@ def test_external_endpoint(make, expose, live, wanted):
     cr = make.cr({"expose": expose})
     if live and "kind" not in live:
         live = make.with_address(cr) | {"status": {"loadBalancer": {"ingress": [live]}}}
-    assert external_endpoint(NIMServiceApp(cr, make.observe(*([live] if live else [])))) == wanted
+    assert external_endpoint(make.app(cr, *([live] if live else []))) == wanted

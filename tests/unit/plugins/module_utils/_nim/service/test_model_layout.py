@@ -27,7 +27,7 @@ def deployed(make, protocol, tag="1.0", stuck=False):
     image = {"repository": "registry.example/nim", "tag": tag}
     cr = make.cr({"image": image})
     key = f"protocol/registry.example/nim:{tag}"
-    live = build_deployment(NIMServiceApp(cr, make.observe(**{key: protocol})), STORE)
+    live = build_deployment(make.app(cr, **{key: protocol}), STORE)
     return live | {"status": {"conditions": STUCK if stuck else []}}
 
 
@@ -64,14 +64,14 @@ def test_is_native_once_per_image(make, live, answer, asks, native):
 def test_is_native_from_cache(make, kind, native):
     cr = make.cr({"storage": {"nimCache": {"name": "cache"}}})
     cache = make.cache(status={"state": "Ready", "pvc": "x", "type": kind})
-    assert layout_reads(NIMServiceApp(cr, make.observe(cache))) == []
-    assert is_native(NIMServiceApp(cr, make.observe(cache)), Store({}, cache=cache)) is native
+    assert layout_reads(make.app(cr, cache)) == []
+    assert is_native(make.app(cr, cache), Store({}, cache=cache)) is native
 
 
 @pytest.mark.parametrize("protocol", ["native", "legacy"])
 def test_is_native_from_live_groups(make, protocol):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
-    live = build_groups(NIMServiceApp(cr, make.observe(**{KEY: protocol})), STORE)
-    assert layout_reads(NIMServiceApp(cr, make.observe(live))) == []
-    assert is_native(NIMServiceApp(cr, make.observe(live)), STORE) is (protocol == "native")
-    assert [read.key for read in layout_reads(NIMServiceApp(cr, make.observe()))] == [KEY]
+    live = build_groups(make.app(cr, **{KEY: protocol}), STORE)
+    assert layout_reads(make.app(cr, live)) == []
+    assert is_native(make.app(cr, live), STORE) is (protocol == "native")
+    assert [read.key for read in layout_reads(make.app(cr))] == [KEY]

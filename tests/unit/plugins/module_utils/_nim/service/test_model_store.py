@@ -54,25 +54,21 @@ CLAIM = "persistentVolumeClaim"
     ],
 )
 def test_select_store(make, storage, source, sub_path):
-    store = select_store(NIMServiceApp(make.cr({"storage": storage}), make.observe(make.cache())))
+    store = select_store(make.app({"storage": storage}, make.cache()))
     assert isinstance(store, Store)
     assert (store.source, store.sub_path) == (source, sub_path)
 
 
 def test_select_store_none(make):
     with pytest.raises(NimError, match="neither external PVC name, NIMCache volume") as raised:
-        select_store(
-            NIMServiceApp(
-                make.cr({"storage": {"nimCache": {"name": ""}, "hostPath": ""}}), make.observe()
-            )
-        )
+        select_store(make.app({"storage": {"nimCache": {"name": ""}, "hostPath": ""}}))
     assert raised.value.reason == "Failed"
 
 
 def test_select_store_cache_with_claim(make):
     cache = make.cache(name="shared", subPath="models")
     cr = make.cr({"storage": {"nimCache": {"name": "cache", "profile": "p"}}})
-    store = select_store(NIMServiceApp(cr, make.observe(cache)))
+    store = select_store(make.app(cr, cache))
     assert isinstance(store, Store)
     assert store.source == {CLAIM: {"claimName": "shared"}}
     assert (store.sub_path, store.profile) == ("models", "p")
@@ -130,9 +126,7 @@ def test_select_store_unusable_cache(make, cache, wanted):
 
 def test_select_store_dataset(make):
     cache = make.cache({"hf": {"namespace": "n", "datasetName": "d"}})
-    store = select_store(
-        NIMServiceApp(make.cr({"storage": {"nimCache": {"name": "cache"}}}), make.observe(cache))
-    )
+    store = select_store(make.app({"storage": {"nimCache": {"name": "cache"}}}, cache))
     assert isinstance(store, Unusable)
     assert store.failed
     assert "dataset" in store.message
@@ -141,4 +135,4 @@ def test_select_store_dataset(make):
 def test_select_store_cache_without_claim(make):
     cr = make.cr({"storage": {"nimCache": {"name": "cache"}}})
     with pytest.raises(NimError, match="missing PVC for the nimcache instance cache"):
-        select_store(NIMServiceApp(cr, make.observe(make.cache(status={"state": "Ready"}))))
+        select_store(make.app(cr, make.cache(status={"state": "Ready"})))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.scaling import (
     build_autoscaler,
     count_replicas,
@@ -25,15 +24,13 @@ HPA = {"minReplicas": 2, "maxReplicas": 5}
     ],
 )
 def test_count_replicas(make, spec, live, wanted):
-    assert count_replicas(NIMServiceApp(make.cr(spec)), live) == wanted
+    assert count_replicas(make.app(spec), live) == wanted
 
 
 def test_build_autoscaler(make):
     annotations = {"a": "scale", "b": "scale"}
     scale = {"enabled": True, "annotations": annotations, "hpa": {"maxReplicas": 3}}
-    made = build_autoscaler(
-        NIMServiceApp(make.cr({"annotations": {"a": "spec"}, "scale": scale}), make.observe())
-    )
+    made = build_autoscaler(make.app({"annotations": {"a": "spec"}, "scale": scale}))
     assert (made["metadata"]["name"], made["spec"]["maxReplicas"]) == ("llm", 3)
     assert made["metadata"]["annotations"] == {
         "openshift.io/required-scc": "nonroot", "a": "spec", "b": "scale",

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.scraping import build_scraping
 
 
@@ -17,7 +16,7 @@ def test_build_scraping(make):
         "expose": {"service": {"grpcPort": 81, "metricsPort": 82}},
         "metrics": {"enabled": True, "serviceMonitor": monitor},
     }
-    made = build_scraping(NIMServiceApp(make.cr(spec), make.observe(operator={"version": "7"})))
+    made = build_scraping(make.app(spec, operator={"version": "7"}))
     assert made["metadata"]["labels"]["app.kubernetes.io/part-of"] == "mine"
     assert made["metadata"]["labels"]["release"] == "r"
     assert made["metadata"]["annotations"]["a"] == "1"

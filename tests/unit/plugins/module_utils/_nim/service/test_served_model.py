@@ -22,7 +22,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._http.model_server impo
     LIMIT_BYTES,
     fetch,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.served_model import (
     MAX_NAME,
@@ -173,7 +172,7 @@ KNOWN = {
     ],
 )
 def test_needs_model(make, status, wanted):
-    assert needs_model(NIMServiceApp(make.cr(status=status)), AT) is wanted
+    assert needs_model(make.app(make.cr(status=status)), AT) is wanted
 
 
 @pytest.fixture

@@ -285,7 +285,7 @@ def test_assess_unready_pods_of_groups(make):
         "status": {"replicas": 1},
     }
     key = "Pod/ns/*?leaderworkerset.sigs.k8s.io/name=llm-lws"
-    said = assess(NIMServiceApp(cr, make.observe(live, **{key: pods})), Outcome())
+    said = assess(make.app(cr, live, **{key: pods}), Outcome())
     told = said.status["conditions"][0]["message"]
     assert told == f'leaderworkerset "llm-lws" is not ready: {CRASHED}'
 
@@ -345,7 +345,7 @@ def test_assess_ready_then_failed(make, spec, outcome, reason):
 
 
 def test_assess_error_events(make):
-    said = assess(NIMServiceApp(make.cr(), make.observe()), Outcome(failure="x"))
+    said = assess(make.app(), Outcome(failure="x"))
     text = "NIMService llm failed, msg: x"
     assert said.events == [
         Event("Warning", "Failed", text),
@@ -486,7 +486,7 @@ def test_assess_service_name_taken(make):
 
 def test_assess_scaled_down(make):
     cr = make.cr({"replicas": 0})
-    said = assess(NIMServiceApp(cr, make.observe(make.rolled_out(cr))), Outcome())
+    said = assess(make.app(cr, make.rolled_out(cr)), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", 'deployment "llm" is scaled down')
     assert ("availableReplicas" in said.status, said.requeue.after) == (False, False)
 
@@ -514,15 +514,13 @@ def test_assess_foreign_conditions(make):
 
 
 def test_assess_replicas_not_read(make):
-    said = assess(
-        NIMServiceApp(make.cr(status=READY), make.observe()), Outcome(failure="the API is away")
-    )
+    said = assess(make.app(make.cr(status=READY)), Outcome(failure="the API is away"))
     assert said.status["availableReplicas"] == 1
 
 
 def test_assess_replicas_missing_workload(make):
     cr = make.cr(CACHE, READY)
-    said = assess(NIMServiceApp(cr, make.observe(**{"Deployment/ns/llm": None})), Outcome())
+    said = assess(make.app(cr, **{"Deployment/ns/llm": None}), Outcome())
     assert "availableReplicas" not in said.status
 
 
@@ -615,16 +613,14 @@ def inference(*ready, generation=1, **status):
 )
 def test_assess_kserve_not_ready(make, live, answers, message):
     cr = make.cr({"inferencePlatform": "kserve"})
-    said = assess(NIMServiceApp(cr, make.observe(*filter(None, [live]), **answers)), Outcome())
+    said = assess(make.app(cr, *filter(None, [live]), **answers), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", message)
     assert (said.requeue.after, said.error) == (True, "")
 
 
 def test_assess_kserve_event(make):
     cr = make.cr({"inferencePlatform": "kserve"})
-    (event,) = assess(
-        NIMServiceApp(cr, make.observe(inference("False", "no GPU"))), Outcome()
-    ).events
+    (event,) = assess(make.app(cr, inference("False", "no GPU")), Outcome()).events
     assert event == Event("Normal", "NotReady", "NIMService llm not ready yet, msg: no GPU")
 
 
@@ -648,13 +644,13 @@ def test_assess_kserve_event(make):
 def test_assess_kserve_ready(make, mode, more):
     cr = make.cr({"inferencePlatform": "kserve"})
     live = inference("True", "", deploymentMode=mode, **ADDRESSES)
-    said = assess(NIMServiceApp(cr, make.observe(live, **ASKED)), Outcome())
+    said = assess(make.app(cr, live, **ASKED), Outcome())
     model = {"name": "m", "clusterEndpoint": INNER, "externalEndpoint": URL}
     pair = conditions(("True", "Ready", ""), ("False", "Ready", ""))
     assert said.status == {"state": "Ready", "conditions": pair, "model": model}
     assert said.events == [Event("Normal", "Ready", "NIMService llm ready, msg: "), *more]
     settled = make.cr(cr["spec"], said.status | {"observedGeneration": 2})
-    assert assess(NIMServiceApp(settled, make.observe(live)), Outcome()).events == []
+    assert assess(make.app(settled, live), Outcome()).events == []
 
 
 def test_assess_kserve_changed(make):
@@ -662,9 +658,7 @@ def test_assess_kserve_changed(make):
     cr = make.cr({"inferencePlatform": "kserve"}, READY)
     changed = inference("True", generation=2, **ADDRESSES)
     written = {"InferenceService/ns/llm": changed | {"spec": {"predictor": {"minReplicas": 2}}}}
-    said = assess(
-        NIMServiceApp(cr, make.observe(inference("True", **ADDRESSES))), Outcome(written=written)
-    )
+    said = assess(make.app(cr, inference("True", **ADDRESSES)), Outcome(written=written))
     assert said.status["state"] == "NotReady"
 
 
@@ -672,7 +666,7 @@ def test_assess_kserve_missing_api(make):
     text = 'no matches for kind "InferenceService" in version "serving.kserve.io/v1beta1"'
     refusal = Refusal("InferenceService", "llm", text)
     cr = make.cr({"inferencePlatform": "kserve"})
-    said = assess(NIMServiceApp(cr, make.observe()), Outcome(refusals=[refusal]))
+    said = assess(make.app(cr), Outcome(refusals=[refusal]))
     assert said.status["conditions"][1]["reason"] == "DeploymentFailed"
     assert said.error.endswith(": install KServe, for spec.inferencePlatform: kserve")
 
@@ -764,7 +758,7 @@ NO_MATCH = 'no matches for kind "{}" in version "x/v1"'
 )
 def test_assess_missing_api(make, kind, reason, hint):
     refusal = Refusal(kind, "llm", NO_MATCH.format(kind))
-    said = assess(NIMServiceApp(make.cr(GROUPS), make.observe()), Outcome(refusals=[refusal]))
+    said = assess(make.app(GROUPS), Outcome(refusals=[refusal]))
     text = f'{kind} "llm": {refusal.message}' + (f": {hint}" if hint else "")
     assert said.status["conditions"] == has_failed(reason, text)
     assert said.error == text
@@ -786,7 +780,7 @@ def test_assess_old_api(make, kind, hint):
     """Server-side apply refuses it, so nothing is made that lacks it."""
     text = '.spec.a.resources.claims[name="c"].request: field not declared in schema'
     said = assess(
-        NIMServiceApp(make.cr(GROUPS), make.observe()),
+        make.app(GROUPS),
         Outcome(refusals=[Refusal(kind, "llm", text)]),
     )
     assert said.error == f'{kind} "llm": {text}{hint}'
@@ -825,7 +819,7 @@ def test_assess_domain_status(make, reported, shown, is_requeued):
 )
 def test_assess_domain_status_not_read(make, spec, answers, kept):
     cr = make.cr(spec, READY | {"computeDomainStatus": {"name": "llm", "status": "Ready"}})
-    said = assess(NIMServiceApp(cr, make.observe(**answers)), Outcome(failure="the API is away"))
+    said = assess(make.app(cr, **answers), Outcome(failure="the API is away"))
     assert ("computeDomainStatus" in said.status) is kept
 
 
@@ -855,9 +849,7 @@ def test_assess_on_deletion(make, storage, owners, wanted):
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
     claim["metadata"] |= {"ownerReferences": owners} if owners else {}
     cr = make.cr({"storage": storage}, {"onDeletion": "as it was"})
-    assert (
-        assess(NIMServiceApp(cr, make.observe(claim)), Outcome()).status.get("onDeletion") == wanted
-    )
+    assert assess(make.app(cr, claim), Outcome()).status.get("onDeletion") == wanted
 
 
 def test_assess_on_deletion_new_claim(make):
@@ -865,8 +857,8 @@ def test_assess_on_deletion_new_claim(make):
     claim["metadata"]["ownerReferences"] = [OWNER]
     outcome = Outcome(written={"PersistentVolumeClaim/ns/llm-pvc": claim})
     cr = make.cr({"storage": {"pvc": {"create": True}}})
-    assert assess(NIMServiceApp(cr, make.observe()), Outcome()).status.get("onDeletion") is None
-    assert assess(NIMServiceApp(cr, make.observe()), outcome).status["onDeletion"] == GOES
+    assert assess(make.app(cr), Outcome()).status.get("onDeletion") is None
+    assert assess(make.app(cr), outcome).status["onDeletion"] == GOES
 
 
 @pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])

@@ -136,12 +136,12 @@ def expose(router=None, **fields):
 )
 def test_refuse_forbidden(make, spec, said):
     cr = make.cr(spec)
-    refuse_forbidden(NIMServiceApp(cr, make.observe()))
+    refuse_forbidden(make.app(cr))
     if not said:
-        refuse_forbidden(NIMServiceApp(cr, make.observe(**told(**HARDENED))))
+        refuse_forbidden(make.app(cr, **told(**HARDENED)))
         return
     with pytest.raises(NimError) as raised:
-        refuse_forbidden(NIMServiceApp(cr, make.observe(**told(**HARDENED))))
+        refuse_forbidden(make.app(cr, **told(**HARDENED)))
     assert raised.value.reason == "Forbidden"
     assert all(text in str(raised.value) for text in said), str(raised.value)
 
@@ -149,7 +149,7 @@ def test_refuse_forbidden(make, spec, said):
 @pytest.mark.parametrize("name", CACHE_NAMES)
 def test_refuse_forbidden_reserved_names(make, name):
     with pytest.raises(NimError, match=name) as raised:
-        refuse_forbidden(NIMServiceApp(make.cr(name=name), make.observe()))
+        refuse_forbidden(make.app(make.cr(name=name)))
     assert raised.value.reason == "NameReserved"
 
 

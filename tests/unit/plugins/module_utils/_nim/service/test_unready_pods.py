@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.unready_pods import (
     pod_reads,
     why_unready,
@@ -52,7 +51,7 @@ def inference(status):
 )
 def test_pod_reads_deployment(make, status, wanted):
     live = [] if status is None else [make.rolled_out(make.cr(), **status)]
-    assert [read.key for read in pod_reads(NIMServiceApp(make.cr(), make.observe(*live)))] == wanted
+    assert [read.key for read in pod_reads(make.app(None, *live))] == wanted
 
 
 @pytest.mark.parametrize(
@@ -82,7 +81,7 @@ def test_pod_reads_deployment(make, status, wanted):
     ],
 )
 def test_pod_reads_other_workloads(make, spec, live, wanted):
-    app = NIMServiceApp(make.cr(spec), make.observe(live))
+    app = make.app(spec, live)
     assert [read.key for read in pod_reads(app)] == wanted
 
 
@@ -90,7 +89,7 @@ def test_pod_reads_invalid_label(make):
     """The API server would refuse the list, and the pass would fail."""
     name = "a" * 60
     cr = make.cr(GROUPS, name=name)
-    assert pod_reads(NIMServiceApp(cr, make.observe(groups(name, replicas=1)))) == []
+    assert pod_reads(make.app(cr, groups(name, replicas=1))) == []
 
 
 CRASHED = {
@@ -122,4 +121,4 @@ QUOTA = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "
 def test_why_unready(make, conditions, pods, why):
     live = make.rolled_out(make.cr(), **LACKING, conditions=conditions)
     answers = {} if pods is None else {PODS: pods}
-    assert why_unready(NIMServiceApp(make.cr(), make.observe(live, **answers))) == why
+    assert why_unready(make.app(None, live, **answers)) == why

@@ -53,7 +53,7 @@ def live(make, workload, spec=None, **metadata):
     ],
 )
 def test_workload_of(make, spec, wanted, other):
-    app = NIMServiceApp(make.cr(spec))
+    app = make.app(spec)
     assert (workload_of(app), other_workload(app)) == (wanted, other)
 
 
@@ -63,7 +63,7 @@ def test_workload_of(make, spec, wanted, other):
     ids=["Deployment", "KServe", "groups"],
 )
 def test_container_of(make, spec, names):
-    app = NIMServiceApp(make.cr(spec))
+    app = make.app(spec)
     assert (container_of(app), container_of(app, "worker")) == names
 
 
@@ -87,8 +87,8 @@ def test_container_of(make, spec, names):
 )
 def test_live_template(make, spec, fields, leader, worker):
     cr = make.cr(spec)
-    found = live(make, workload_of(NIMServiceApp(cr)), fields)
-    app = NIMServiceApp(cr, make.observe(found))
+    found = live(make, workload_of(make.app(cr)), fields)
+    app = make.app(cr, found)
     assert live_workload(app) == found
     assert (live_template(app), live_template(app, "worker")) == (leader, worker)
 
@@ -105,8 +105,8 @@ def test_live_template(make, spec, fields, leader, worker):
 )
 def test_count_pods(make, spec, fields, count):
     cr = make.cr(spec)
-    objects = [live(make, workload_of(NIMServiceApp(cr)), fields)] if fields else []
-    assert count_pods(NIMServiceApp(cr, make.observe(*objects))) == count
+    objects = [live(make, workload_of(make.app(cr)), fields)] if fields else []
+    assert count_pods(make.app(cr, *objects)) == count
 
 
 @pytest.mark.parametrize(
@@ -120,21 +120,21 @@ def test_count_pods(make, spec, fields, count):
     ids=["ours", "nobody's", "somebody else's", "being deleted"],
 )
 def test_has_workload(make, metadata, expected):
-    plain = NIMServiceApp(make.cr())
+    plain = make.app()
     found = live(make, groups_of(plain), **metadata)
-    app = NIMServiceApp(make.cr(), make.observe(found))
+    app = make.app(None, found)
     assert has_workload(app, groups_of(app)) is expected
     assert not has_workload(app, deployment_of(app))
 
 
 def test_is_known(make):
-    assert not is_known(NIMServiceApp(make.cr(), make.observe()))
+    assert not is_known(make.app())
     answers = {"Deployment/ns/llm": None}
-    assert is_known(NIMServiceApp(make.cr(), make.observe(**answers)))
-    assert not is_known(NIMServiceApp(make.cr(MPI), make.observe(**answers)))
+    assert is_known(make.app(**answers))
+    assert not is_known(make.app(MPI, **answers))
 
 
 def test_selector_labels(make):
-    app = NIMServiceApp(make.cr())
+    app = make.app()
     assert selector_labels(deployment_of(app)) == {"app": "llm"}
     assert selector_labels(groups_of(app)) == {"app": "llm-lws", "nim-llm-role": "leader"}

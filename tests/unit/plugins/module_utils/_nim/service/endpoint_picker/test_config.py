@@ -61,9 +61,7 @@ BY_NAME = picker(None, configMapRef={"name": "mine", "key": "epp.yaml"})
 
 
 def test_build_config(make):
-    made = build_config(
-        NIMServiceApp(make.cr(picker() | {"annotations": {"a": "b"}}), make.observe())
-    )
+    made = build_config(make.app(picker() | {"annotations": {"a": "b"}}))
     assert made["metadata"]["name"] == "llm-epp-config"
     assert "annotations" not in made["metadata"]
     assert made["data"] == {KEY: TEXT}
@@ -78,7 +76,7 @@ def test_build_config(make):
     ],
 )
 def test_config_map_ref(make, spec, place):
-    assert config_map_ref(NIMServiceApp(make.cr(spec))) == place
+    assert config_map_ref(make.app(spec)) == place
 
 
 @pytest.mark.parametrize(
@@ -133,4 +131,4 @@ def test_config_annotations_unique(make):
 def test_build_config_missing(make):
     """The API server refuses it; render works without one."""
     with pytest.raises(NimError, match=r"spec\.expose\.router\.eppConfig: set config or"):
-        build_config(NIMServiceApp(make.cr(picker(None)), make.observe()))
+        build_config(make.app(picker(None)))

@@ -26,7 +26,7 @@ def picker(container=None, **fields):
 
 
 def pod(make, spec):
-    return build_picker(NIMServiceApp(make.cr(spec), make.observe()))["spec"]["template"]["spec"]
+    return build_picker(make.app(spec))["spec"]["template"]["spec"]
 
 
 def container(make, spec):
@@ -35,7 +35,7 @@ def container(make, spec):
 
 def test_build_picker(make):
     spec = picker() | {"annotations": {"a": "b"}, "labels": {"l": "1", "app": "x"}, "replicas": 3}
-    made = build_picker(NIMServiceApp(make.cr(spec), make.observe()))
+    made = build_picker(make.app(spec))
     assert made["metadata"]["name"] == "llm-epp"
     assert "annotations" not in made["metadata"]
     assert "replicas" not in made["spec"]
@@ -144,7 +144,7 @@ def test_build_picker_pod(make, spec, name):
 
 
 def test_build_picker_role(make):
-    made = build_picker_role(NIMServiceApp(make.cr(picker()), make.observe()))
+    made = build_picker_role(make.app(picker()))
     assert made["metadata"]["name"] == "llm-epp"
     assert [(rule["apiGroups"], rule["resources"]) for rule in made["rules"]] == [
         (["inference.networking.k8s.io"], ["inferencepools", "inferenceobjectives"]),

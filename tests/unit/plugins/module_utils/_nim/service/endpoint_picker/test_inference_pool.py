@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.endpoint_picker.inference_pool import (
     build_picker_service,
     build_pool,
@@ -25,13 +24,13 @@ def port(number, protocol="TCP", **fields):
 def test_build_pool_keeps_hash(make):
     """Without it, the reference would update the pool after a way back, and panic."""
     hashes = {"nvidia.com/last-applied-hash": "x", "nvidia.com/parent-spec-hash": "y"}
-    made = build_pool(NIMServiceApp(make.cr(picker()), make.observe()))
+    made = build_pool(make.app(picker()))
     assert "annotations" not in made["metadata"]
     live = {**made, "metadata": {**made["metadata"], "annotations": hashes}}
-    again = build_pool(NIMServiceApp(make.cr(picker()), make.observe(live)))
+    again = build_pool(make.app(picker(), live))
     assert again["metadata"]["annotations"] == {"nvidia.com/last-applied-hash": "x"}
     live = {**live, "spec": {**live["spec"], "targetPorts": [{"number": 9}]}}
-    assert build_pool(NIMServiceApp(make.cr(picker()), make.observe(live))) == made
+    assert build_pool(make.app(picker(), live)) == made
 
 
 @pytest.mark.parametrize(
@@ -57,12 +56,12 @@ def test_build_pool_keeps_hash(make):
 )
 def test_build_picker_service_ports(make, ports, wanted, lacks):
     cr = make.cr(picker(ports))
-    made = build_picker_service(NIMServiceApp(cr, make.observe()))
+    made = build_picker_service(make.app(cr))
     found = made["spec"]["ports"]
     assert [(item.get("name"), item["port"], item["protocol"]) for item in found] == wanted
     assert [item["targetPort"] for item in found] == [item["port"] for item in found]
     assert (made["spec"]["type"], made["spec"]["selector"]) == ("ClusterIP", {"app": "llm-epp"})
-    assert lacks_port(NIMServiceApp(cr)) is lacks
+    assert lacks_port(make.app(cr)) is lacks
 
 
 LWS = {"multiNode": {"parallelism": {"pipeline": 2}}}
@@ -83,7 +82,7 @@ def test_build_pool(make, spec, deployment, labels, number):
     cr = make.cr(spec)
     metadata = {"name": "llm", "ownerReferences": [owner_reference(cr)]}
     live = [{"kind": "Deployment", "metadata": metadata}] if deployment else []
-    made = build_pool(NIMServiceApp(cr, make.observe(*live)))
+    made = build_pool(make.app(cr, *live))
     assert made["apiVersion"] == "inference.networking.k8s.io/v1"
     assert made["metadata"]["name"] == "llm"
     assert "annotations" not in made["metadata"]

@@ -57,9 +57,7 @@ NO_CACHE = {"storage": {"nimCache": {"name": "none"}}}
     ],
 )
 def test_picker_children(make, spec, wanted):
-    made = [
-        child.manifest for child in desired(NIMServiceApp(make.cr(spec), make.observe())).children
-    ]
+    made = [child.manifest for child in desired(make.app(spec)).children]
     assert [key_of(item) for item in made if key_of(item) in ALL] == wanted
     for item in made:
         assert item["metadata"]["labels"]["app.kubernetes.io/part-of"] == "nim-service"
@@ -67,9 +65,7 @@ def test_picker_children(make, spec, wanted):
 
 
 def test_picker_children_binding(make):
-    made = [
-        child.manifest for child in desired(NIMServiceApp(make.cr(INLINE), make.observe())).children
-    ]
+    made = [child.manifest for child in desired(make.app(INLINE)).children]
     (binding,) = (item for item in made if key_of(item) == "RoleBinding/ns/llm-epp")
     assert binding["roleRef"]["name"] == "llm-epp"
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "llm-epp", "namespace": "ns"}]
@@ -78,7 +74,7 @@ def test_picker_children_binding(make):
 def test_picker_children_name_conflict(make):
     spec = {"expose": INLINE["expose"] | {"service": {"name": "llm-epp"}}}
     with pytest.raises(NimError, match=r"spec\.expose\.service\.name: llm-epp is") as raised:
-        desired(NIMServiceApp(make.cr(spec), make.observe()))
+        desired(make.app(spec))
     assert raised.value.reason == "ServiceFailed"
 
 
@@ -118,7 +114,7 @@ DOWN = {DEPLOYMENT: UP[DEPLOYMENT] | {"status": {}}}
     ],
 )
 def test_picker_reads(make, spec, status, known, wanted):
-    found = picker_reads(NIMServiceApp(make.cr(spec, status), make.observe(**known)))
+    found = picker_reads(make.app(make.cr(spec, status), **known))
     assert [read.key for read in found] == wanted
     assert [read.key for read in found if isinstance(read, ReadPresence)] == wanted.count(MINE) * [
         MINE
@@ -126,7 +122,7 @@ def test_picker_reads(make, spec, status, known, wanted):
 
 
 def test_picker_reads_settled_service(make):
-    found = [read.key for read in reads(NIMServiceApp(make.cr(status=SETTLED), make.observe()))]
+    found = [read.key for read in reads(make.app(make.cr(status=SETTLED)))]
     assert [key for key in found if "epp" in key or "InferencePool" in key] == []
 
 
@@ -231,6 +227,6 @@ MISSING = 'Waiting for ConfigMap "mine" of spec.expose.router.eppConfig.configMa
     ],
 )
 def test_picker_readiness(make, spec, live, message, moving, stuck):
-    found = picker_readiness(NIMServiceApp(make.cr(spec), make.observe(**live)))
+    found = picker_readiness(make.app(spec, **live))
     assert (found.ready, found.moving, found.stuck) == (message is None, moving, stuck)
     assert (message or "") in found.message

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.expose.routing import (
     ROUTING,
     refused_by_knative,
@@ -23,7 +22,7 @@ def expose(service=None, **router):
 
 def build(make, spec):
     """kind → object, of those that are wanted."""
-    app = NIMServiceApp(make.cr(spec), make.observe())
+    app = make.app(spec)
     return {kind: build(app) for kind, is_wanted, build in ROUTING if is_wanted(app.spec)}
 
 
@@ -66,6 +65,6 @@ def test_routing_grpc_route_without_port(make):
 
 
 def test_refused_by_knative(make):
-    given = NIMServiceApp(make.cr(expose(gateway=GATEWAY))).spec.expose
+    given = make.app(expose(gateway=GATEWAY)).spec.expose
     refused = [field for field, is_set in refused_by_knative(given).items() if is_set]
     assert refused == ["spec.router.gateway"]

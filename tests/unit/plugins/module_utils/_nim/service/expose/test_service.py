@@ -27,9 +27,7 @@ def test_build_service(make):
         "labels": {"app.kubernetes.io/name": "x", "l": "1"},
         "annotations": {"openshift.io/required-scc": "x", "a": "1"},
     }
-    made = build_service(
-        NIMServiceApp(make.cr({"expose": {"service": service}}), make.observe()), "llm"
-    )
+    made = build_service(make.app({"expose": {"service": service}}), "llm")
     assert made["spec"] == {
         "type": "NodePort",
         "selector": {"app": "llm"},
@@ -45,14 +43,12 @@ def test_build_service(make):
 
 def test_build_service_one_pipeline_stage(make):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": 1}}})
-    assert build_service(NIMServiceApp(cr, make.observe()), "llm")["spec"]["selector"] == {
-        "app": "llm"
-    }
+    assert build_service(make.app(cr), "llm")["spec"]["selector"] == {"app": "llm"}
 
 
 def test_build_service_several_nodes(make):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
-    made = build_service(NIMServiceApp(cr, make.observe()), "llm")
+    made = build_service(make.app(cr), "llm")
     assert made["spec"]["selector"] == {"app": "llm-lws", "nim-llm-role": "leader"}
 
 
@@ -60,14 +56,14 @@ def test_build_service_several_nodes(make):
 def test_selects(make, name):
     cr = make.cr({"expose": {"service": {"name": name}}})
     live = build_service(
-        NIMServiceApp(make.cr({"multiNode": {"parallelism": {"pipeline": 2}}}), make.observe()),
+        make.app({"multiNode": {"parallelism": {"pipeline": 2}}}),
         name,
     )
-    assert selects(NIMServiceApp(cr, make.observe(live)), groups_of(NIMServiceApp(cr)))
-    assert not selects(NIMServiceApp(cr, make.observe(live)), deployment_of(NIMServiceApp(cr)))
-    assert not selects(NIMServiceApp(cr, make.observe()), groups_of(NIMServiceApp(cr)))
+    assert selects(make.app(cr, live), groups_of(make.app(cr)))
+    assert not selects(make.app(cr, live), deployment_of(make.app(cr)))
+    assert not selects(make.app(cr), groups_of(make.app(cr)))
     live["metadata"]["ownerReferences"] = []
-    assert not selects(NIMServiceApp(cr, make.observe(live)), groups_of(NIMServiceApp(cr)))
+    assert not selects(make.app(cr, live), groups_of(make.app(cr)))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +108,7 @@ def front(owner="", **metadata):
     ],
 )
 def test_name_clash(make, live, why):
-    app = NIMServiceApp(make.cr(FRONT), make.observe(*([live] if live else [])))
+    app = make.app(FRONT, *([live] if live else []))
     assert (why in name_clash(app)) if why else name_clash(app) == ""
     assert service_name(app) == ("llm" if why else "front")
     assert service_names(app) == [service_name(app)]
@@ -120,5 +116,5 @@ def test_name_clash(make, live, why):
 
 def test_name_clash_default_name(make):
     live = {"kind": "Service", "metadata": {"name": "llm"}}
-    app = NIMServiceApp(make.cr(), make.observe(live))
+    app = make.app(None, live)
     assert (name_clash(app), service_name(app)) == ("", "llm")

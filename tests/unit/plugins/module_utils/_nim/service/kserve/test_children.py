@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.children import (
     kserve_children,
     unscraped,
@@ -22,7 +21,7 @@ def app_in(make, mode, spec):
     metadata = {"name": "llm", "namespace": "ns"}
     status = {"deploymentMode": mode}
     live = {"kind": "InferenceService", "metadata": metadata, "status": status}
-    return NIMServiceApp(make.cr(spec), make.observe(live))
+    return make.app(spec, live)
 
 
 @pytest.mark.parametrize(
@@ -68,4 +67,4 @@ def test_kserve_children_refuses(make, mode, spec, message):
     ("spec", "unwanted"), [(KSERVE, [("ServiceMonitor", "llm")]), (MONITORED, [])]
 )
 def test_unscraped(make, spec, unwanted):
-    assert unscraped(NIMServiceApp(make.cr(spec))) == unwanted
+    assert unscraped(make.app(spec)) == unwanted

@@ -95,9 +95,7 @@ def asked_for(make, annotation=None, **spec):
     ],
 )
 def test_deployment_mode(make, annotation, answers, mode):
-    assert (
-        deployment_mode(NIMServiceApp(asked_for(make, annotation), make.observe(**answers))) == mode
-    )
+    assert deployment_mode(make.app(asked_for(make, annotation), **answers)) == mode
 
 
 @pytest.mark.parametrize("mode", ["Standard", "RawDeployment", "Knative", "Serverless"])
@@ -195,7 +193,7 @@ def test_deployment_mode_of_running_service(make, mode, answers):
 )
 def test_deployment_mode_refuses(make, annotation, answers, message):
     with pytest.raises(NimError) as raised:
-        deployment_mode(NIMServiceApp(asked_for(make, annotation), make.observe(**answers)))
+        deployment_mode(make.app(asked_for(make, annotation), **answers))
     assert str(raised.value).startswith(message) or message in str(raised.value)
 
 
@@ -272,9 +270,7 @@ def test_deployment_mode_other_namespace(make, found):
     ],
 )
 def test_mode_reads(make, answers, reads):
-    assert [
-        read.key for read in mode_reads(NIMServiceApp(asked_for(make), make.observe(**answers)))
-    ] == reads
+    assert [read.key for read in mode_reads(make.app(asked_for(make), **answers))] == reads
 
 
 KNATIVE = "cannot be set when KServe runs in knative mode"
@@ -311,13 +307,13 @@ KNATIVE = "cannot be set when KServe runs in knative mode"
 def test_check_mode(make, spec, messages):
     cr = make.cr(KSERVE | spec)
     for mode in ("Standard", "RawDeployment", "ModelMesh"):
-        check_mode(NIMServiceApp(cr), mode)
+        check_mode(make.app(cr), mode)
     for mode in ("Knative", "Serverless"):
         if not messages:
-            check_mode(NIMServiceApp(cr), mode)
+            check_mode(make.app(cr), mode)
             continue
         with pytest.raises(NimError) as raised:
-            check_mode(NIMServiceApp(cr), mode)
+            check_mode(make.app(cr), mode)
         assert str(raised.value) == "; ".join(f"{field} {KNATIVE}" for field in messages)
 
 
@@ -332,7 +328,7 @@ def test_check_mode(make, spec, messages):
 )
 def test_ignored_fields(make, mode, fields):
     cr = make.cr(KSERVE | {"userID": 5})
-    assert ignored_fields(NIMServiceApp(cr, make.observe(live(mode)))) == fields
+    assert ignored_fields(make.app(cr, live(mode))) == fields
 
 
 def test_is_standard():

@@ -160,9 +160,7 @@ def test_replaced_leftovers_of_reference(make, cluster):
         pytest.param(KSERVE, {}, "Deployment", INFERENCE, id="no Deployment"),
     ],
 )
-def test_replaced_new_workload_refused(
-    make, cluster, before, after, refused, left
-):
+def test_replaced_new_workload_refused(make, cluster, before, after, refused, left):
     settle(cluster, make.cr(before))
     served = SERVICE in cluster.objects
     for _ in range(3):
@@ -276,5 +274,5 @@ def test_platform_model_url(make, status, asked):
 )
 def test_find_error_repeated_claims(make, requests, is_bad):
     claim = {"resourceClaimTemplateName": "x", "requests": requests}
-    fault = find_error(NIMServiceApp(make.cr(KSERVE | {"draResources": [claim]}), make.observe()))
+    fault = find_error(make.app(KSERVE | {"draResources": [claim]}))
     assert ("because an InferenceService accepts one" in str(fault)) is is_bad

@@ -227,9 +227,7 @@ def reference(make, spec):
     for where in ("initContainers", "containers"):
         for item in live["spec"]["predictor"].get(where, []):
             if item["name"] == "side":
-                item["env"] += [
-                    {"name": e["name"], "value": "0"} for e in group_env(NIMServiceApp(make.cr()))
-                ]
+                item["env"] += [{"name": e["name"], "value": "0"} for e in group_env(make.app())]
     live["metadata"]["annotations"] |= {
         "nvidia.com/parent-spec-hash": "x",
         "nvidia.com/last-applied-hash": "y",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.scaling import (
     build_scaling,
 )
@@ -41,7 +40,7 @@ BY_MEMORY = {
     ],
 )
 def test_build_scaling_replicas(make, spec, wanted):
-    assert build_scaling(NIMServiceApp(make.cr(spec))) == wanted
+    assert build_scaling(make.app(spec)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -72,11 +71,11 @@ def test_build_scaling_replicas(make, spec, wanted):
 )
 def test_build_scaling_metrics(make, hpa, wanted):
     cr = make.cr({"replicas": None, "scale": {"enabled": True, "hpa": hpa}})
-    assert build_scaling(NIMServiceApp(cr)) == wanted
+    assert build_scaling(make.app(cr)) == wanted
 
 
 def test_build_scaling_invalid_target(make):
     metrics = [PODS, metric("cpu", type="Value", value="many")]
     cr = make.cr({"replicas": None, "scale": {"enabled": True, "hpa": {"metrics": metrics}}})
     with pytest.raises(NimError, match=r"spec\.scale\.hpa\.metrics\[1\]\.resource\.target: 'many'"):
-        build_scaling(NIMServiceApp(cr))
+        build_scaling(make.app(cr))

@@ -55,7 +55,7 @@ def unwanted(wanted):
     ],
 )
 def test_group_children(make, spec, more):
-    wanted = desired(NIMServiceApp(make.cr(spec), make.observe(SHARED)))
+    wanted = desired(make.app(spec, SHARED))
     assert keys(wanted) == BASE + more
     assert selector(wanted) == {"app": "llm-lws", "nim-llm-role": "leader"}
     assert unwanted(wanted) == []
@@ -65,20 +65,18 @@ def test_group_children(make, spec, more):
 
 def test_group_children_hostfiles(make):
     for replicas in (0, 1, 3):
-        wanted = desired(NIMServiceApp(make.cr(MPI | {"replicas": replicas}), make.observe()))
+        wanted = desired(make.app(MPI | {"replicas": replicas}))
         files = {key_of(child.manifest): child.manifest for child in wanted.children}[FILES[0]]
         assert len(files["data"]) == replicas
 
 
 def test_group_children_without_store(make):
-    wanted = desired(
-        NIMServiceApp(make.cr(MPI | {"storage": {"nimCache": {"name": "c"}}}), make.observe())
-    )
+    wanted = desired(make.app(MPI | {"storage": {"nimCache": {"name": "c"}}}))
     assert keys(wanted) == BASE
 
 
 def test_group_children_missing_domain(make):
-    wanted = desired(NIMServiceApp(make.cr(NAMED), make.observe()))
+    wanted = desired(make.app(NAMED))
     assert keys(wanted) == BASE
     assert wanted.failure is not None
     assert wanted.failure.reason == "ComputeDomainFailed"
@@ -102,8 +100,8 @@ def test_group_children_missing_domain(make):
     ],
 )
 def test_group_reads(make, spec, more):
-    usual = [read.key for read in reads(NIMServiceApp(make.cr(), make.observe()))]
-    found = reads(NIMServiceApp(make.cr(spec), make.observe()))
+    usual = [read.key for read in reads(make.app())]
+    found = reads(make.app(spec))
     assert [read.key for read in found if read.key not in usual] == more
     secrets = [type(read) for read in found if read.target and read.target.kind == "Secret"]
     assert secrets == ([ReadPresence] if FILES[2] in more else [])
@@ -154,10 +152,7 @@ def test_groups_to_one_node(make):
         ([], [DEPLOYMENT], "llm"),
     ]
     assert FILES[2] in cluster.objects, "the operator may not delete Secrets"
-    last = [
-        read.key
-        for read in reads(NIMServiceApp(make.cr(status=SETTLED), make.observe(**cluster.objects)))
-    ]
+    last = [read.key for read in reads(make.app(make.cr(status=SETTLED), **cluster.objects))]
     assert SET not in last
 
 

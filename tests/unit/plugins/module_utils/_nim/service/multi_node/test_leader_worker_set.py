@@ -22,7 +22,7 @@ VERSION = "app.kubernetes.io/operator-version"
 
 
 def build(make, spec, *live, **answers):
-    return build_groups(NIMServiceApp(make.cr(spec), make.observe(*live, **answers)), STORE)
+    return build_groups(make.app(spec, *live, **answers), STORE)
 
 
 def template_of(groups, role):

@@ -45,7 +45,7 @@ esac
     ],
 )
 def test_build_hostfiles(make, groups, wanted):
-    made = mpi.build_hostfiles(NIMServiceApp(make.cr(MPI), make.observe()), groups)
+    made = mpi.build_hostfiles(make.app(MPI), groups)
     assert (made["metadata"]["name"], made["data"]) == ("llm-mpi-config", wanted)
 
 
@@ -57,17 +57,17 @@ def test_build_hostfiles(make, groups, wanted):
 def test_build_hostfiles_too_large(make, groups, pipeline):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": pipeline}}})
     with pytest.raises(NimError, match=r"spec\.replicas: .* do not fit into a ConfigMap"):
-        mpi.build_hostfiles(NIMServiceApp(cr, make.observe()), groups)
+        mpi.build_hostfiles(make.app(cr), groups)
 
 
 def test_build_hostfiles_default_slots(make):
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
-    made = mpi.build_hostfiles(NIMServiceApp(cr, make.observe()), 1)
+    made = mpi.build_hostfiles(make.app(cr), 1)
     assert made["data"]["hostfile-0"].splitlines()[0] == "localhost slots=1"
 
 
 def test_build_start_script(make):
-    made = mpi.build_start_script(NIMServiceApp(make.cr(MPI), make.observe()))
+    made = mpi.build_start_script(make.app(MPI))
     ((key, script),) = made["data"].items()
     assert (made["metadata"]["name"], key) == ("llm-mpi-start-script", "start-mpi-cluster.sh")
     assert script.startswith("#!/usr/bin/env bash\n")
@@ -76,7 +76,7 @@ def test_build_start_script(make):
 
 
 def test_build_ssh_key_placeholder(make):
-    made = mpi.build_ssh_key(NIMServiceApp(make.cr(MPI), make.observe()))
+    made = mpi.build_ssh_key(make.app(MPI))
     assert (made["metadata"]["name"], made["type"]) == ("llm-ssh-pk", "Opaque")
     assert made["data"] == {"private.key": "<generated>"}
 
@@ -111,9 +111,9 @@ def test_mpi_volumes_and_mounts(make):
         },
     ]
     hostfiles = {"name": "mpi-config", "configMap": {"name": "llm-mpi-config"}}
-    assert mpi.leader_volumes(NIMServiceApp(cr)) == [hostfiles, *shared]
+    assert mpi.leader_volumes(make.app(cr)) == [hostfiles, *shared]
     assert mpi.leader_mounts() == [{"name": "mpi-config", "mountPath": "/etc/mpi"}, *mounted]
-    assert mpi.worker_volumes(NIMServiceApp(cr)) == [{"name": "ssh-confs", "emptyDir": {}}, *shared]
+    assert mpi.worker_volumes(make.app(cr)) == [{"name": "ssh-confs", "emptyDir": {}}, *shared]
     assert mpi.worker_mounts() == [{"name": "ssh-confs", "mountPath": "/ssh-confs"}, *mounted]
 
 
@@ -123,7 +123,7 @@ def start(make, tmp_path):
     python, script = tmp_path / "python3", tmp_path / "start.sh"
     python.write_text(FAKE)
     python.chmod(0o755)
-    (text,) = build_start_script(NIMServiceApp(make.cr(), make.observe()))["data"].values()
+    (text,) = build_start_script(make.app())["data"].values()
     assert INTERPRETER in text
     script.write_text(text.replace(INTERPRETER, str(python)))
 

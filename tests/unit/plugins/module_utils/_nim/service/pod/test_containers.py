@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.image import parse_image
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import (
     Store,
 )
@@ -28,7 +27,7 @@ SIDE = {"name": "side", "image": {"repository": "r", "tag": "2"}}
 
 
 def build_pod(make, spec, *live):
-    app = NIMServiceApp(make.cr(spec), make.observe(*live))
+    app = make.app(spec, *live)
     variant = PodVariant(container_of(app), live_template(app), model_probes(app.spec))
     return build_template(app, STORE, variant)["spec"]
 
@@ -121,15 +120,14 @@ def test_build_init_containers_keeps_live_script(make, image, kept):
 )
 def test_pull_policy(make, model, own, policy):
     image = {"repository": "r", "tag": "1"}
-    app = NIMServiceApp(make.cr({"image": image | {"pullPolicy": model}}))
+    app = make.app({"image": image | {"pullPolicy": model}})
     assert pull_policy(app, parse_image(image | {"pullPolicy": own})) == policy
 
 
 def test_build_containers_user_args(make):
     variant = PodVariant("main", {}, {}, args=["ours"], ports={"mpi": 22})
     plain, given = (
-        build_containers(NIMServiceApp(make.cr(spec)), STORE, variant)[0]
-        for spec in ({}, {"args": ["theirs"]})
+        build_containers(make.app(spec), STORE, variant)[0] for spec in ({}, {"args": ["theirs"]})
     )
     assert (plain["name"], plain["args"], given["args"]) == ("main", ["ours"], ["theirs"])
     assert [port["name"] for port in plain["ports"]] == ["api", "mpi"]

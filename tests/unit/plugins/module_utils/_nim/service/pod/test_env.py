@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.env import (
     main_env,
@@ -193,14 +192,14 @@ def value_of(items, name):
 )
 def test_main_env(make, spec, source, native, names, values):
     store = Store({}, cache=make.cache(source) if source else None)
-    items = main_env(NIMServiceApp(make.cr(spec)), store, native=native)
+    items = main_env(make.app(spec), store, native=native)
     assert [item["name"] for item in items] == names
     assert {name: value_of(items, name) for name in values} == values
 
 
 def test_main_env_standard_values(make):
     ports = {"service": {"port": 1, "grpcPort": 2, "metricsPort": 3}}
-    items = main_env(NIMServiceApp(make.cr({"expose": ports})), Store({}), native=False)
+    items = main_env(make.app({"expose": ports}), Store({}), native=False)
     assert {item["name"]: value_of(items, item["name"]) for item in items} == {
         "NIM_CACHE_PATH": "/model-store",
         "OUTLINES_CACHE_DIR": "/tmp/outlines",
@@ -216,7 +215,7 @@ def test_main_env_standard_values(make):
 
 
 def test_main_env_universal_model_values(make):
-    items = main_env(NIMServiceApp(make.cr()), Store({}, cache=make.cache(HF)), native=False)
+    items = main_env(make.app(), Store({}, cache=make.cache(HF)), native=False)
     told = {item["name"]: value_of(items, item["name"]) for item in items[-3:]}
     assert told == {
         "NIM_MODEL_NAME": "/model-store",
@@ -236,7 +235,7 @@ def test_main_env_universal_model_values(make):
 )
 def test_main_env_of_a_profile(make, given, wanted):
     items = main_env(
-        NIMServiceApp(make.cr({"env": given})),
+        make.app({"env": given}),
         Store({}, cache=make.cache(), profile="p"),
         native=False,
     )
@@ -244,5 +243,5 @@ def test_main_env_of_a_profile(make, given, wanted):
 
 
 def test_side_env_order(make):
-    items = side_env(NIMServiceApp(make.cr()), [{"name": "NIM_LOG_LEVEL", "value": "X"}])
+    items = side_env(make.app(), [{"name": "NIM_LOG_LEVEL", "value": "X"}])
     assert [item["name"] for item in items] == ["NIM_LOG_LEVEL", *STANDARD[:-1], "NGC_API_KEY"]

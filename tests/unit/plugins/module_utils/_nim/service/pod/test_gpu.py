@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.gpu import (
     GPU,
@@ -73,7 +72,7 @@ def profile_store(make, config, source=None, chosen="p"):
     ],
 )
 def test_build_resources(make, spec, config, wanted):
-    assert build_resources(NIMServiceApp(make.cr(spec)), profile_store(make, config)) == wanted
+    assert build_resources(make.app(spec), profile_store(make, config)) == wanted
 
 
 def test_build_resources_without_a_listed_profile(make):
@@ -83,10 +82,10 @@ def test_build_resources_without_a_listed_profile(make):
         profile_store(make, {"tp": "2"}, chosen="other"),
         profile_store(make, {"tp": "2"}, HF),
     ):
-        assert build_resources(NIMServiceApp(make.cr()), store) == {}
+        assert build_resources(make.app(), store) == {}
 
 
 @pytest.mark.parametrize("text", ["two", "-1", "1.5", "\u00b2", "0.0"])
 def test_build_resources_refuses(make, text):
     with pytest.raises(NimError, match=r"spec\.storage\.nimCache\.profile"):
-        build_resources(NIMServiceApp(make.cr()), profile_store(make, {"tp": text}))
+        build_resources(make.app(), profile_store(make, {"tp": text}))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.env import (
     base_env,
@@ -32,7 +31,7 @@ def told(items):
 
 
 def test_group_env(make):
-    assert list(told(group_env(NIMServiceApp(make.cr({"multiNode": GROUP})))).items()) == [
+    assert list(told(group_env(make.app({"multiNode": GROUP}))).items()) == [
         ("NIM_MPI_ALLOW_RUN_AS_ROOT", "0"),
         ("NIM_NUM_COMPUTE_NODES", "2"),
         ("NIM_MULTI_NODE", "1"),
@@ -52,7 +51,7 @@ def test_group_env(make):
     ],
 )
 def test_leader_env(make, given, gpus, seconds):
-    assert list(told(leader_env(NIMServiceApp(make.cr({"multiNode": GROUP | given})))).items()) == [
+    assert list(told(leader_env(make.app({"multiNode": GROUP | given}))).items()) == [
         ("NIM_LEADER_ROLE", "1"),
         ("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
         ("OMPI_MCA_plm_rsh_args", "-o ConnectionAttempts=20"),
@@ -75,9 +74,7 @@ def test_worker_env():
 def test_main_env_order_in_group(make):
     env = [{"name": "NIM_MULTI_NODE", "value": "mine"}, {"name": "NIM_LEADER_ROLE", "value": "x"}]
     spec = {"multiNode": GROUP, "env": env, "proxy": {"httpProxy": "p"}}
-    names = list(
-        told(main_env(NIMServiceApp(make.cr(spec)), STORE, native=False, role=worker_env()))
-    )
+    names = list(told(main_env(make.app(spec), STORE, native=False, role=worker_env())))
     proxied, users, ours, common, role = (
         names.index(name)
         for name in (
@@ -89,22 +86,20 @@ def test_main_env_order_in_group(make):
         )
     )
     assert proxied < users < ours < common < role
-    found = told(main_env(NIMServiceApp(make.cr(spec)), STORE, native=False, role=worker_env()))
+    found = told(main_env(make.app(spec), STORE, native=False, role=worker_env()))
     assert (found["NIM_MULTI_NODE"], found["NIM_LEADER_ROLE"]) == ("mine", "x")
 
 
 def test_side_env_in_group(make):
     cr = make.cr({"multiNode": GROUP})
-    assert side_env(NIMServiceApp(cr)) == base_env(NIMServiceApp(cr))
-    assert "NIM_NODE_RANK" in told(base_env(NIMServiceApp(cr)))
-    assert "NIM_LEADER_ROLE" not in told(base_env(NIMServiceApp(cr)))
+    assert side_env(make.app(cr)) == base_env(make.app(cr))
+    assert "NIM_NODE_RANK" in told(base_env(make.app(cr)))
+    assert "NIM_LEADER_ROLE" not in told(base_env(make.app(cr)))
 
 
 @pytest.mark.parametrize("given", [None, {"parallelism": {"pipeline": 1}}], ids=["unset", "one"])
 def test_base_env_one_node(make, given):
-    assert base_env(NIMServiceApp(make.cr({"multiNode": given}))) == base_env(
-        NIMServiceApp(make.cr())
-    )
+    assert base_env(make.app({"multiNode": given})) == base_env(make.app())
 
 
 @pytest.mark.parametrize(
@@ -134,9 +129,7 @@ def test_main_env_model_in_group(make, source, status, native, wanted):
     """The reference leaves these steps out (O-24)."""
     cache = make.cache(source, {"state": "Ready", "pvc": "x"} | status)
     store = Store({}, cache=cache, profile="p")
-    items = main_env(
-        NIMServiceApp(make.cr({"multiNode": GROUP})), store, native=native, role=worker_env()
-    )
+    items = main_env(make.app({"multiNode": GROUP}), store, native=native, role=worker_env())
     assert wanted.items() <= told(items).items()
     assert told(items)["NIM_MODEL_PROFILE"] == "p"
     assert "HF_TOKEN" in [item["name"] for item in items]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.probes import model_probes
 
 OWN = {"httpGet": {"path": "/x", "port": 1}}
@@ -21,7 +20,7 @@ OWN = {"httpGet": {"path": "/x", "port": 1}}
     ],
 )
 def test_model_probes_liveness(make, given, wanted):
-    made = model_probes(NIMServiceApp(make.cr({"livenessProbe": given})).spec).get("livenessProbe")
+    made = model_probes(make.app({"livenessProbe": given}).spec).get("livenessProbe")
     if isinstance(wanted, tuple):
         path, delay, failures = wanted
         wanted = {
@@ -36,7 +35,7 @@ def test_model_probes_liveness(make, given, wanted):
 
 
 def test_model_probes_defaults(make):
-    made = model_probes(NIMServiceApp(make.cr()).spec)
+    made = model_probes(make.app().spec)
     assert {
         name: (probe["httpGet"]["path"], probe["initialDelaySeconds"], probe["failureThreshold"])
         for name, probe in made.items()

@@ -47,7 +47,7 @@ STORE = Store({"emptyDir": {}})
 def objects_of(make, spec, *nodes):
     """What is wanted on a cluster of these nodes' labels, by kind."""
     listed = [{"metadata": {"labels": labels}} for labels in nodes]
-    wanted = desired(NIMServiceApp(make.cr(spec), make.observe(Node=listed)))
+    wanted = desired(make.app(spec, Node=listed))
     assert wanted.failure is None
     return {child.manifest["kind"]: child.manifest for child in wanted.children}
 
@@ -104,9 +104,7 @@ def test_build_template_platforms(make, workload):
         ),
     ],
 )
-def test_build_template_constraint(
-    make, workload, nodes, spec, constraint
-):
+def test_build_template_constraint(make, workload, nodes, spec, constraint):
     """On every Kubernetes, as the reference does: the Role means nothing where there are no SCCs."""
     objects = objects_of(make, workload | spec, *nodes)
     assert objects["Role"]["rules"] == [
@@ -141,7 +139,7 @@ def test_build_template_detects_tkgs(make, cluster, tmp_path, workload):
 
 
 def build_pod(make, spec, *live):
-    app = NIMServiceApp(make.cr(spec), make.observe(*live))
+    app = make.app(spec, *live)
     variant = PodVariant(container_of(app), live_template(app), model_probes(app.spec))
     return build_template(app, STORE, variant)["spec"]
 
@@ -190,7 +188,7 @@ def test_build_template_pod_fields(make, spec, field, wanted):
 
 @pytest.mark.parametrize("is_selected", [True, False])
 def test_build_template_labels(make, is_selected):
-    app = NIMServiceApp(make.cr(), make.observe(operator={"version_label": "2"}))
+    app = make.app(operator={"version_label": "2"})
     version = "app.kubernetes.io/operator-version"
     live = {"metadata": {"labels": {version: "1"}}}
     variant = PodVariant("main", live, {}, is_selected=is_selected)

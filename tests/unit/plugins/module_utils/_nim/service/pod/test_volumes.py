@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.volumes import (
     build_init_mounts,
@@ -85,14 +84,14 @@ def said(mounts):
 )
 def test_build_volumes_and_mounts(make, spec, native, volumes, main, init):
     cr = make.cr(spec)
-    assert [item["name"] for item in build_volumes(NIMServiceApp(cr), STORE)] == volumes
-    assert said(build_main_mounts(NIMServiceApp(cr), STORE, native=native)) == main
-    assert said(build_init_mounts(NIMServiceApp(cr), STORE, native=native)) == init
+    assert [item["name"] for item in build_volumes(make.app(cr), STORE)] == volumes
+    assert said(build_main_mounts(make.app(cr), STORE, native=native)) == main
+    assert said(build_init_mounts(make.app(cr), STORE, native=native)) == init
 
 
 def test_build_volumes_shared_memory_limit(make):
     cr = make.cr({"storage": {"emptyDir": {}, "sharedMemorySizeLimit": "8Gi"}})
-    assert build_volumes(NIMServiceApp(cr), STORE)[0]["emptyDir"] == {
+    assert build_volumes(make.app(cr), STORE)[0]["emptyDir"] == {
         "medium": "Memory",
         "sizeLimit": "8Gi",
     }
