@@ -83,7 +83,7 @@ def owned_by(owner):
 
 @dataclass
 class Pass:
-    """What one reconcile read, wrote and said."""
+    """What one reconcile read, wrote and report."""
 
     asked: list
     applied: list
@@ -159,11 +159,13 @@ class World:
         _desired, plan = steps.plan(KIND, cr, Observed(answers))
         meanwhile()
         outcome = self._write(plan)
-        said = steps.report(KIND, cr, answers, outcome, live)
+        report = steps.report(KIND, cr, answers, outcome, live)
         events = [self.cluster.objects[path] for path in set(self.cluster.objects) - before]
-        told = [(item["type"], item["reason"]) for item in events if item["kind"] == "Event"]
+        event_reasons = [
+            (item["type"], item["reason"]) for item in events if item["kind"] == "Event"
+        ]
         asked = [key for key in answers if key != "operator"]
-        return Pass(asked, list(outcome.written), outcome.deleted, said, told)
+        return Pass(asked, list(outcome.written), outcome.deleted, report, event_reasons)
 
     def _write(self, plan):
         refusals = list(plan.refusals)

@@ -43,14 +43,14 @@ def test_desired_refuses_pod_selected_by_service(world, monkeypatch):
     monkeypatch.setenv("NIMOPS_POD_LABELS", "team")
     made = world()
     made.put(service)
-    said = made.reconcile()
-    assert "Service/nim/*" in said.asked
-    assert said.applied == []
-    assert 'Service "db" selects pods' in said.report.error + str(made.status["conditions"])
+    result = made.reconcile()
+    assert "Service/nim/*" in result.asked
+    assert result.applied == []
+    assert 'Service "db" selects pods' in result.report.error + str(made.status["conditions"])
     monkeypatch.setenv("NIMOPS_POD_LABELS", "*")
-    said = made.reconcile()
-    assert "Service/nim/*" not in said.asked
-    assert said.applied
+    result = made.reconcile()
+    assert "Service/nim/*" not in result.asked
+    assert result.applied
 
 
 def test_desired_config_map_shared(world):

@@ -31,7 +31,7 @@ def with_version(cache):
 
 
 @pytest.mark.parametrize(
-    ("listed", "entry", "said"),
+    ("listed", "entry", "problem"),
     [
         pytest.param([], built(), "", id="the first"),
         pytest.param([built(n) for n in range(MAX_BUILT - 1)], built(99), "", id="the last"),
@@ -48,12 +48,12 @@ def with_version(cache):
         ),
     ],
 )
-def test_check_capacity(cache, listed, entry, said):
+def test_check_capacity(cache, listed, entry, problem):
     full = cache(*listed)
-    if not said:
+    if not problem:
         check_capacity(full, entry)
         return
-    with pytest.raises(NimError, match=said) as raised:
+    with pytest.raises(NimError, match=problem) as raised:
         check_capacity(full, entry)
     assert raised.value.reason == "NIMCacheFull"
     assert str(raised.value).startswith("NIMCache llama ")

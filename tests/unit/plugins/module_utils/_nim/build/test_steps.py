@@ -51,7 +51,7 @@ def test_next_step_full_cache(world, cache, buildable):
 
 
 @pytest.mark.parametrize(
-    ("variables", "spec", "user", "said"),
+    ("variables", "spec", "user", "problem"),
     [
         pytest.param({}, {"labels": {"app": "x"}}, 0, "", id="by default"),
         pytest.param(
@@ -71,15 +71,17 @@ def test_next_step_full_cache(world, cache, buildable):
         ),
     ],
 )
-def test_next_step_tenant_limits(world, cache, buildable, monkeypatch, variables, spec, user, said):
+def test_next_step_tenant_limits(
+    world, cache, buildable, monkeypatch, variables, spec, user, problem
+):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     made = world(cache=cache(buildable, userID=user), **spec)
-    assert made.reconcile().applied == ([] if said else [f"Pod/nim/{BUILD_POD}"])
-    if said:
+    assert made.reconcile().applied == ([] if problem else [f"Pod/nim/{BUILD_POD}"])
+    if problem:
         _status, reason, message = made.condition("Stalled")
         assert reason == "Forbidden"
-        assert message.startswith(said)
+        assert message.startswith(problem)
 
 
 def test_next_step_allowed_labels(world, build, monkeypatch):

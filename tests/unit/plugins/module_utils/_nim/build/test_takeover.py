@@ -20,7 +20,7 @@ PLAIN_MANIFEST = "cccc:\n  model: m\n  tags: {model_name: engine}\n"
 """As its pod prints it: without our marks."""
 
 
-def said(**conditions):
+def recorded(**conditions):
     """Conditions as the reference writes them."""
     kinds = {
         "found": FOUND, "made": MADE, "pending": PENDING, "completed": COMPLETED, "read": READ,
@@ -54,35 +54,35 @@ def pod_of(name, *, ready=False, phase="Running"):
     [
         pytest.param(None, [], [BUILD_POD], [], "InProgress", id="new"),
         pytest.param(
-            {"state": "InProgress", "conditions": said(found="True", made="True")},
+            {"state": "InProgress", "conditions": recorded(found="True", made="True")},
             [pod_of(BUILD_POD)], [], [], "InProgress", id="building",
         ),
         pytest.param(
-            {"state": "InProgress", "conditions": said(found="True", made="True", pending="True")},
+            {"state": "InProgress", "conditions": recorded(found="True", made="True", pending="True")},
             [pod_of(BUILD_POD, ready=True)], [], [], "InProgress", id="built",
         ),
         pytest.param(
-            {"state": "InProgress", "conditions": said(found="True", made="True", pending="True")},
+            {"state": "InProgress", "conditions": recorded(found="True", made="True", pending="True")},
             [], [BUILD_POD], [], "InProgress", id="stuck-without-a-pod",
         ),
         pytest.param(
             {
                 "state": "Failed",
-                "conditions": said(found="True", made="True", pending="True", completed="False"),
+                "conditions": recorded(found="True", made="True", pending="True", completed="False"),
             },
             [pod_of(BUILD_POD, phase="Failed")], [], [], "Failed", id="failed",
         ),
         pytest.param(
             {
                 "state": "Failed",
-                "conditions": said(found="True", made="True", pending="True", completed="False"),
+                "conditions": recorded(found="True", made="True", pending="True", completed="False"),
             },
             [], [BUILD_POD], [], "InProgress", id="stuck-failed-without-a-pod",
         ),
         pytest.param(
             {
                 "state": "InProgress",
-                "conditions": said(found="True", made="True", pending="True", completed="True"),
+                "conditions": recorded(found="True", made="True", pending="True", completed="True"),
             },
             [pod_of(BUILD_POD, ready=True)], [MANIFEST_POD], [BUILD_POD], "InProgress",
             id="completed",
@@ -90,19 +90,19 @@ def pod_of(name, *, ready=False, phase="Running"):
         pytest.param(
             {
                 "state": "Pending",
-                "conditions": said(found="True", made="True", completed="True", failed="True"),
+                "conditions": recorded(found="True", made="True", completed="True", failed="True"),
             },
             [pod_of(MANIFEST_POD, phase="Pending")], [], [], "InProgress", id="manifest-awaited",
         ),
         pytest.param(
             {
                 "state": "Pending",
-                "conditions": said(made="True", completed="True", read="True", failed="True"),
+                "conditions": recorded(made="True", completed="True", read="True", failed="True"),
             },
             [pod_of(MANIFEST_POD)], [], [MANIFEST_POD], "Ready", id="ready-with-an-old-error",
         ),
         pytest.param(
-            {"state": "Pending", "conditions": said(failed="True")}, [], [BUILD_POD], [],
+            {"state": "Pending", "conditions": recorded(failed="True")}, [], [BUILD_POD], [],
             "InProgress", id="error-before-the-first-status",
         ),
     ],
@@ -131,7 +131,7 @@ def test_takeover_reads_manifest_pod(world, listed):
         "state": "InProgress",
         "inputProfile": profile,
         "outputProfile": {},
-        "conditions": said(made="True", completed="True"),
+        "conditions": recorded(made="True", completed="True"),
     }
     cluster.put(cluster.cr | {"status": status})
     cluster.put(pod_of(MANIFEST_POD))
@@ -151,7 +151,7 @@ def test_takeover_ready_build(world):
         "state": "Ready",
         "inputProfile": {"name": "aaaa"},
         "outputProfile": {"name": "cccc"},
-        "conditions": said(
+        "conditions": recorded(
             found="True", made="True", pending="True", completed="True", read="True"
         ),
     }

@@ -262,7 +262,7 @@ def test_job_condition():
     [
         pytest.param(None, None, True, id="to create"),
         pytest.param(None, OURS, True, id="exists"),
-        pytest.param(None, {"metadata": {"name": "llama-pvc"}}, False, id="somebody else's"),
+        pytest.param(None, {"metadata": {"name": "llama-pvc"}}, False, id="foreign"),
         pytest.param(
             {"create": True, "name": "llama-pvc"},
             {"metadata": {"name": "llama-pvc"}},

@@ -24,7 +24,7 @@ def plan_and_assess(world, **environment):
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "problem"),
     [
         pytest.param({"userID": 0}, "spec.userID: 0 is forbidden", id="root"),
         pytest.param(
@@ -35,14 +35,14 @@ def plan_and_assess(world, **environment):
     ],
 )
 @pytest.mark.parametrize("value", ["forbid", "maybe"])
-def test_refuse_forbidden_root(world, spec, said, value):
+def test_refuse_forbidden_root(world, spec, problem, value):
     made = world(**spec)
     plan, found = plan_and_assess(made, NIMOPS_ROOT_USER=value)
     assert (plan.apply, plan.adopt, plan.prune) == ([], [], [])
     conditions = {item["type"]: item for item in found.status["conditions"]}
     assert (found.status["state"], found.error, found.requeue.after) == ("NotReady", "", False)
     assert conditions["Stalled"]["reason"] == "Forbidden"
-    assert said in conditions["Stalled"]["message"]
+    assert problem in conditions["Stalled"]["message"]
     assert "NIMOPS_ROOT_USER" in conditions["NIM_CACHE_RECONCILE_FAILED"]["message"]
     assert plan_and_assess(made, NIMOPS_ROOT_USER="allow")[0].apply
 

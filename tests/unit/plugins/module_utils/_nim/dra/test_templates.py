@@ -69,9 +69,9 @@ OTHERS = OURS | {"uid": "2"}
     [
         pytest.param(None, spec_of("gpu"), id="absent"),
         pytest.param(live(spec_of("gpu", "0"), OURS), spec_of("gpu", "0"), id="other labels"),
-        pytest.param(live(spec_of("gpus"), OURS), spec_of("gpus"), id="ours, whoever wrote it"),
-        pytest.param(live(spec_of("gpu")), spec_of("gpu"), id="the same, nobody's"),
-        pytest.param(live(spec_of("gpus"), OTHERS), spec_of("gpu"), id="somebody else's: refused"),
+        pytest.param(live(spec_of("gpus"), OURS), spec_of("gpus"), id="ours"),
+        pytest.param(live(spec_of("gpu")), spec_of("gpu"), id="the same, no owner"),
+        pytest.param(live(spec_of("gpus"), OTHERS), spec_of("gpu"), id="another owner's: refused"),
     ],
 )
 def test_resolve_spec(found, wanted):

@@ -62,7 +62,7 @@ def test_check_resources_accepts(resources, is_served):
 
 
 @pytest.mark.parametrize(
-    "requests", [None, [], ["a"], ["a", "a"]], ids=["unset", "all", "one", "one said twice"]
+    "requests", [None, [], ["a"], ["a", "a"]], ids=["unset", "all", "one", "one repeated"]
 )
 def test_check_single_requests_accepts(requests):
     resource = {"resourceClaimTemplateName": "x", "requests": requests}

@@ -103,14 +103,14 @@ class World:
                 deleted.append(f"NIMService/ns/{name}")
         self.applied = [key.removeprefix("NIMService/ns/") for key in written]
         self.pruned = [key.removeprefix("NIMService/ns/") for key in deleted]
-        said = assess(
+        result = assess(
             NIMPipelineApp(self.cr, observed), Outcome(written, deleted, refusals, failure)
         )
         assert self.cr == before, "the inputs were changed"
         old = (self.cr.get("status") or {}).get("conditions")
-        conditions = stamp(said.status["conditions"], old, "2026-01-01T00:00:00Z", 1)
-        self.cr["status"] = said.status | {"conditions": conditions}
-        return said
+        conditions = stamp(result.status["conditions"], old, "2026-01-01T00:00:00Z", 1)
+        self.cr["status"] = result.status | {"conditions": conditions}
+        return result
 
     def serve(self, manifest):
         """What the API server has after an apply."""
@@ -119,8 +119,8 @@ class World:
         live["metadata"]["managedFields"] = [{"manager": "nimops.nim", "operation": "Apply"}]
         return live
 
-    def say(self, **states):
-        """The services tell their states."""
+    def set_states(self, **states):
+        """The services report these states."""
         for name, state in states.items():
             self.services[name]["status"] = {"state": state}
 

@@ -28,7 +28,7 @@ def twice(first, last):
     [
         pytest.param([], [], [], id="none"),
         pytest.param(["b", "a.c"], ["b", "a.c"], [], id="in order"),
-        pytest.param([{"name": "a"}], [], [], id="disabled unless it is said"),
+        pytest.param([{"name": "a"}], [], [], id="disabled by default"),
         pytest.param([{"name": "a", "enabled": False}], [], [], id="disabled"),
         pytest.param([{}, {"name": ""}], [], [], id="disabled, without a name"),
         pytest.param(

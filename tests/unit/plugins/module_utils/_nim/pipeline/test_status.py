@@ -17,7 +17,7 @@ def running(make, **states):
     """A world in which these services run, and the pipeline knows."""
     world = make.world(*states)
     world.reconcile()
-    world.say(**states)
+    world.set_states(**states)
     world.reconcile()
     return world
 
@@ -46,8 +46,8 @@ def test_assess_states(make, states, state, condition):
     assert world.summary == (state, states)
     stand = [(c["type"], c["reason"], c["message"]) for c in world.cr["status"]["conditions"]]
     assert stand == ([condition] if condition else [])
-    said = world.reconcile()
-    assert (said.events, said.requeue.after, said.error) == ([], False, "")
+    result = world.reconcile()
+    assert (result.events, result.requeue.after, result.error) == ([], False, "")
 
 
 def test_assess_no_services(make):
@@ -59,15 +59,15 @@ def test_assess_no_services(make):
 
 def test_assess_first_pass(make):
     world = make.world("b", "a")
-    said = world.reconcile()
+    result = world.reconcile()
     assert world.summary == ("NotReady", {"a": "", "b": ""})
     text = "NIMPipeline rag status NotReady, service states map[a: b:]"
-    assert said.events == [Event("Normal", "NotReady", text)]
+    assert result.events == [Event("Normal", "NotReady", text)]
 
 
 def test_assess_event_per_change(make):
     world = running(make, b="Ready", a="NotReady")
-    world.say(a="Ready")
+    world.set_states(a="Ready")
     text = "NIMPipeline rag status Ready, service states map[a:Ready b:Ready]"
     assert world.reconcile().events == [Event("Normal", "Ready", text)]
 
@@ -81,23 +81,23 @@ def test_assess_disabled_service(make):
 
 def test_assess_missing_service(make):
     cr = make.pipeline("a")
-    said = assess(
+    result = assess(
         NIMPipelineApp(cr, Observed({"NIMService": [], "NIMService/ns/a": None})), Outcome()
     )
-    assert said.status["states"] == {"a": "NotReady"}
+    assert result.status["states"] == {"a": "NotReady"}
 
 
 def test_assess_refused_service(make):
     world = make.world("a", "b", "c")
     world.refused["b"] = NO
-    said = world.reconcile()
-    world.say(a="Ready", c="Ready")
+    result = world.reconcile()
+    world.set_states(a="Ready", c="Ready")
     world.reconcile()
     assert world.summary == ("Failed", {"a": "Ready", "b": "Failed", "c": "Ready"})
     message = f"spec.services[1]: {NO}"
     assert world.condition("Stalled") == ("NIMServiceRefused", message)
-    assert said.error == NO
-    assert said.events[1:] == [Event("Warning", "NIMServiceRefused", message)]
+    assert result.error == NO
+    assert result.events[1:] == [Event("Warning", "NIMServiceRefused", message)]
 
 
 def test_assess_refused_change(make):
@@ -113,13 +113,13 @@ def test_assess_refused_change(make):
     assert world.cr["status"]["conditions"] == []
 
 
-@pytest.mark.parametrize("owned", [False, True], ids=["nobody's", "another pipeline's"])
+@pytest.mark.parametrize("owned", [False, True], ids=["no owner", "another pipeline's"])
 def test_assess_foreign_service(make, owned):
     world = make.world("a", "b")
     other = make.pipeline(name="other", uid="u2") if owned else None
     world.services["b"] = make.service(other, "b")
-    said = world.reconcile()
-    world.say(a="Ready")
+    result = world.reconcile()
+    world.set_states(a="Ready")
     world.reconcile()
     assert world.summary == ("Failed", {"a": "Ready", "b": "Failed"})
     message = (
@@ -127,7 +127,7 @@ def test_assess_foreign_service(make, owned):
         " delete that NIMService, or change the name here"
     )
     assert world.condition("Stalled") == ("NIMServiceNotOwned", message)
-    assert not said.error, "nobody tries again, but it is looked at now and then"
+    assert not result.error, "nobody tries again, but it is looked at now and then"
     del world.services["b"]
     world.reconcile()
     assert world.applied == ["b"]
@@ -145,24 +145,24 @@ def test_assess_foreign_service(make, owned):
 def test_assess_bad_name(make, entries, reason, states):
     world = make.world(*entries)
     world.reconcile()
-    world.say(a="Ready")
-    said = world.reconcile()
+    world.set_states(a="Ready")
+    result = world.reconcile()
     assert world.summary == ("Failed", states)
     assert world.condition("Stalled")[0] == reason
-    assert (said.error, said.requeue.after) == ("", False), "only a change of the spec helps"
-    assert [(event.kind, event.reason) for event in said.events] == [("Normal", "Failed")]
+    assert (result.error, result.requeue.after) == ("", False), "only a change of the spec helps"
+    assert [(event.kind, event.reason) for event in result.events] == [("Normal", "Failed")]
 
 
 def test_assess_all_problems(make):
     world = make.world("c", "B", "a", "a", "b")
     world.refused["c"] = NO
     world.services["b"] = make.service(None, "b")
-    said = world.reconcile()
+    result = world.reconcile()
     reason, message = world.condition("Stalled")
     assert reason == "NIMServiceRefused"
     starts = [part[:16] for part in message.split("; ")]
     assert starts == [f"spec.services[{index}]" for index in (0, 1, 2, 4)]
-    assert [event.kind for event in said.events] == ["Normal", "Warning"]
+    assert [event.kind for event in result.events] == ["Normal", "Warning"]
     assert [event.kind for event in world.reconcile().events] == []
 
 
@@ -170,22 +170,22 @@ def test_assess_failed_deletion(make):
     world = running(make, a="Ready", b="Ready")
     world.cr["spec"]["services"].pop()
     world.undeletable["b"] = "forbidden"
-    said = world.reconcile()
+    result = world.reconcile()
     assert world.summary == ("Ready", {"a": "Ready"})
     text = "errors during cleanup: [b: forbidden]"
     assert world.condition("Reconciling") == ("CleanupFailed", text)
-    assert said.error == "forbidden"
-    assert said.events[1:] == [Event("Warning", "CleanupFailed", text)]
+    assert result.error == "forbidden"
+    assert result.events[1:] == [Event("Warning", "CleanupFailed", text)]
 
 
 def test_assess_failed_pass(make):
     world = running(make, a="Ready")
-    said = world.reconcile("the API server cannot be reached")
+    result = world.reconcile("the API server cannot be reached")
     assert world.summary == ("Ready", {"a": "Ready"})
     assert world.condition("Reconciling") == ("Retrying", "the API server cannot be reached")
-    assert said.error == "the API server cannot be reached"
+    assert result.error == "the API server cannot be reached"
     text = "NIMPipeline rag reconcile failed, msg: the API server cannot be reached"
-    assert said.events == [Event("Warning", "ReconcileFailed", text)]
+    assert result.events == [Event("Warning", "ReconcileFailed", text)]
     assert world.reconcile("the API server cannot be reached").events == []
     world.reconcile()
     assert world.cr["status"]["conditions"] == []
@@ -198,17 +198,17 @@ def test_assess_failed_first_pass(make):
 
 
 @pytest.mark.parametrize(
-    ("told", "is_behind"),
+    ("annotation", "is_behind"),
     [
         pytest.param("a=Ready", False, id="as it was read"),
         pytest.param("a=NotReady", True, id="read before it changed"),
         pytest.param("b=Failed", False, id="not a service of the pipeline any more"),
-        pytest.param("", False, id="nothing told"),
+        pytest.param("", False, id="no annotation"),
     ],
 )
-def test_assess_requeue_by_service_state(make, told, is_behind):
+def test_assess_requeue_by_service_state(make, annotation, is_behind):
     world = running(make, a="Ready")
-    world.cr["metadata"]["annotations"] = {"nimops.nim/service-state": told}
+    world.cr["metadata"]["annotations"] = {"nimops.nim/service-state": annotation}
     assert world.reconcile().requeue.after is is_behind
 
 

@@ -132,7 +132,7 @@ class Cluster:
         self.objects = {}
         self.answers = answers
 
-    def look(self, cr):
+    def observe(self, cr):
         """The answers to what a pass reads."""
         from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
         from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
@@ -154,7 +154,7 @@ class Cluster:
         from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
         from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
 
-        _wanted, plan = steps.plan(KIND, cr, Observed(self.look(cr)))
+        _wanted, plan = steps.plan(KIND, cr, Observed(self.observe(cr)))
         assert (plan.refusals, plan.failure) == ([], "")
         for item in plan.apply:
             if item["kind"] != refuse:

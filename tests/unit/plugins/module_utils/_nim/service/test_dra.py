@@ -167,14 +167,14 @@ def test_find_error(make, resources, answers, message):
     cr, seen = make.cr({"draResources": resources}), make.observe(**answers)
     wanted = desired(NIMServiceApp(cr, seen))
     assert (wanted.children, wanted.unwanted) == ([], [])
-    said = assess(NIMServiceApp(cr, seen), Outcome())
-    failed = said.status["conditions"][1]
-    assert (said.status["state"], failed["reason"]) == ("Failed", "DRAResourcesUnsupported")
+    result = assess(NIMServiceApp(cr, seen), Outcome())
+    failed = result.status["conditions"][1]
+    assert (result.status["state"], failed["reason"]) == ("Failed", "DRAResourcesUnsupported")
     assert message in failed["message"]
-    assert [(item.kind, item.reason, item.message) for item in said.events] == [
+    assert [(item.kind, item.reason, item.message) for item in result.events] == [
         ("Warning", "Failed", failed["message"])
     ]
-    assert (said.error, said.requeue.after) == ("", False)
+    assert (result.error, result.requeue.after) == ("", False)
 
 
 def test_find_error_api_not_read(make):
@@ -194,9 +194,9 @@ def world(make, cr, *claims, templates=(), **live):
 def test_dra_statuses_ready(make):
     cr = make.cr({"draResources": [CREATED, SHARED]})
     seen = world(make, cr, claim("c", POD_CLAIM), claim("mine", status={}), templates=[TEMPLATE])
-    said = assess(NIMServiceApp(cr, seen), Outcome())
-    assert said.status["state"] == "Ready"
-    assert said.status["draResourceStatuses"] == [
+    result = assess(NIMServiceApp(cr, seen), Outcome())
+    assert result.status["state"] == "Ready"
+    assert result.status["draResourceStatuses"] == [
         {
             "name": POD_CLAIM,
             "resourceClaimTemplateStatus": {
@@ -209,7 +209,7 @@ def test_dra_statuses_ready(make):
             "resourceClaimStatus": {"name": "mine", "state": "pending"},
         },
     ]
-    assert not said.requeue.after
+    assert not result.requeue.after
 
 
 @pytest.mark.parametrize(
@@ -226,11 +226,11 @@ def test_missing_source(make, resources, claims, templates, missing, stuck):
     cr = make.cr({"draResources": resources})
     conditions = [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}] if stuck else []
     seen = world(make, cr, *claims, templates=templates, availableReplicas=0, conditions=conditions)
-    said = assess(NIMServiceApp(cr, seen), Outcome())
-    ready, *_, last = said.status["conditions"]
-    assert (said.status["state"], ready["reason"]) == ("NotReady", "NotReady")
+    result = assess(NIMServiceApp(cr, seen), Outcome())
+    ready, *_, last = result.status["conditions"]
+    assert (result.status["state"], ready["reason"]) == ("NotReady", "NotReady")
     assert last["type"] == ("Stalled" if stuck else "Reconciling")
-    assert said.requeue.after is not stuck
+    assert result.requeue.after is not stuck
     assert ready["message"].startswith(
         "Waiting for " if missing else ("deployment", "Waiting for d")
     )
@@ -240,9 +240,9 @@ def test_missing_source(make, resources, claims, templates, missing, stuck):
 
 def test_missing_source_scaled_down(make):
     cr = make.cr({"draResources": [SHARED], "replicas": 0})
-    said = assess(NIMServiceApp(cr, world(make, cr)), Outcome())
-    assert said.status["conditions"][0]["message"] == 'deployment "llm" is scaled down'
-    assert not said.requeue.after
+    result = assess(NIMServiceApp(cr, world(make, cr)), Outcome())
+    assert result.status["conditions"][0]["message"] == 'deployment "llm" is scaled down'
+    assert not result.requeue.after
 
 
 @pytest.mark.parametrize(
@@ -255,8 +255,8 @@ def test_missing_source_scaled_down(make):
 def test_dra_statuses_vanishing_claims(make, found):
     cr = make.cr({"draResources": [CREATED]})
     seen = world(make, cr, claim("b", POD_CLAIM), found, templates=[TEMPLATE])
-    said = assess(NIMServiceApp(cr, seen), Outcome())
-    assert (said.status["state"], said.requeue.after) == ("Ready", True)
+    result = assess(NIMServiceApp(cr, seen), Outcome())
+    assert (result.status["state"], result.requeue.after) == ("Ready", True)
 
 
 def test_dra_statuses_without_workload(make):
@@ -269,16 +269,16 @@ def test_dra_statuses_not_read(make):
     going = {"name": "t", "resourceClaimStatuses": [{"name": "c", "state": "deleted,allocated"}]}
     old = [{"name": "old", "resourceClaimTemplateStatus": going}]
     cr = make.cr({"draResources": [CREATED]}, {"draResourceStatuses": old})
-    said = assess(make.app(cr), Outcome(failure="the API server cannot be reached"))
-    assert said.status["draResourceStatuses"] == old
-    assert not said.requeue.after
+    result = assess(make.app(cr), Outcome(failure="the API server cannot be reached"))
+    assert result.status["draResourceStatuses"] == old
+    assert not result.requeue.after
 
 
 def test_build_templates_refused(make):
     cr = make.cr({"draResources": [CREATED]})
     refusal = Refusal("ResourceClaimTemplate", TEMPLATE, "compilation failed")
-    said = assess(NIMServiceApp(cr, world(make, cr)), Outcome(refusals=[refusal]))
-    failed = said.status["conditions"][1]
+    result = assess(NIMServiceApp(cr, world(make, cr)), Outcome(refusals=[refusal]))
+    failed = result.status["conditions"][1]
     assert failed["reason"] == "ResourceClaimTemplateFailed"
     assert failed["message"] == f'ResourceClaimTemplate "{TEMPLATE}": compilation failed'
 
@@ -378,9 +378,9 @@ def test_find_error_repeated_claims_in_groups(make):
     assert children(make.cr(several), make.observe())
     cr, seen = make.cr(SEVERAL | several), make.observe(**{SET: None, "ResourceClaim": []})
     assert desired(NIMServiceApp(cr, seen)).children == []
-    said = assess(NIMServiceApp(cr, seen), Outcome())
-    failed = said.status["conditions"][1]
-    assert (said.status["state"], failed["reason"]) == ("Failed", "DRAResourcesUnsupported")
+    result = assess(NIMServiceApp(cr, seen), Outcome())
+    failed = result.status["conditions"][1]
+    assert (result.status["state"], failed["reason"]) == ("Failed", "DRAResourcesUnsupported")
     assert failed["message"].startswith("spec.draResources[1].requests: ")
 
 
@@ -388,9 +388,9 @@ def test_dra_statuses_in_groups(make):
     cr = make.cr(THEIRS | {"draResources": [CREATED], "replicas": 2})
     claims = [claim(f"g{i}", POD_CLAIM) for i in range(6)] + [claim("c0", CHANNEL)]
     seen = group_world(make, cr, *claims, templates=[TEMPLATE, "test-template"])
-    said = assess(NIMServiceApp(cr, seen), Outcome())
-    assert said.status["state"] == "Ready"
-    devices, channel = said.status["draResourceStatuses"]
+    result = assess(NIMServiceApp(cr, seen), Outcome())
+    assert result.status["state"] == "Ready"
+    devices, channel = result.status["draResourceStatuses"]
     assert len(devices["resourceClaimTemplateStatus"]["resourceClaimStatuses"]) == 6
     assert channel == {
         "name": CHANNEL,
@@ -399,7 +399,7 @@ def test_dra_statuses_in_groups(make):
             "resourceClaimStatuses": [{"name": "c0", "state": "allocated,reserved"}],
         },
     }
-    assert not said.requeue.after, "six claims are those of two groups of three"
+    assert not result.requeue.after, "six claims are those of two groups of three"
     more = group_world(make, cr, *claims, claim("g6", POD_CLAIM), templates=[TEMPLATE])
     assert assess(NIMServiceApp(cr, more), Outcome()).requeue.after
 
@@ -417,9 +417,9 @@ def test_dra_statuses_in_groups(make):
 def test_missing_source_in_groups(make, templates, missing):
     cr = make.cr(THEIRS | {"draResources": [CREATED]})
     seen = group_world(make, cr, templates=templates, conditions=[])
-    said = assess(NIMServiceApp(cr, seen), Outcome())
-    ready, *_ = said.status["conditions"]
-    assert said.requeue.wake_on_child is not bool(missing)  # no event comes of what is no child
+    result = assess(NIMServiceApp(cr, seen), Outcome())
+    ready, *_ = result.status["conditions"]
+    assert result.requeue.wake_on_child is not bool(missing)  # no event comes of what is no child
     waiting = f"Waiting for ResourceClaimTemplate {missing}, which does not exist"
     assert ready["message"] == (waiting if missing else 'leaderworkerset "llm-lws" is not ready')
 
@@ -428,8 +428,8 @@ def test_missing_source_without_api(make):
     """An older cluster, where a ComputeDomain works with an older API."""
     cr = make.cr(OURS)
     seen = make.observe(groups(make, cr, conditions=[]), ResourceClaim=None)
-    said = assess(NIMServiceApp(cr, seen), Outcome())
-    assert said.status["conditions"][0]["message"] == 'leaderworkerset "llm-lws" is not ready'
+    result = assess(NIMServiceApp(cr, seen), Outcome())
+    assert result.status["conditions"][0]["message"] == 'leaderworkerset "llm-lws" is not ready'
 
 
 def test_dra_statuses_missing_domain(make):
@@ -437,16 +437,16 @@ def test_dra_statuses_missing_domain(make):
     live = groups(make, cr, domain())
     seen = make.observe(live, ResourceClaim=[claim("mine")], **{"ComputeDomain/ns/shared": None})
     assert {read.key for read in reads(NIMServiceApp(cr, seen))} >= {"ResourceClaim/ns/*", SET}
-    said = assess(
+    result = assess(
         NIMServiceApp(cr, seen), Outcome(failure="not found", failure_reason="ComputeDomainFailed")
     )
-    assert said.status["state"] == "Failed"
-    assert [item["name"] for item in said.status["draResourceStatuses"]] == [
+    assert result.status["state"] == "Failed"
+    assert [item["name"] for item in result.status["draResourceStatuses"]] == [
         "claim-df94b6548-0-6566fbd946-0"
     ]
 
 
 def test_dra_statuses_unwanted_claims(make):
     cr = make.cr(status={"draResourceStatuses": [{"name": "old"}]})
-    said = assess(make.app(cr, make.rolled_out(cr)), Outcome())
-    assert "draResourceStatuses" not in said.status
+    result = assess(make.app(cr, make.rolled_out(cr)), Outcome())
+    assert "draResourceStatuses" not in result.status

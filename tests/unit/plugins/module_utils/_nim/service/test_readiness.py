@@ -66,7 +66,7 @@ def test_readiness_of_groups_missing():
 
 
 @pytest.mark.parametrize(
-    ("spec", "selects", "said"),
+    ("spec", "selects", "message"),
     [
         pytest.param({}, {"app": "llm"}, "", id="one node"),
         pytest.param(
@@ -83,10 +83,10 @@ def test_readiness_of_groups_missing():
         ),
     ],
 )
-def test_readiness_of_service_selector(make, spec, selects, said):
+def test_readiness_of_service_selector(make, spec, selects, message):
     service = make.with_address(make.cr())
     service["spec"]["selector"] = selects
     observed = make.observe(service, make.rolled_out(make.cr()))
     found = readiness_of(NIMServiceApp(make.cr(spec), observed))
-    assert found == (Readiness(False, said, moving=True) if said else found)
-    assert found.ready is not bool(said)
+    assert found == (Readiness(False, message, moving=True) if message else found)
+    assert found.ready is not bool(message)

@@ -262,7 +262,7 @@ def test_served_model_name(reconcile_once, serve, answer, answers, name):
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "body", "said"),
+    ("path", "status", "body", "problem"),
     [
         pytest.param("/v1/models", 200, "<html>", NOT_JSON, id="garbage"),
         pytest.param("/v1/models", 200, "", NOT_JSON, id="nothing"),
@@ -282,7 +282,7 @@ def test_served_model_name(reconcile_once, serve, answer, answers, name):
         pytest.param("/v1/metadata", 200, "x", NOT_JSON, id="404, then garbage"),
     ],
 )
-def test_served_model_error(reconcile_once, serve, answer, path, status, body, said):
+def test_served_model_error(reconcile_once, serve, answer, path, status, body, problem):
     url = serve(
         lambda request: (
             answer(status, body.encode(errors="replace")) if request.path == path else answer(404)
@@ -290,7 +290,7 @@ def test_served_model_error(reconcile_once, serve, answer, path, status, body, s
     ).url
     found = reconcile_once(url)
     assert found["state"] == "NotReady"
-    assert message_of(found) == f"Waiting for the model: GET {url}{path}: {said}"
+    assert message_of(found) == f"Waiting for the model: GET {url}{path}: {problem}"
     assert "model" not in found
 
 
@@ -304,7 +304,7 @@ def test_served_model_redirect(reconcile_once, serve, answer, code):
 
 
 @pytest.mark.parametrize(
-    ("chunks", "pause", "said"),
+    ("chunks", "pause", "problem"),
     [
         pytest.param([b""] * 100, 0.05, "no complete answer in time", id="accepts and hangs"),
         pytest.param(
@@ -332,11 +332,11 @@ def test_served_model_redirect(reconcile_once, serve, answer, code):
         pytest.param([], 0.0, "connection closed without an answer", id="closed"),
     ],
 )
-def test_served_model_unusable_answer(reconcile_once, raw, chunks, pause, said):
+def test_served_model_unusable_answer(reconcile_once, raw, chunks, pause, problem):
     url = raw(chunks, pause=pause)
     status = reconcile_once(url)
     assert status["state"] == "NotReady"
-    assert message_of(status) == f"Waiting for the model: GET {url}: {said}"
+    assert message_of(status) == f"Waiting for the model: GET {url}: {problem}"
 
 
 def test_served_model_refused_connection(reconcile_once, serve, answer):

@@ -120,7 +120,7 @@ def test_parse_spec_picker(make, spec, wanted):
     ("given", "wanted"),
     [
         pytest.param(None, (False, 1, 1, 0, 300, False, ""), id="one node"),
-        pytest.param({"parallelism": {}}, (True, 1, 1, 0, 300, False, ""), id="nothing said"),
+        pytest.param({"parallelism": {}}, (True, 1, 1, 0, 300, False, ""), id="unset"),
         pytest.param(
             {"parallelism": {"pipeline": 3, "tensor": 8}, "mpi": {"mpiStartTimeout": 0}},
             (True, 3, 8, 0, 300, False, ""),

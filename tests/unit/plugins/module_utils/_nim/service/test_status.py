@@ -74,12 +74,12 @@ def around(make, cr, *more, model=NAMED, **deployment):
 @pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
 def test_assess_ready(make, status):
     cr = make.cr(status=status)
-    said = assess(NIMServiceApp(cr, around(make, cr, model=None if status else NAMED)), Outcome())
-    assert {"observedGeneration": 2} | said.status == READY
-    assert said.events == (
+    result = assess(NIMServiceApp(cr, around(make, cr, model=None if status else NAMED)), Outcome())
+    assert {"observedGeneration": 2} | result.status == READY
+    assert result.events == (
         [] if status else [Event("Normal", "Ready", f"NIMService llm ready, msg: {ROLLED}")]
     )
-    assert (said.requeue.after, said.error, said.triggers) == (False, "", [])
+    assert (result.requeue.after, result.error, result.triggers) == (False, "", [])
 
 
 CACHE = {"storage": {"nimCache": {"name": "cache"}}}
@@ -196,25 +196,25 @@ NO_WRITE = Refusal("Deployment", "llm", "denied")
 )
 def test_assess_not_ready(make, spec, live, outcome, state, wanted, then):
     cr = make.cr(spec)
-    said = assess(NIMServiceApp(cr, around(make, cr, **live)), outcome)
-    assert said.status["state"] == state
-    assert said.status["conditions"] == wanted
-    assert "model" not in said.status
-    assert (said.requeue.after, said.error) == then
+    result = assess(NIMServiceApp(cr, around(make, cr, **live)), outcome)
+    assert result.status["state"] == state
+    assert result.status["conditions"] == wanted
+    assert "model" not in result.status
+    assert (result.requeue.after, result.error) == then
 
 
 def test_assess_replicas_not_a_number(make):
     cr = make.cr()
-    said = assess(
+    result = assess(
         NIMServiceApp(cr, around(make, cr, availableReplicas=["1"])), Outcome(failure="x")
     )
-    assert "availableReplicas" not in said.status
+    assert "availableReplicas" not in result.status
 
 
 def test_assess_rollout_event(make):
     cr = make.cr(status=READY)
-    said = assess(NIMServiceApp(cr, around(make, cr, availableReplicas=0)), Outcome())
-    assert said.events == [Event("Normal", "NotReady", f"NIMService llm not ready, msg: {PART}")]
+    result = assess(NIMServiceApp(cr, around(make, cr, availableReplicas=0)), Outcome())
+    assert result.events == [Event("Normal", "NotReady", f"NIMService llm not ready, msg: {PART}")]
 
 
 PODS = "Pod/ns/*?app=llm"
@@ -252,8 +252,8 @@ def test_assess_unready_pods(make, deployment, answers, message):
     cr = make.cr()
     live = make.rolled_out(cr, **({"availableReplicas": 0} | deployment))
     observed = make.observe(live, make.with_address(cr), **answers, **{MODELS: NAMED})
-    said = assess(NIMServiceApp(cr, observed), Outcome())
-    assert said.status["conditions"][0]["message"] == message
+    result = assess(NIMServiceApp(cr, observed), Outcome())
+    assert result.status["conditions"][0]["message"] == message
 
 
 @pytest.mark.parametrize(
@@ -270,9 +270,9 @@ def test_assess_stable_pod_reason(make, before, after, message):
     cr = make.cr()
     for state in (before, after):
         observed = make.observe(make.rolled_out(cr, availableReplicas=0), **pods_in(state))
-        said = assess(NIMServiceApp(cr, observed), Outcome())
-        cr = make.cr(status=said.status)
-    assert [item["message"] for item in said.status["conditions"]] == [PART + message] * 3
+        result = assess(NIMServiceApp(cr, observed), Outcome())
+        cr = make.cr(status=result.status)
+    assert [item["message"] for item in result.status["conditions"]] == [PART + message] * 3
 
 
 def test_assess_unready_pods_of_groups(make):
@@ -285,22 +285,22 @@ def test_assess_unready_pods_of_groups(make):
         "status": {"replicas": 1},
     }
     key = "Pod/ns/*?leaderworkerset.sigs.k8s.io/name=llm-lws"
-    said = assess(make.app(cr, live, **{key: pods}), Outcome())
-    told = said.status["conditions"][0]["message"]
+    result = assess(make.app(cr, live, **{key: pods}), Outcome())
+    told = result.status["conditions"][0]["message"]
     assert told == f'leaderworkerset "llm-lws" is not ready: {CRASHED}'
 
 
 def test_assess_cache_in_progress(make):
     cr = make.cr(CACHE)
-    said = assess(
+    result = assess(
         NIMServiceApp(cr, around(make, cr, make.cache(status={"state": "InProgress"}))), Outcome()
     )
     text = "NIMCache cache not ready"
-    assert said.status["conditions"] == not_ready("NIMCacheNotReady", text)
-    assert said.events == [
+    assert result.status["conditions"] == not_ready("NIMCacheNotReady", text)
+    assert result.events == [
         Event("Normal", "NotReady", f"NIMService llm not ready yet, msg: {text}")
     ]
-    assert (said.requeue.after, said.requeue.slow) == (True, True)
+    assert (result.requeue.after, result.requeue.slow) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -323,8 +323,8 @@ def test_assess_requeue_by_cache_state(make, told, seen, looks):
     noted = {"annotations": {"nimops.nim/cache-state": told}} if told else {}
     cr = make.cr(CACHE, **noted)
     live = [] if seen is None else [make.cache(status=seen)]
-    said = assess(NIMServiceApp(cr, around(make, cr, *live)), Outcome())
-    assert (said.requeue.after, said.requeue.slow) == looks
+    result = assess(NIMServiceApp(cr, around(make, cr, *live)), Outcome())
+    assert (result.requeue.after, result.requeue.slow) == looks
 
 
 @pytest.mark.parametrize(
@@ -337,17 +337,17 @@ def test_assess_requeue_by_cache_state(make, told, seen, looks):
 )
 def test_assess_ready_then_failed(make, spec, outcome, reason):
     cr = make.cr(spec, READY)
-    said = assess(NIMServiceApp(cr, around(make, cr, model=None)), outcome)
-    assert said.status["state"] == "Failed"
-    assert said.status["conditions"][1]["reason"] == reason
-    assert (said.status["model"], said.status["availableReplicas"]) == (MODEL, 1)
-    assert {event.kind for event in said.events} == {"Warning"}
+    result = assess(NIMServiceApp(cr, around(make, cr, model=None)), outcome)
+    assert result.status["state"] == "Failed"
+    assert result.status["conditions"][1]["reason"] == reason
+    assert (result.status["model"], result.status["availableReplicas"]) == (MODEL, 1)
+    assert {event.kind for event in result.events} == {"Warning"}
 
 
 def test_assess_error_events(make):
-    said = assess(make.app(), Outcome(failure="x"))
+    result = assess(make.app(), Outcome(failure="x"))
     text = "NIMService llm failed, msg: x"
-    assert said.events == [
+    assert result.events == [
         Event("Warning", "Failed", text),
         Event("Warning", "ReconcileFailed", text),
     ]
@@ -355,14 +355,14 @@ def test_assess_error_events(make):
 
 def test_assess_ready_model_silent(make):
     cr = make.cr(status=READY, generation=3)
-    said = assess(NIMServiceApp(cr, around(make, cr, model=DOWN)), Outcome())
-    assert said.status == READY | {
+    result = assess(NIMServiceApp(cr, around(make, cr, model=DOWN)), Outcome())
+    assert result.status == READY | {
         "conditions": [
             *IS_READY,
             {"type": "Reconciling", "status": "True", "reason": "NotReady", "message": WAITING},
         ]
     }
-    assert (said.events, said.requeue.after) == ([], True)
+    assert (result.events, result.requeue.after) == ([], True)
 
 
 def picker(cr, replicas=1, **status):
@@ -410,11 +410,11 @@ EPP_PART = (
 @pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
 def test_assess_picker(make, status, live, condition, is_requeued):
     cr = make.cr(EPP, status)
-    said = assess(NIMServiceApp(cr, around(make, cr, picker(cr, **live))), Outcome())
+    result = assess(NIMServiceApp(cr, around(make, cr, picker(cr, **live))), Outcome())
     more = [condition] if condition else []
     ready = conditions(("True", "Ready", ROLLED), ("False", "Ready", ""), *more)
-    assert {"observedGeneration": 2} | said.status == READY | {"conditions": ready}
-    assert (said.requeue.after, said.error, len(said.events)) == (
+    assert {"observedGeneration": 2} | result.status == READY | {"conditions": ready}
+    assert (result.requeue.after, result.error, len(result.events)) == (
         is_requeued,
         "",
         0 if status else 1,
@@ -423,8 +423,8 @@ def test_assess_picker(make, status, live, condition, is_requeued):
 
 def test_assess_picker_without_pods(make):
     cr = make.cr(EPP)
-    said = assess(NIMServiceApp(cr, around(make, cr, picker(cr), availableReplicas=0)), Outcome())
-    assert said.status["conditions"] == not_ready("NotReady", PART)
+    result = assess(NIMServiceApp(cr, around(make, cr, picker(cr), availableReplicas=0)), Outcome())
+    assert result.status["conditions"] == not_ready("NotReady", PART)
 
 
 def test_assess_written_deployment(make):
@@ -433,12 +433,12 @@ def test_assess_written_deployment(make):
     written = copy.deepcopy(make.rolled_out(make.cr()))
     written["metadata"]["generation"] = 4
     written["spec"]["template"]["spec"]["containers"][0]["image"] = "another"
-    said = assess(
+    result = assess(
         NIMServiceApp(cr, around(make, cr)), Outcome(written={"Deployment/ns/llm": written})
     )
-    assert said.status["state"] == "NotReady"
-    assert "spec update to be observed" in said.status["conditions"][0]["message"]
-    assert said.status["model"] == MODEL
+    assert result.status["state"] == "NotReady"
+    assert "spec update to be observed" in result.status["conditions"][0]["message"]
+    assert result.status["model"] == MODEL
 
 
 def test_assess_ready_pods_unchanged(make):
@@ -450,8 +450,8 @@ def test_assess_ready_pods_unchanged(make):
     outcome = Outcome(written={"Deployment/ns/llm": written})
     assert assess(NIMServiceApp(cr, around(make, cr)), outcome).status["state"] == "Ready"
     unobserved = make.observe(written, make.with_address(cr))
-    said = assess(NIMServiceApp(cr, unobserved), Outcome())
-    assert said.status["state"] == "Ready"
+    result = assess(NIMServiceApp(cr, unobserved), Outcome())
+    assert result.status["state"] == "Ready"
     pending = assess(NIMServiceApp(make.cr(), unobserved), Outcome())
     assert pending.status["state"] == "NotReady"
 
@@ -468,34 +468,34 @@ def test_assess_ready_pods_unchanged_other_kinds(make, kind):
 
     written = {f"{kind}/ns/{live(2)['metadata']['name']}": live(2)}
     observed = make.observe(live(1)) if on_kserve else see_groups(make, cr, live(1))
-    said = assess(NIMServiceApp(cr, observed), Outcome(written=written))
-    assert said.status["state"] == "Ready"
+    result = assess(NIMServiceApp(cr, observed), Outcome(written=written))
+    assert result.status["state"] == "Ready"
 
 
 def test_assess_service_name_taken(make):
     cr = make.cr({"expose": {"service": {"name": "front"}}})
     taken = {"kind": "Service", "metadata": {"name": "front"}}
     observed = make.observe(taken, make.with_address(cr), make.rolled_out(cr), **{MODELS: NAMED})
-    said = assess(NIMServiceApp(cr, observed), Outcome())
-    assert said.status["state"] == "Ready"
-    assert said.status["model"]["clusterEndpoint"] == "10.0.0.1:8000"
-    (stalled,) = (item for item in said.status["conditions"] if item["type"] == "Stalled")
+    result = assess(NIMServiceApp(cr, observed), Outcome())
+    assert result.status["state"] == "Ready"
+    assert result.status["model"]["clusterEndpoint"] == "10.0.0.1:8000"
+    (stalled,) = (item for item in result.status["conditions"] if item["type"] == "Stalled")
     assert (stalled["status"], stalled["reason"]) == ("True", "ServiceFailed")
     assert 'Service "front" exists and was not created for this NIMService' in stalled["message"]
 
 
 def test_assess_scaled_down(make):
     cr = make.cr({"replicas": 0})
-    said = assess(make.app(cr, make.rolled_out(cr)), Outcome())
-    assert said.status["conditions"] == not_ready("NotReady", 'deployment "llm" is scaled down')
-    assert ("availableReplicas" in said.status, said.requeue.after) == (False, False)
+    result = assess(make.app(cr, make.rolled_out(cr)), Outcome())
+    assert result.status["conditions"] == not_ready("NotReady", 'deployment "llm" is scaled down')
+    assert ("availableReplicas" in result.status, result.requeue.after) == (False, False)
 
 
 def test_assess_endpoint_changed(make):
     gateway = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
     cr = make.cr({"expose": {"router": gateway}}, READY)
-    said = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome())
-    assert said.status["model"] == MODEL | {"externalEndpoint": "llm.ns.example.com"}
+    result = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome())
+    assert result.status["model"] == MODEL | {"externalEndpoint": "llm.ns.example.com"}
 
 
 def test_assess_foreign_conditions(make):
@@ -509,19 +509,19 @@ def test_assess_foreign_conditions(make):
     stray = other | {"type": "NIM_CACHE_PVC_CREATED"}
     stalled = other | {"type": "Stalled"}
     cr = make.cr(status=READY | {"conditions": [stray, other, *IS_READY, stalled]})
-    said = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome())
-    assert said.status["conditions"] == [other, *IS_READY]
+    result = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome())
+    assert result.status["conditions"] == [other, *IS_READY]
 
 
 def test_assess_replicas_not_read(make):
-    said = assess(make.app(make.cr(status=READY)), Outcome(failure="the API is away"))
-    assert said.status["availableReplicas"] == 1
+    result = assess(make.app(make.cr(status=READY)), Outcome(failure="the API is away"))
+    assert result.status["availableReplicas"] == 1
 
 
 def test_assess_replicas_missing_workload(make):
     cr = make.cr(CACHE, READY)
-    said = assess(make.app(cr, **{"Deployment/ns/llm": None}), Outcome())
-    assert "availableReplicas" not in said.status
+    result = assess(make.app(cr, **{"Deployment/ns/llm": None}), Outcome())
+    assert "availableReplicas" not in result.status
 
 
 OLD_ROLLING = {"state": "NotReady", "conditions": not_ready("NotReady", "1 of 9")}
@@ -572,7 +572,7 @@ ON_KSERVE = 'Waiting for InferenceService "llm" '
 def inference(*ready, generation=1, **status):
     """The live InferenceService; ``ready``: status and message of its PredictorReady."""
     fields = dict(zip(("status", "message"), ready, strict=False))
-    said = [{"type": "PredictorReady"} | fields] if ready else []
+    result = [{"type": "PredictorReady"} | fields] if ready else []
     return {
         "kind": "InferenceService",
         "metadata": {
@@ -581,7 +581,7 @@ def inference(*ready, generation=1, **status):
             "generation": generation,
             "ownerReferences": [{"controller": True, "uid": "u1"}],
         },
-        "status": {"deploymentMode": "Standard", "conditions": said} | status,
+        "status": {"deploymentMode": "Standard", "conditions": result} | status,
     }
 
 
@@ -613,9 +613,9 @@ def inference(*ready, generation=1, **status):
 )
 def test_assess_kserve_not_ready(make, live, answers, message):
     cr = make.cr({"inferencePlatform": "kserve"})
-    said = assess(make.app(cr, *filter(None, [live]), **answers), Outcome())
-    assert said.status["conditions"] == not_ready("NotReady", message)
-    assert (said.requeue.after, said.error) == (True, "")
+    result = assess(make.app(cr, *filter(None, [live]), **answers), Outcome())
+    assert result.status["conditions"] == not_ready("NotReady", message)
+    assert (result.requeue.after, result.error) == (True, "")
 
 
 def test_assess_kserve_event(make):
@@ -644,12 +644,12 @@ def test_assess_kserve_event(make):
 def test_assess_kserve_ready(make, mode, more):
     cr = make.cr({"inferencePlatform": "kserve"})
     live = inference("True", "", deploymentMode=mode, **ADDRESSES)
-    said = assess(make.app(cr, live, **ASKED), Outcome())
+    result = assess(make.app(cr, live, **ASKED), Outcome())
     model = {"name": "m", "clusterEndpoint": INNER, "externalEndpoint": URL}
     pair = conditions(("True", "Ready", ""), ("False", "Ready", ""))
-    assert said.status == {"state": "Ready", "conditions": pair, "model": model}
-    assert said.events == [Event("Normal", "Ready", "NIMService llm ready, msg: "), *more]
-    settled = make.cr(cr["spec"], said.status | {"observedGeneration": 2})
+    assert result.status == {"state": "Ready", "conditions": pair, "model": model}
+    assert result.events == [Event("Normal", "Ready", "NIMService llm ready, msg: "), *more]
+    settled = make.cr(cr["spec"], result.status | {"observedGeneration": 2})
     assert assess(make.app(settled, live), Outcome()).events == []
 
 
@@ -658,17 +658,17 @@ def test_assess_kserve_changed(make):
     cr = make.cr({"inferencePlatform": "kserve"}, READY)
     changed = inference("True", generation=2, **ADDRESSES)
     written = {"InferenceService/ns/llm": changed | {"spec": {"predictor": {"minReplicas": 2}}}}
-    said = assess(make.app(cr, inference("True", **ADDRESSES)), Outcome(written=written))
-    assert said.status["state"] == "NotReady"
+    result = assess(make.app(cr, inference("True", **ADDRESSES)), Outcome(written=written))
+    assert result.status["state"] == "NotReady"
 
 
 def test_assess_kserve_missing_api(make):
     text = 'no matches for kind "InferenceService" in version "serving.kserve.io/v1beta1"'
     refusal = Refusal("InferenceService", "llm", text)
     cr = make.cr({"inferencePlatform": "kserve"})
-    said = assess(make.app(cr), Outcome(refusals=[refusal]))
-    assert said.status["conditions"][1]["reason"] == "DeploymentFailed"
-    assert said.error.endswith(": install KServe, for spec.inferencePlatform: kserve")
+    result = assess(make.app(cr), Outcome(refusals=[refusal]))
+    assert result.status["conditions"][1]["reason"] == "DeploymentFailed"
+    assert result.error.endswith(": install KServe, for spec.inferencePlatform: kserve")
 
 
 GROUPS = {"multiNode": {"parallelism": {"pipeline": 2}}}
@@ -697,19 +697,19 @@ def see_groups(make, cr, *live):
 
 def test_assess_groups_ready(make):
     cr = make.cr(GROUPS)
-    said = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups(**AVAILABLE))), Outcome())
+    result = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups(**AVAILABLE))), Outcome())
     ready = conditions(("True", "Ready", SET_READY), ("False", "Ready", ""))
-    assert {"observedGeneration": 2} | said.status == READY | {"conditions": ready}
-    assert said.requeue.after is False
+    assert {"observedGeneration": 2} | result.status == READY | {"conditions": ready}
+    assert result.requeue.after is False
 
 
 def test_assess_groups_not_ready(make):
     cr = make.cr(GROUPS, status=READY)
-    said = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups())), Outcome())
-    assert said.status["conditions"] == not_ready("NotReady", SET_NOT_READY)
-    assert "availableReplicas" not in said.status
-    assert said.status["model"] == MODEL
-    assert said.requeue.after is True
+    result = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups())), Outcome())
+    assert result.status["conditions"] == not_ready("NotReady", SET_NOT_READY)
+    assert "availableReplicas" not in result.status
+    assert result.status["model"] == MODEL
+    assert result.requeue.after is True
 
 
 @pytest.mark.parametrize(
@@ -723,10 +723,10 @@ def test_assess_groups_written(make, generation, state):
     """Their status does not say which generation it is about."""
     cr = make.cr(GROUPS)
     written = {"LeaderWorkerSet/ns/llm-lws": live_groups(generation, **AVAILABLE)}
-    said = assess(
+    result = assess(
         NIMServiceApp(cr, see_groups(make, cr, live_groups(**AVAILABLE))), Outcome(written=written)
     )
-    assert said.status["state"] == state
+    assert result.status["state"] == state
 
 
 NO_MATCH = 'no matches for kind "{}" in version "x/v1"'
@@ -758,10 +758,10 @@ NO_MATCH = 'no matches for kind "{}" in version "x/v1"'
 )
 def test_assess_missing_api(make, kind, reason, hint):
     refusal = Refusal(kind, "llm", NO_MATCH.format(kind))
-    said = assess(make.app(GROUPS), Outcome(refusals=[refusal]))
+    result = assess(make.app(GROUPS), Outcome(refusals=[refusal]))
     text = f'{kind} "llm": {refusal.message}' + (f": {hint}" if hint else "")
-    assert said.status["conditions"] == has_failed(reason, text)
-    assert said.error == text
+    assert result.status["conditions"] == has_failed(reason, text)
+    assert result.error == text
 
 
 @pytest.mark.parametrize(
@@ -779,11 +779,11 @@ def test_assess_missing_api(make, kind, reason, hint):
 def test_assess_old_api(make, kind, hint):
     """Server-side apply refuses it, so nothing is made that lacks it."""
     text = '.spec.a.resources.claims[name="c"].request: field not declared in schema'
-    said = assess(
+    result = assess(
         make.app(GROUPS),
         Outcome(refusals=[Refusal(kind, "llm", text)]),
     )
-    assert said.error == f'{kind} "llm": {text}{hint}'
+    assert result.error == f'{kind} "llm": {text}{hint}'
 
 
 @pytest.mark.parametrize(
@@ -803,10 +803,10 @@ def test_assess_domain_status(make, reported, shown, is_requeued):
     """No watch tells of its nodes, so it is looked at until all are there."""
     cr = make.cr(DOMAIN)
     live = (live_groups(**AVAILABLE), live_domain(**reported))
-    said = assess(NIMServiceApp(cr, see_groups(make, cr, *live)), Outcome())
-    assert said.status["state"] == "Ready"
-    assert said.status["computeDomainStatus"] == {"name": "llm"} | shown
-    assert said.requeue.after is is_requeued
+    result = assess(NIMServiceApp(cr, see_groups(make, cr, *live)), Outcome())
+    assert result.status["state"] == "Ready"
+    assert result.status["computeDomainStatus"] == {"name": "llm"} | shown
+    assert result.requeue.after is is_requeued
 
 
 @pytest.mark.parametrize(
@@ -819,8 +819,8 @@ def test_assess_domain_status(make, reported, shown, is_requeued):
 )
 def test_assess_domain_status_not_read(make, spec, answers, kept):
     cr = make.cr(spec, READY | {"computeDomainStatus": {"name": "llm", "status": "Ready"}})
-    said = assess(make.app(cr, **answers), Outcome(failure="the API is away"))
-    assert ("computeDomainStatus" in said.status) is kept
+    result = assess(make.app(cr, **answers), Outcome(failure="the API is away"))
+    assert ("computeDomainStatus" in result.status) is kept
 
 
 GOES = (
@@ -836,7 +836,7 @@ OWNER, OTHER = {"uid": "u1", "controller": True}, {"uid": "u2"}
     [
         pytest.param({"pvc": {"create": True}}, [OWNER], GOES, id="made by the service"),
         pytest.param({"pvc": {"create": True}}, None, STAYS, id="was there before"),
-        pytest.param({"pvc": {"create": True}}, [OTHER], STAYS, id="somebody else's"),
+        pytest.param({"pvc": {"create": True}}, [OTHER], STAYS, id="foreign"),
         pytest.param({"pvc": {"create": True}}, [OWNER, OTHER], STAYS, id="shared"),
         pytest.param({"pvc": {"name": "llm-pvc"}}, [OWNER], None, id="named: not looked at"),
         pytest.param({"emptyDir": {}}, [OWNER], None, id="no claim"),
@@ -866,8 +866,8 @@ def test_assess_on_deletion_new_claim(make):
 def test_assess_requeue_slow_model(make, status, late):
     """Each call holds a worker of the operator up for seconds; a refusal costs nothing."""
     cr = make.cr(status=status)
-    said = assess(NIMServiceApp(cr, around(make, cr, model=DOWN | {"late": late})), Outcome())
-    assert (said.requeue.after, said.requeue.slow) == (True, late)
+    result = assess(NIMServiceApp(cr, around(make, cr, model=DOWN | {"late": late})), Outcome())
+    assert (result.requeue.after, result.requeue.slow) == (True, late)
 
 
 @pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
@@ -878,9 +878,13 @@ def test_assess_slow_registry(make, status):
     children = {child.manifest["kind"] for child in desired(NIMServiceApp(cr, observed)).children}
     assert "Service" in children
     assert "Deployment" not in children
-    said = assess(NIMServiceApp(cr, observed), Outcome())
-    assert (said.status["state"], said.requeue.after, said.requeue.slow) == ("NotReady", True, True)
-    ready = said.status["conditions"][0]
+    result = assess(NIMServiceApp(cr, observed), Outcome())
+    assert (result.status["state"], result.requeue.after, result.requeue.slow) == (
+        "NotReady",
+        True,
+        True,
+    )
+    ready = result.status["conditions"][0]
     assert ready["reason"] == "RegistryAwaited"
     assert "which is slow to answer" in ready["message"]
 
@@ -898,11 +902,11 @@ def owned_by(kind, **more):
         pytest.param(owned_by("NIMPipeline"), READY, False, id="as before"),
         pytest.param(owned_by("NIMPipeline", controller=False), None, False, id="no controller"),
         pytest.param(owned_by("Other"), None, False, id="another owner"),
-        pytest.param({}, None, False, id="nobody's"),
+        pytest.param({}, None, False, id="no owner"),
     ],
 )
 def test_assess_triggers_pipeline(make, owners, status, wakes):
     cr = make.cr(status=status, **owners)
-    said = assess(NIMServiceApp(cr, around(make, cr)), Outcome())
+    result = assess(NIMServiceApp(cr, around(make, cr)), Outcome())
     stamp = Trigger("NIMPipeline", "rag", "nimops.nim/service-state", "llm=Ready")
-    assert said.triggers == ([stamp] if wakes else [])
+    assert result.triggers == ([stamp] if wakes else [])

@@ -40,7 +40,7 @@ EPP = {
 KNATIVE = {"serving.kserve.io/deploymentMode": "Knative", "autoscaling.knative.dev/min-scale": "1"}
 
 
-def told(**environment):
+def switches(**environment):
     return {"operator": read_switches(environment)}
 
 
@@ -51,7 +51,7 @@ def expose(router=None, **fields):
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "problems"),
     [
         pytest.param({}, [], id="nothing special"),
         pytest.param({"storage": {"hostPath": "/data/x"}}, [], id="host path below"),
@@ -126,7 +126,7 @@ def expose(router=None, **fields):
             ["spec.expose.router.annotations: "],
             id="a good Ingress and a bad route",
         ),
-        pytest.param(KSERVE | {"annotations": KNATIVE}, [], id="what KServe is told"),
+        pytest.param(KSERVE | {"annotations": KNATIVE}, [], id="annotations of KServe"),
         pytest.param(
             KSERVE | {"annotations": KNATIVE | BAD},
             ['spec.annotations: "nginx.ingress.kubernetes.io/x"'],
@@ -134,16 +134,16 @@ def expose(router=None, **fields):
         ),
     ],
 )
-def test_refuse_forbidden(make, spec, said):
+def test_refuse_forbidden(make, spec, problems):
     cr = make.cr(spec)
     refuse_forbidden(make.app(cr))
-    if not said:
-        refuse_forbidden(make.app(cr, **told(**HARDENED)))
+    if not problems:
+        refuse_forbidden(make.app(cr, **switches(**HARDENED)))
         return
     with pytest.raises(NimError) as raised:
-        refuse_forbidden(make.app(cr, **told(**HARDENED)))
+        refuse_forbidden(make.app(cr, **switches(**HARDENED)))
     assert raised.value.reason == "Forbidden"
-    assert all(text in str(raised.value) for text in said), str(raised.value)
+    assert all(text in str(raised.value) for text in problems), str(raised.value)
 
 
 @pytest.mark.parametrize("name", CACHE_NAMES)
@@ -158,18 +158,18 @@ def test_refuse_forbidden_running_service(make):
     cr = make.cr({"userID": 0}, {"state": "Ready", "model": {"name": "m"}})
     cluster = make.cluster()
     cluster.run_pass(cr)
-    answers = cluster.look(cr) | told(NIMOPS_ROOT_USER="forbid")
+    answers = cluster.observe(cr) | switches(NIMOPS_ROOT_USER="forbid")
     _wanted, plan = steps.plan(KIND, cr, Observed(answers))
     assert (plan.apply, plan.adopt, plan.prune) == ([], [], [])
     outcome = Outcome(failure=plan.failure, failure_reason=plan.failure_reason)
-    said = assess(NIMServiceApp(cr, Observed(answers)), outcome)
-    assert (said.error, said.requeue.after, said.status["state"]) == ("", False, "Failed")
-    failed, stalled = (item for item in said.status["conditions"] if item["status"] == "True")
+    result = assess(NIMServiceApp(cr, Observed(answers)), outcome)
+    assert (result.error, result.requeue.after, result.status["state"]) == ("", False, "Failed")
+    failed, stalled = (item for item in result.status["conditions"] if item["status"] == "True")
     assert (failed["type"], stalled["type"]) == ("Failed", "Stalled")
     for item in (failed, stalled):
         assert item["reason"] == "Forbidden"
         assert "spec.userID: 0 is forbidden" in item["message"]
-    assert said.status["model"] == {"name": "m"}
+    assert result.status["model"] == {"name": "m"}
 
 
 @pytest.mark.parametrize(
@@ -185,11 +185,11 @@ def test_selected_pods_refused(make, spec):
     cr = make.cr(spec)
     stolen = {"metadata": {"name": "db"}, "spec": {"selector": {"app.kubernetes.io/name": "llm"}}}
     for labels, is_refused in (("*", False), ("team", True)):
-        answers = make.cluster(**told(NIMOPS_POD_LABELS=labels)).look(cr)
+        answers = make.cluster(**switches(NIMOPS_POD_LABELS=labels)).observe(cr)
         assert ("Service/ns/*" in answers) is is_refused
         _wanted, plan = steps.plan(KIND, cr, Observed(answers | {"Service/ns/*": [stolen]}))
-        said = 'Service "db" selects pods with app.kubernetes.io/name=llm'
-        assert plan.failure.count(said) == is_refused, plan.failure
+        problem = 'Service "db" selects pods with app.kubernetes.io/name=llm'
+        assert plan.failure.count(problem) == is_refused, plan.failure
         assert bool(plan.apply) is not is_refused
 
 
@@ -197,14 +197,14 @@ def test_selected_pods_refused(make, spec):
 def test_selected_pods_settled_service(make, is_running):
     cr = make.cr({}, {"state": "Ready", "observedGeneration": 2})
     live = make.rolled_out(cr) if is_running else None
-    answers = {**told(NIMOPS_POD_LABELS=""), "Deployment/ns/llm": live}
+    answers = {**switches(NIMOPS_POD_LABELS=""), "Deployment/ns/llm": live}
     found = {read.key for read in reads(NIMServiceApp(cr, Observed(answers)))}
     assert ("Service/ns/*" in found) is not is_running
 
 
 @pytest.mark.parametrize(("value", "is_set"), [("allow", False), ("forbid", True), ("x", True)])
 def test_picker_pod_without_root(make, value, is_set):
-    observed = make.observe(**told(NIMOPS_ROOT_USER=value))
+    observed = make.observe(**switches(NIMOPS_ROOT_USER=value))
     (picker,) = (
         child.manifest
         for child in desired(NIMServiceApp(make.cr(expose(EPP)), observed)).children

@@ -117,7 +117,7 @@ def test_count_pods(make, spec, fields, count):
         ({"ownerReferences": [{"controller": True, "uid": "u2"}]}, False),
         ({"deletionTimestamp": "now"}, False),
     ],
-    ids=["ours", "nobody's", "somebody else's", "being deleted"],
+    ids=["ours", "no owner", "foreign", "being deleted"],
 )
 def test_has_workload(make, metadata, expected):
     plain = make.app()

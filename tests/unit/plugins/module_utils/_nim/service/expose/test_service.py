@@ -101,7 +101,7 @@ def front(owner="", **metadata):
     ("live", "why"),
     [
         pytest.param(front("other"), "is controlled by NIMService other", id="another's"),
-        pytest.param(front(), "was not created for this NIMService", id="nobody's"),
+        pytest.param(front(), "was not created for this NIMService", id="no owner"),
         pytest.param(front(labels=MARK), "", id="of a restored backup"),
         pytest.param(front("other", deletionTimestamp="now"), "", id="being deleted"),
         pytest.param(None, "", id="absent"),

@@ -90,7 +90,7 @@ def asked_for(make, annotation=None, **spec):
             None,
             {"operator": {"kserve": "kserve"}, CONFIG: default("Knative")[CONFIG]},
             "Knative",
-            id="told where",
+            id="given namespace",
         ),
     ],
 )
@@ -264,7 +264,7 @@ def test_deployment_mode_other_namespace(make, found):
             id="none: is there a KServe?",
         ),
         pytest.param(
-            {INFERENCE: None, "operator": {"kserve": "kserve"}}, [CONFIG], id="told where"
+            {INFERENCE: None, "operator": {"kserve": "kserve"}}, [CONFIG], id="given namespace"
         ),
         pytest.param({INFERENCE: live("Standard")}, [], id="settled"),
     ],

@@ -58,8 +58,8 @@ def settle(cluster, cr):
     return deleted
 
 
-def said(cluster, cr):
-    status = assess(NIMServiceApp(cr, Observed(cluster.look(cr))), Outcome()).status
+def message_of(cluster, cr):
+    status = assess(NIMServiceApp(cr, Observed(cluster.observe(cr))), Outcome()).status
     return str(status["conditions"][0]["message"])
 
 
@@ -98,9 +98,12 @@ def test_replaced_to_kserve(make, cluster):
     cr = make.cr(KSERVE | EXPOSED, STATUS)
     assert cluster.run_pass(cr) == []
     assert INFERENCE in cluster.objects
-    assert said(cluster, cr) == 'Waiting for deployment "llm" to be replaced'
+    assert message_of(cluster, cr) == 'Waiting for deployment "llm" to be replaced'
     assert settle(cluster, cr) == [[DEPLOYMENT, *ROUTES], [SERVICE], []]
-    assert said(cluster, cr) == 'Waiting for InferenceService "llm" reporting Predictor readiness'
+    assert (
+        message_of(cluster, cr)
+        == 'Waiting for InferenceService "llm" reporting Predictor readiness'
+    )
 
 
 def test_replaced_to_kserve_from_groups(make, cluster):
@@ -117,14 +120,14 @@ def test_replaced_from_kserve(make, cluster):
     cr = make.cr(EXPOSED, STATUS)
     assert cluster.run_pass(cr) == []
     assert DEPLOYMENT in cluster.objects
-    assert said(cluster, cr) == 'Waiting for inferenceservice "llm" to be replaced'
+    assert message_of(cluster, cr) == 'Waiting for inferenceservice "llm" to be replaced'
     assert cluster.run_pass(cr) == [INFERENCE]
     assert settle(cluster, cr)[-1] == []
     assert [cluster.objects[f"{kind}/ns/llm"] for kind in theirs] == [of_kserve(k) for k in theirs]
-    assert said(cluster, cr) == 'Waiting for service "llm" to be replaced'
+    assert message_of(cluster, cr) == 'Waiting for service "llm" to be replaced'
     del cluster.objects["Service/ns/llm"]
     cluster.run_pass(cr)
-    assert said(cluster, cr) == 'Waiting for httproute "llm" to be replaced'
+    assert message_of(cluster, cr) == 'Waiting for httproute "llm" to be replaced'
     del cluster.objects["HTTPRoute/ns/llm"]
     settle(cluster, cr)
     assert sorted(cluster.objects) == sorted([*IDENTITY, SERVICE, DEPLOYMENT, *ROUTES])
@@ -187,7 +190,7 @@ def test_replaced_new_workload_refused(make, cluster, before, after, refused, le
 def test_replaced_invalid_spec(make, cluster, spec, message):
     settle(cluster, make.cr())
     cr = make.cr(KSERVE | spec, STATUS)
-    wanted = desired(NIMServiceApp(cr, Observed(cluster.look(cr))))
+    wanted = desired(NIMServiceApp(cr, Observed(cluster.observe(cr))))
     assert str(wanted.failure) == message
     kinds = [child.manifest["kind"] for child in wanted.children]
     assert kinds == ["ServiceAccount", "Role", "RoleBinding"]
@@ -211,18 +214,18 @@ def test_is_held_foreign_inference_service(make, cluster):
     cr = make.cr({}, STATUS)
     assert settle(cluster, cr) == [[], []]
     assert {SERVICE, DEPLOYMENT, INFERENCE} < set(cluster.objects)
-    assert "replaced" not in said(cluster, cr)
+    assert "replaced" not in message_of(cluster, cr)
     cluster.objects[SERVICE] = of_kserve("Service")
     (refused,) = [
         child.manifest["kind"]
-        for child in desired(NIMServiceApp(cr, Observed(cluster.look(cr)))).children
+        for child in desired(NIMServiceApp(cr, Observed(cluster.observe(cr)))).children
         if child.manifest["kind"] == "Service"
     ]
     assert refused == "Service", "the plan refuses it and says whose it is"
 
 
 def reads_of(cluster, cr):
-    return set(cluster.look(cr)) - {"operator", *NODES, *IDENTITY, SERVICE}
+    return set(cluster.observe(cr)) - {"operator", *NODES, *IDENTITY, SERVICE}
 
 
 def test_platform_reads_settled_service(make, cluster):
@@ -255,7 +258,7 @@ URLS = {"url": "http://a", "address": {"url": "http://b.ns.svc"}}
     ("status", "asked"),
     [
         pytest.param(URLS, ["http://b.ns.svc/v1/models"], id="both addresses"),
-        pytest.param(URLS | {"owner": "u2"}, [], id="somebody else's"),
+        pytest.param(URLS | {"owner": "u2"}, [], id="foreign"),
         pytest.param(URLS | {"address": {"url": "http://b.other.svc"}}, [], id="of others"),
         pytest.param(URLS | {"url": ""}, [], id="not known outside"),
         pytest.param(URLS | {"address": {}}, [], id="not known inside"),

@@ -29,7 +29,7 @@ BY_MEMORY = {
 @pytest.mark.parametrize(
     ("spec", "wanted"),
     [
-        pytest.param({"replicas": None}, {}, id="nothing said"),
+        pytest.param({"replicas": None}, {}, id="unset"),
         pytest.param({"replicas": 3}, {"minReplicas": 3, "maxReplicas": 3}, id="replicas"),
         pytest.param({"replicas": 0}, {"minReplicas": 0, "maxReplicas": 0}, id="none"),
         pytest.param(

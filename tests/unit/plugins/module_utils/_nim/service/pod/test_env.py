@@ -216,8 +216,8 @@ def test_main_env_standard_values(make):
 
 def test_main_env_universal_model_values(make):
     items = main_env(make.app(), Store({}, cache=make.cache(HF)), native=False)
-    told = {item["name"]: value_of(items, item["name"]) for item in items[-3:]}
-    assert told == {
+    found = {item["name"]: value_of(items, item["name"]) for item in items[-3:]}
+    assert found == {
         "NIM_MODEL_NAME": "/model-store",
         "HF_HOME": "/model-store/huggingface/hub",
         "NIM_MODEL_PATH": "hf://meta/m",

@@ -21,7 +21,7 @@ GROUP = {"parallelism": {"pipeline": 2, "tensor": 8}}
 STORE = Store({"emptyDir": {}})
 
 
-def told(items):
+def values_of(items):
     """Names in order, with their values or the fields that they come from."""
     found = {}
     for item in items:
@@ -31,7 +31,7 @@ def told(items):
 
 
 def test_group_env(make):
-    assert list(told(group_env(make.app({"multiNode": GROUP}))).items()) == [
+    assert list(values_of(group_env(make.app({"multiNode": GROUP}))).items()) == [
         ("NIM_MPI_ALLOW_RUN_AS_ROOT", "0"),
         ("NIM_NUM_COMPUTE_NODES", "2"),
         ("NIM_MULTI_NODE", "1"),
@@ -51,7 +51,7 @@ def test_group_env(make):
     ],
 )
 def test_leader_env(make, given, gpus, seconds):
-    assert list(told(leader_env(make.app({"multiNode": GROUP | given}))).items()) == [
+    assert list(values_of(leader_env(make.app({"multiNode": GROUP | given}))).items()) == [
         ("NIM_LEADER_ROLE", "1"),
         ("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
         ("OMPI_MCA_plm_rsh_args", "-o ConnectionAttempts=20"),
@@ -63,7 +63,7 @@ def test_leader_env(make, given, gpus, seconds):
 
 
 def test_worker_env():
-    assert list(told(worker_env()).items()) == [
+    assert list(values_of(worker_env()).items()) == [
         ("NIM_LEADER_ROLE", "0"),
         ("LEADER_NAME", f"metadata.annotations['{LWS}/leader-name']"),
         ("NAMESPACE", "metadata.namespace"),
@@ -74,7 +74,7 @@ def test_worker_env():
 def test_main_env_order_in_group(make):
     env = [{"name": "NIM_MULTI_NODE", "value": "mine"}, {"name": "NIM_LEADER_ROLE", "value": "x"}]
     spec = {"multiNode": GROUP, "env": env, "proxy": {"httpProxy": "p"}}
-    names = list(told(main_env(make.app(spec), STORE, native=False, role=worker_env())))
+    names = list(values_of(main_env(make.app(spec), STORE, native=False, role=worker_env())))
     proxied, users, ours, common, role = (
         names.index(name)
         for name in (
@@ -86,15 +86,15 @@ def test_main_env_order_in_group(make):
         )
     )
     assert proxied < users < ours < common < role
-    found = told(main_env(make.app(spec), STORE, native=False, role=worker_env()))
+    found = values_of(main_env(make.app(spec), STORE, native=False, role=worker_env()))
     assert (found["NIM_MULTI_NODE"], found["NIM_LEADER_ROLE"]) == ("mine", "x")
 
 
 def test_side_env_in_group(make):
     cr = make.cr({"multiNode": GROUP})
     assert side_env(make.app(cr)) == base_env(make.app(cr))
-    assert "NIM_NODE_RANK" in told(base_env(make.app(cr)))
-    assert "NIM_LEADER_ROLE" not in told(base_env(make.app(cr)))
+    assert "NIM_NODE_RANK" in values_of(base_env(make.app(cr)))
+    assert "NIM_LEADER_ROLE" not in values_of(base_env(make.app(cr)))
 
 
 @pytest.mark.parametrize("given", [None, {"parallelism": {"pipeline": 1}}], ids=["unset", "one"])
@@ -130,6 +130,6 @@ def test_main_env_model_in_group(make, source, status, native, wanted):
     cache = make.cache(source, {"state": "Ready", "pvc": "x"} | status)
     store = Store({}, cache=cache, profile="p")
     items = main_env(make.app({"multiNode": GROUP}), store, native=native, role=worker_env())
-    assert wanted.items() <= told(items).items()
-    assert told(items)["NIM_MODEL_PROFILE"] == "p"
+    assert wanted.items() <= values_of(items).items()
+    assert values_of(items)["NIM_MODEL_PROFILE"] == "p"
     assert "HF_TOKEN" in [item["name"] for item in items]

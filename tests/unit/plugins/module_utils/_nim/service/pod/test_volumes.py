@@ -17,7 +17,7 @@ SHM = "dshm:/dev/shm"
 STORE = Store({"emptyDir": {}}, sub_path="s")
 
 
-def said(mounts):
+def format_mounts(mounts):
     return [
         ":".join(filter(None, (item["name"], item["mountPath"], item.get("subPath"))))
         for item in mounts
@@ -85,8 +85,8 @@ def said(mounts):
 def test_build_volumes_and_mounts(make, spec, native, volumes, main, init):
     cr = make.cr(spec)
     assert [item["name"] for item in build_volumes(make.app(cr), STORE)] == volumes
-    assert said(build_main_mounts(make.app(cr), STORE, native=native)) == main
-    assert said(build_init_mounts(make.app(cr), STORE, native=native)) == init
+    assert format_mounts(build_main_mounts(make.app(cr), STORE, native=native)) == main
+    assert format_mounts(build_init_mounts(make.app(cr), STORE, native=native)) == init
 
 
 def test_build_volumes_shared_memory_limit(make):
