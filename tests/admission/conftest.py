@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""An API server with our CRDs, and what it says to custom resources.
+"""Fixtures for requests to an API server with our CRDs.
 
 Most custom resources are sent as dry runs; the few real ones go to a namespace of their own.
 """
@@ -56,7 +56,7 @@ GPU: dict[str, Manifest] = yaml.safe_load((Path(__file__).parent / "gpu.yaml").r
 """The least spec of each kind of the GPU stack."""
 
 NOTHING: Manifest = {}
-# Refused by nothing but one of our policies each.
+# Requests that are refused only by one of our policies each.
 WATCHED: list[Manifest] = [
     {
         "kind": "NIMBuild",
@@ -83,7 +83,7 @@ def patched(manifest: Manifest, patch: Manifest) -> Manifest:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a refused request says; causes are pairs of field path and text."""
+    """The answer to a refused request; causes are pairs of field path and text."""
 
     message: str
     causes: tuple[tuple[str, str], ...]
@@ -95,7 +95,7 @@ class Refusal:
 class Cluster:
     """Custom resources on the API server, in one namespace.
 
-    group is that of all resources. What asks for a change returns None, or why it was refused.
+    group: of all resources. Methods that request a change return None, or the refusal.
     """
 
     def __init__(self, api: client.ApiClient, group: str = GROUP) -> None:
@@ -109,7 +109,7 @@ class Cluster:
     apply_crds = staticmethod(apply_crds)
 
     def build(self, kustomization: str) -> list[Manifest]:
-        """Return what a folder of config/ builds to."""
+        """Return the objects built from a folder of config/."""
         return list(yaml.safe_load_all(kubectl("kustomize", str(ROOT / "config" / kustomization))))
 
     def try_apply(self, items: list[Manifest]) -> None:
@@ -152,7 +152,7 @@ class Cluster:
         kubectl("delete", "crd", "--ignore-not-found", "--timeout=30s", *names)
 
     def _ask(self, verb: str, kind: str, part: str = "") -> Callable[..., Any]:
-        """The request for a kind; its arguments are those that follow the plural."""
+        """The request function for a kind; its arguments are those after the plural."""
         if kind in CLUSTER_SCOPED:
             call = getattr(self._objects, f"{verb}_cluster_custom_object{part}")
             return functools.partial(call, *CLUSTER_SCOPED[kind])
@@ -204,7 +204,7 @@ class Cluster:
         self._ask("delete", manifest["kind"])(manifest["metadata"]["name"])
 
     def remove_all(self) -> None:
-        """Delete all resources, whether or not an operator is there to run their finalizers."""
+        """Delete all resources, even without an operator to run their finalizers."""
         for kind in PLURALS:
             for found in self._ask("list", kind)()["items"]:
                 if found["metadata"].get("finalizers"):

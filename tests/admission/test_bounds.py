@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Each list, map and text has a bound, and so has each spec: what is above is refused by name, and soon."""
+"""Bounds of lists, maps, texts and whole specs: larger values are refused quickly, by field name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def least(kind: str) -> Manifest:
 
 
 def ask(cluster: Any, manifest: Manifest) -> Refusal | None:
-    """As the attacks see a refusal."""
+    """A refusal in the form of the attack tests."""
     refusal = cluster.create(manifest)
     return refusal and Refusal(refusal.causes)
 
@@ -58,14 +58,14 @@ def test_bounds_exceeded(cluster: Any, kind: str) -> None:
 
 
 def plain_places(kind: str) -> Manifest:
-    """Each text of a spec, by its place, as plain as can be; rules may still refuse some."""
+    """A plain value for each text of a spec, by path; rules may still refuse some of them."""
     places = list_places(CRDS[kind], "spec")
     return {place: make_plain(place.schema) for place in places if not place.is_key}
 
 
 @pytest.mark.parametrize("kind", sorted(CRDS))
 def test_field_sizes_known(cluster: Any, kind: str) -> None:
-    """A rule that cannot be evaluated would refuse what is in order."""
+    """A rule that cannot be evaluated would refuse valid resources."""
     manifest = build(CRDS[kind], least(kind), plain_places(kind))
     refusal = ask(cluster, manifest)
     assert "evaluating" not in str(refusal)
@@ -73,7 +73,7 @@ def test_field_sizes_known(cluster: Any, kind: str) -> None:
 
 
 def top_texts(kind: str) -> list[tuple[Any, int]]:
-    """Lists of texts directly in a spec, and how long each text may be; then maps."""
+    """Lists of texts directly in a spec, with the maximum length of a text; then maps."""
     found = []
     for bound in list_bounds(CRDS[kind]):
         items = bound.schema.get("items") or bound.schema.get("additionalProperties") or {}
@@ -83,7 +83,7 @@ def top_texts(kind: str) -> list[tuple[Any, int]]:
 
 
 def with_size(kind: str, size: int, letter: str = "x") -> Manifest:
-    """A manifest with so many bytes more in lists and maps of texts."""
+    """A manifest with additional bytes in lists and maps of texts."""
     values: Manifest = {}
     for bound, length in top_texts(kind):
         if size <= 0 or any(part in ("podAffinity", "eppConfig") for part in bound.place.path):
@@ -109,7 +109,7 @@ def test_spec_total_size(cluster: Any, kind: str) -> None:
 
 
 def seconds(request: Callable[[], Any]) -> float:
-    """How long the API server takes at best; a stray pause is not its fault."""
+    """The shortest response time of the API server, to ignore stray pauses."""
     taken = []
     for _try in range(3):
         began = time.monotonic()
@@ -123,7 +123,7 @@ MAPS = ("spec.labels", "spec.nodeSelector", "spec.resources.limits")
 
 @pytest.mark.parametrize("path", MAPS)
 def test_map_cost_like_configmap(cluster: Any, api_server: client.ApiClient, path: str) -> None:
-    """The API server itself tracks who has set which key, which is no business of our rules."""
+    """The API server itself tracks the manager of each key; our rules do not add to that."""
     (bound,) = (item for item in list_bounds(CRDS["NIMService"]) if str(item.place) == path)
     known = build(CRDS["NIMService"], least("NIMService"), {bound.place: bound.make(FAR)})
     assert find_unnamed(ask(cluster, known), [bound]) == []
@@ -150,7 +150,7 @@ def claims(count: int) -> list[Manifest]:
 
 
 ENV = [{"name": "A", "value": "x" * 2000}]
-# By name: kind, what else is in the spec, the largest that is accepted, and the field.
+# By name: kind, rest of the spec, largest accepted value, and field.
 PRODUCTS = {
     "env and sidecars": ("NIMService", {"env": ENV}, "sidecarContainers", 63),
     "env and init containers": ("NIMService", {"env": ENV}, "initContainers", 63),
@@ -181,7 +181,7 @@ def test_container_size(cluster: Any, kind: str, spec: Manifest, field: str, mos
 
 
 def test_picker_unknown_fields(cluster: Any) -> None:
-    """Their size is the operator's business; what counts is that they break no rule."""
+    """The operator checks their size; here, they only must not break a rule."""
     config = {
         "plugins": [{"type": "a", "parameters": {"a": [1, None, "x" * 100_000]}}],
         "schedulingProfiles": [],

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What we make of devices is what Kubernetes takes: claim templates, expressions, quantities."""
+"""Kubernetes accepts our claim templates, expressions and quantities for devices."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ DEVICES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def api(cluster: Any) -> Iterator[client.ApiClient]:
-    """Of the same server; the fixture has made sure that it is one to play with."""
+    """A client of the same server, which the fixture has checked to be a test cluster."""
     with config.new_client_from_config() as found:
         yield found
 
@@ -158,7 +158,7 @@ def test_filter_example(api: client.ApiClient) -> None:
 
 
 def test_quantity_format(cluster: Any) -> None:
-    """Templates of the reference hold them in that form."""
+    """Quantities in templates of the reference have that form."""
     given = [item for item in QUANTITIES if item != "-1"]
     volumes = [
         {"name": f"v{index}", "emptyDir": {"sizeLimit": item}} for index, item in enumerate(given)
@@ -211,7 +211,7 @@ def test_service_children(api: client.ApiClient) -> None:
 
 
 def test_server_side_apply_unsupported_fields(cluster: Any) -> None:
-    """Two requests of one claim; should it accept them one day, `workload_child` may go."""
+    """Two requests of one claim; if Kubernetes accepts them one day, remove `workload_child`."""
     (whole,) = [
         child.manifest
         for child in desired(NIMServiceApp(SERVICE, Observed({}))).children
@@ -254,7 +254,7 @@ def test_group_claims(groups: dict[str, Any]) -> None:
 
 
 def test_group_claim_requests(api: client.ApiClient, groups: dict[str, Any]) -> None:
-    """However they are written; should it change one day, `check_single_requests` may go."""
+    """In any notation; if Kubernetes accepts them one day, remove `check_single_requests`."""
     assert try_to_create(api, groups) == ""
     twice = copy.deepcopy(groups)
     pod = twice["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]

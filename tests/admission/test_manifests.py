@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What config/ builds to is accepted by an API server, with every field known to it."""
+"""An API server accepts the builds of config/, and knows every field in them."""
 
 from __future__ import annotations
 

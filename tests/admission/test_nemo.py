@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the API server refuses of the NeMo kinds, and that it says which field is meant."""
+"""Refusals of NeMo resources by the API server, and the fields that they name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IMAGE = {"repository": "nvcr.io/nvidia/nemo-microservices/some", "tag": "25.08"}
 LONG = "a" * 254
 GATEWAY = {"name": "g", "namespace": "gw"}
 CLAIM = {"create": True, "size": "10Gi", "volumeAccessMode": "ReadWriteOnce"}
-# Kind: the least that it requires.
+# Kind: a minimal resource.
 LEAST = yaml.safe_load((Path(__file__).parent / "nemo.yaml").read_text())
 DATABASE = LEAST["NemoEntitystore"]["databaseConfig"]
 WITH_DATABASE = [kind for kind, spec in LEAST.items() if "databaseConfig" in spec]
@@ -56,7 +56,7 @@ def hpa(**fields: Any) -> Manifest:
 
 Bad = dict[str, tuple[Manifest, str, str]]
 
-# Of all kinds. Name: the patch of the least resource, the field that the refusal must name, and a part of its text.
+# All kinds. Name: patch of the minimal resource, field that the refusal must name, part of its text.
 BAD: Bad = {
     "no spec": ({"spec": None}, "spec", "Required value"),
     "no image": ({"spec.image": None}, "spec.image", "Required value"),
@@ -222,7 +222,7 @@ GOOD: dict[str, Manifest] = {
 
 
 def refused_names(*fields: str) -> Bad:
-    """Each of the fields names an object of Kubernetes."""
+    """Cases for fields that name a Kubernetes object."""
     values = {"with capitals": "Some", "with spaces": "a b", "ending with a dash": "a-"}
     return {
         f"{field} {how}": ({field: value}, field, "should match")
@@ -239,7 +239,7 @@ def refused_names(*fields: str) -> Bad:
 
 
 def refused_keys(*fields: str) -> Bad:
-    """Each of the fields is a key of a Secret."""
+    """Cases for fields that are a key in a Secret."""
     return {
         f"{field} {how}": ({field: value}, field, text)
         for field in fields
@@ -338,7 +338,7 @@ OTEL_GOOD: dict[str, Manifest] = {
 JOBS = "spec.modelDownloadJobs"
 TRAINING = "spec.trainingConfig"
 
-# Kind: the same of one kind.
+# Kind: the same for one kind.
 OWN_BAD: dict[str, Bad] = {
     "NemoCustomizer": {
         **DATABASE_BAD,
@@ -543,7 +543,7 @@ OWN_GOOD: dict[str, dict[str, Manifest]] = {
     "NemoGuardrail": {
         **OTEL_GOOD,
         **accepted_claims("spec.configStore.pvc"),
-        # The operator tells that one is missing.
+        # The operator reports a missing one.
         "neither config store": {"spec.configStore": {}},
         "config store": {"spec.configStore": {"configMap": {"name": "c"}}},
         "database": {"spec.databaseConfig": DATABASE},
@@ -593,7 +593,7 @@ def test_nemo_update(cluster: Any, kind: str) -> None:
     cluster.delete(manifest)
 
 
-# What the schema fills in. Kind: the patch, and each path with its value.
+# Defaults from the schema. Kind: patch, and value by path.
 DEFAULTS: dict[str, tuple[Manifest, Manifest]] = {
     "NemoCustomizer": (
         {"spec.scheduler": {}, "spec.otel": {"exporterConfig": {}}},

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the API server refuses of a NIMBuild, and that it says which field is meant."""
+"""Refusals of NIMBuilds by the API server, and the fields that they name."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_nimbuild_update_metadata_and_status(builds: Any) -> None:
 
 @pytest.mark.parametrize("reason", ["NIMCache not found", "NIMCache failed", "NIMCache not ready"])
 def test_nimbuild_status_reasons_unsupported(builds: Any, reason: str) -> None:
-    """O-42: so nothing that we take over has them."""
+    """O-42: so no resource that we take over has them."""
     condition = {
         "type": "NIM_BUILD_WAIT_FOR_NIM_CACHE_READY",
         "status": "True",

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the API server refuses of a NIMCache, and that it says which field is meant."""
+"""Refusals of NIMCaches by the API server, and the fields that they name."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def proxy(**fields: Any) -> Manifest:
     return {"spec.proxy": fields}
 
 
-# Name: the patch of CACHE, the field that the refusal must name, and a part of its text.
+# Name: patch of CACHE, field that the refusal must name, part of its text.
 BAD: dict[str, tuple[Manifest, str, str]] = {
     "no spec": ({"spec": None}, "spec", "Required value"),
     # Source
@@ -246,7 +246,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         )
     },
     "endless no proxy": (proxy(noProxy="a" * 32769), "spec.proxy.noProxy", "Too long"),
-    # The rest
+    # Other fields
     "cpu in words": ({"spec.resources": {"cpu": "two"}}, "spec.resources.cpu", "should match"),
     "memory in words": (
         {"spec.resources": {"memory": "big"}},

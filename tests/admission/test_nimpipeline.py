@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the API server refuses of a NIMPipeline, and what it leaves to the services themselves."""
+"""Refusals of NIMPipelines by the API server, and checks that are left to the services."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ INGRESS = {"rules": [{"host": "a.example", "http": {"paths": []}}]}
 
 
 def entries(*services: Manifest) -> Manifest:
-    """The patch that gives PIPELINE these entries."""
+    """A patch that sets the entries of PIPELINE."""
     return {"spec.services": list(services)}
 
 
 def serving(**fields: Any) -> Manifest:
-    """A patch that gives its only service these fields; None removes."""
+    """A patch that sets fields of its only service; None removes."""
     spec = {key: value for key, value in {**SERVICE, **fields}.items() if value is not None}
     return entries({"name": "llm", "enabled": True, "spec": spec})
 
@@ -42,7 +42,7 @@ def depending(**fields: Any) -> Manifest:
     return entries({"name": "llm", "spec": SERVICE, "dependencies": [fields]})
 
 
-# Name: the patch of PIPELINE, the field that the refusal must name, and a part of its text.
+# Name: patch of PIPELINE, field that the refusal must name, part of its text.
 BAD: dict[str, tuple[Manifest, str, str]] = {
     "text for a flag": (
         entries({"name": "llm", "enabled": "yes"}),
@@ -121,7 +121,7 @@ GOOD: dict[str, Manifest] = {
     "no services": {"spec.services": None},
     "an empty list": entries(),
     "a dependency": depending(name="a", port=1, envName="A", envValue="a"),
-    # The role tells of these, so that the other services go on.
+    # The operator reports these, so that the other services continue.
     "no name": entries({"enabled": True, "spec": SERVICE}),
     "one name twice": entries({"name": "llm"}, {"name": "llm"}),
     "a name that no object can have": entries({"name": "A/b", "enabled": True, "spec": SERVICE}),
@@ -175,5 +175,5 @@ CHANGES = {
 
 @pytest.mark.parametrize("patch", CHANGES.values(), ids=CHANGES.keys())
 def test_nimpipeline_update(pipelines: Any, patch: Manifest) -> None:
-    """A service may be renamed or made anew, so only the service itself can tell."""
+    """A service may be renamed or recreated, so only the service itself can check changes."""
     assert pipelines.replace(PIPELINE, patch) is None

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the API server refuses of a NIMService, and that it says which field is meant."""
+"""Refusals of NIMServices by the API server, and the fields that they name."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def storage(**fields: Any) -> Manifest:
 
 
 def kserve(mode: str | None = None, **fields: Any) -> Manifest:
-    """On KServe, in a mode that an annotation asks for; fields with dots written as __."""
+    """A service on KServe, in the mode of an annotation; dots in field names are written as __."""
     annotations = {} if mode is None else {"serving.kserve.io/deploymentMode": mode}
     given = {f"spec.{path.replace('__', '.')}": value for path, value in fields.items()}
     return {"spec.inferencePlatform": "kserve", "spec.annotations": annotations, **given}
@@ -76,7 +76,7 @@ def pvc(**fields: Any) -> Manifest:
     )
 
 
-# Name: the patch of SERVICE, the field that the refusal must name, and a part of its text.
+# Name: patch of SERVICE, field that the refusal must name, part of its text.
 BAD: dict[str, tuple[Manifest, str, str]] = {
     # Image and containers
     "no spec": ({"spec": None}, "spec", "Required value"),
@@ -963,7 +963,7 @@ MANY_SELECTORS = {
     "capacitySelectors": [{"key": f"c{i}", "op": "GreaterThan", "value": 1} for i in range(12)],
 }
 
-# What must be accepted, among it all that the reference operator writes back into a spec (O-02).
+# Valid resources, including everything that the reference operator writes back into a spec (O-02).
 GOOD: dict[str, Manifest] = {
     "minimal": {},
     "no expose": {"spec.expose": None},

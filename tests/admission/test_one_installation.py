@@ -43,7 +43,7 @@ def apply(manifest: dict[str, Any], *options: str) -> str:
 
 @pytest.fixture
 def stored(cluster: Any) -> Iterator[None]:
-    """The binding of the first installation, and a policy that is in effect."""
+    """The binding of the first installation, with the policy in effect."""
     assert apply(binding(FIRST)) == ""
     deadline = time.monotonic() + 120
     while not apply(binding(SECOND), "--dry-run=server"):

@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the operator's account may write, as real requests with its token and its permissions.
+"""Writes that the operator's account may make, as real requests with its token and permissions.
 
-`make attack` has the other side, the family account: what it may not.
+`make attack` covers the forbidden writes, in the family account.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def make(kind: str, name: str, namespace: str = NAMESPACE, **fields: Any) -> Man
 
 
 def owned(item: Manifest, kind: str, home: str = NAMESPACE) -> Manifest:
-    """The object with what says that a resource of a kind owns it, which need not exist."""
+    """The object with the metadata of an owner of this kind, which need not exist."""
     whose = make(kind, "mine", home, metadata={"uid": "11111111-1111-1111-1111-111111111111"})
     marks = owner_metadata(whose, KINDS[item["kind"]], item["metadata"].get("namespace", ""))
     given = item["metadata"].get("annotations") or {}
@@ -71,13 +71,13 @@ def owned(item: Manifest, kind: str, home: str = NAMESPACE) -> Manifest:
 
 
 def load_children() -> list[Manifest]:
-    """All that the samples become, where it would be here."""
+    """All objects rendered from the samples, with their namespaces here."""
     text = "---\n".join(file.read_text() for file in sorted(GOLDEN.rglob("*.yaml")))
     found = []
     for item in yaml.safe_load_all(text):
         item["metadata"].pop("ownerReferences", None)
         if item["kind"] == "Secret":
-            item.pop("data")  # what the task fills in
+            item.pop("data")  # filled in by the task
         plain = json.dumps(item)
         for old, new in ((STACK, HOME), ("nim", NAMESPACE)):
             plain = plain.replace(f'"namespace": "{old}"', f'"namespace": "{new}"')
@@ -143,7 +143,7 @@ def store(admin: Api) -> Iterator[Callable[[Manifest], Manifest]]:
 
 @pytest.fixture(scope="module")
 def served(admin: Api) -> set[str]:
-    """The kinds that the API server has: the sandbox lacks some."""
+    """The kinds that the API server serves: the sandbox lacks some."""
     found = set()
     for version in {item.version for item in KINDS.values()}:
         group = admin.find(f"/{'apis' if '/' in version else 'api'}/{version}") or {}
@@ -177,7 +177,7 @@ def test_owner_our_kinds(account, kind) -> None:
     item = make("ConfigMap", "a")
     marked = owned(item, kind)
     assert account.apply(path(item), marked) == ""
-    # Not just any owner is a controller.
+    # An owner is not necessarily the controller.
     marked["metadata"]["ownerReferences"][0]["controller"] = False
     assert POLICY in account.apply(path(item), marked)
 
@@ -230,7 +230,7 @@ def test_adoption_from_reference(account, store) -> None:
 
 
 def test_owned_object_changes(account, store) -> None:
-    # Its owner exists, or the garbage collector is faster.
+    # The owner must exist, or the garbage collector deletes the object first.
     service = store(make("NIMService", "mine", spec=SPECS["NIMService"]))
     reference = owner_reference(service)
     item = make("ConfigMap", "a", data={"a": "b"}, metadata={"ownerReferences": [reference]})
@@ -248,7 +248,7 @@ def test_custom_resource_metadata_and_status(account, store, kind) -> None:
     notes = {"annotations": {"a": "b"}, "finalizers": ["nimops.nim/test"]}
     assert account.patch_merge(path(item), {"metadata": notes}) == ""
     assert POLICY not in account.patch_merge(f"{path(item)}/status", {"status": {"state": "ready"}})
-    # Not whose it is.
+    # But not the owner.
     label = {"metadata": {"labels": MARK}}
     reference = owned(make("ConfigMap", "a"), "ClusterPolicy")["metadata"]["ownerReferences"]
     owners = {"metadata": {"ownerReferences": reference}}
@@ -305,7 +305,7 @@ def test_namespace_pod_security_labels(account) -> None:
 
 @pytest.fixture
 def more_power(account) -> Iterator[None]:
-    """What no role of ours grants, on pods and tokens of the namespace."""
+    """Rules on pods and tokens in the namespace that none of our roles grants."""
     group = "rbac.authorization.k8s.io"
     parts = ["pods/exec", "pods/attach", "pods/ephemeralcontainers", "serviceaccounts/token"]
     rules = [{"apiGroups": [""], "resources": parts, "verbs": ["create", "update", "patch"]}]
@@ -336,7 +336,7 @@ def test_other_role_grants_nothing(account, store) -> None:
         lambda: account.refuses("POST", f"{place}/attach", {}, dry=False),
         lambda: account.patch_merge(f"{place}/ephemeralcontainers", debug),
     ):
-        # The authorizer may take a moment.
+        # The authorizer may need a moment.
         deadline = time.monotonic() + 10
         while POLICY not in (said := ask()):
             assert time.monotonic() < deadline, said

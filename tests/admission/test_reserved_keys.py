@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Keys that ansible-core takes for its own are refused in each map of each CRD, spec and status.
+"""Keys that ansible-core reserves are refused in every map of every CRD, in spec and status.
 
-The maps are found in the schemas, so a new one is tried as soon as it is there.
+The maps are found in the schemas, so new maps are tested automatically.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEAST: dict[str, dict[str, Any]] = {
 """The least spec of each kind."""
 
 WITH: dict[str, dict[str, dict[str, Any]]] = {
-    # A claim is told by its name, and only one kind of storage may be given.
+    # A claim is identified by its name, and only one kind of storage may be set.
     "NIMService": {"spec.storage.pvc": {"storage": {"pvc": {"name": "a"}}}},
 }
 """What else a spec must have, by kind and start of the path, so that a map there is accepted."""
@@ -33,7 +33,7 @@ Schema = dict[str, Any]
 
 
 def walk(schema: Schema, steps: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Schema]]:
-    """Steps to each map with free keys, "[]" being one into a list, and the schemas on the way."""
+    """Path to each map with free keys ("[]" is a list item), and the schemas along the path."""
     if "additionalProperties" in schema:
         yield steps, schema
     for name, child in schema.get("properties", {}).items():
@@ -59,7 +59,7 @@ MAPS = [
 
 
 def least(schema: Schema) -> Any:
-    """The smallest value that a schema takes."""
+    """The smallest value that a schema accepts."""
     if "default" in schema:
         return schema["default"]
     if "enum" in schema:
@@ -70,7 +70,7 @@ def least(schema: Schema) -> Any:
 
 
 def put(schema: Schema, present: Any, steps: tuple[str, ...], value: Any) -> Any:
-    """Return present with value at the end of steps, and with what is required on the way."""
+    """Return present with value at the end of steps, and with required fields along the path."""
     if not steps:
         return value
     first, rest = steps[0], steps[1:]
@@ -91,7 +91,7 @@ def with_key(kind: str, steps: tuple[str, ...], key: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def stored(cluster: Any) -> Iterator[Any]:
-    """A resource of each kind, as a status is written to what is there."""
+    """A stored resource of each kind, because a status can only be written to one."""
     manifests = [
         {"kind": kind, "metadata": {"name": "keys"}, "spec": spec} for kind, spec in LEAST.items()
     ]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Annotations that the runtime obeys are refused where they would stop or flood it.
 
-That what is stored already stays writable is in test_takeover.py.
+test_takeover.py checks that stored resources stay writable.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resources that were stored before our checks existed stay updatable and deletable.
 
-Our CRDs are applied twice under a group of their own: without any rule and bound, to store what
-breaks them, and then as they are, with the policies.
+Our CRDs are applied twice under a separate group: first without rules and bounds, to store invalid
+resources, and then unchanged, with the policies.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def crds(*, bounded: bool) -> list[Manifest]:
 
 @pytest.fixture(scope="module")
 def old(cluster: Any) -> Iterator[Any]:
-    """Resources that break our rules, stored before there were any."""
+    """Resources that break our rules, stored before the rules existed."""
     found = cluster.in_group(GROUP)
     found.apply_crds(*crds(bounded=False))
     for manifest in OLD:
@@ -192,7 +192,7 @@ def test_leftover_runtime_annotations(old: Any) -> None:
 
 
 def entry(**fields: Any) -> Manifest:
-    """The entry of the pipeline, with no fault but its keys."""
+    """The entry of the pipeline, whose only errors are its keys."""
     spec = {name: value for name, value in SERVICE["spec"].items() if name != "initContainers"}
     return {"name": "old", "enabled": True, "spec": {**spec, **fields}}
 

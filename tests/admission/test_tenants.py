@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The limits on tenants that docs/operate/security.md recommends have the effect that it says."""
+"""The limits on tenants from docs/operate/security.md have the documented effect."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ingress(*hosts: str, **spec: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def tenant(cluster: Any) -> Iterator[None]:
-    """A namespace of a tenant, with policies that are in effect."""
+    """A tenant's namespace, with the policies in effect."""
     labels = {"example.com/tenant": "a"}
     assert apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}}) == ""  # fmt: skip
     account = {
@@ -141,7 +141,7 @@ def test_tenant_policies_other_namespaces() -> None:
 
 @pytest.mark.usefixtures("tenant")
 def test_tenant_quota() -> None:
-    """Of each kind that we serve, and the API server knows all of its words."""
+    """The quota covers each kind that we serve, in syntax that the API server accepts."""
     quota = yaml.safe_load((FOLDER / "quota.yaml").read_text())
     quota["metadata"]["namespace"] = NAMESPACE
     assert apply(quota, "--dry-run=server") == ""

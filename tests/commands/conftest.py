@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""An API server with our CRDs, and accounts on it that may do little."""
+"""An API server with our CRDs, and accounts with few permissions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def namespace(api_server: Any) -> Iterator[str]:
 
 @pytest.fixture
 def act_as(namespace: str, tmp_path: Path) -> Iterator[Any]:
-    """A client of an account that may do this in the namespace, and that in the cluster."""
+    """A client of an account with these permissions in the namespace and in the cluster."""
     roles: list[str] = []
 
     def make(name: str, rights: list[str | Json], of_cluster: list[str]) -> Client:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""gather on a real API server, with the rights that its documentation asks for."""
+"""The gather command on a real API server, with only the documented permissions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the verbs say of the NeMo samples, and that none of them tells a password."""
+"""The output of the commands for the NeMo samples, which never contains a password."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ URLS = {
 
 
 def samples(namespace: str, suffix: str = "") -> list[Json]:
-    """The five custom resources, each with a suffix to its name."""
+    """The five custom resources, with a suffix to each name."""
     texts = [Text(file.name, file.read_text()) for file in sorted(SAMPLES.glob("nemo_*.yaml"))]
     found = custom_resources(texts, namespace)
     for item in found:
@@ -89,7 +89,7 @@ def samples(namespace: str, suffix: str = "") -> list[Json]:
 
 
 def prerequisites(pattern: str) -> Iterator[Json]:
-    """What the samples need; each credential is the pattern with the name of its Secret."""
+    """Inputs of the samples; each credential is the pattern with the name of its Secret."""
     for item in yaml.safe_load_all((SAMPLES / "nemo-prerequisites.yaml").read_text()):
         if item["kind"] == "Secret":
             secret = pattern.format(item["metadata"]["name"])
@@ -103,10 +103,10 @@ def apply(namespace: str, items: Iterable[Json]) -> None:
 
 
 def leaks(text: str) -> list[str]:
-    """Which forms of a credential a text has: as it is, percent-encoded, either of it in base64."""
+    """The forms of a credential in a text: plain, percent-encoded, or either one in base64."""
     words = [word for word in ("C4n4ry/of:", "C4n4ry%2Fof%3A") if word in text]
     for raw in (b"C4n4ry/of:", b"C4n4ry%2Fof%3A"):
-        for offset in range(3):  # base64 depends on where in the value it is
+        for offset in range(3):  # base64 depends on the position in the value
             encoded = base64.b64encode(b"x" * offset + raw).decode()
             part = encoded[4 if offset else 0 : -4]
             words += [part] if part in text else []
@@ -121,7 +121,7 @@ def client(namespace: str) -> Client:
 
 @pytest.fixture(scope="module")
 def run(client: Client, namespace: str) -> ApplyRun:
-    """The samples, applied to a namespace with all that they need."""
+    """The samples, applied to a namespace with all their inputs."""
     found = submit(client, samples(namespace))
     for _number in range(2):
         reconcile_once(client, found, lambda _text: None)
@@ -129,7 +129,7 @@ def run(client: Client, namespace: str) -> ApplyRun:
 
 
 def settle(client: Client, run: ApplyRun) -> list[str]:
-    """What is said until nothing is left to write."""
+    """The messages until nothing is left to write."""
     said: list[str] = []
     for _number in range(10):
         wrote = run.wrote
@@ -145,7 +145,7 @@ def change_of(changes: list[Change], kind: str, name: str) -> Change:
 
 
 def test_find_leaks(client: Client, run: ApplyRun, namespace: str) -> None:
-    """Else the tests below would show nothing."""
+    """A precondition of the tests below."""
     data = json.loads(kubectl("-n", namespace, "get", "secret", "nemo-evaluator", "-o", "json"))
     assert leaks(json.dumps(data))
     assert leaks(base64.b64decode(data["data"]["uri"]).decode()) == ["C4n4ry%2Fof%3A"]

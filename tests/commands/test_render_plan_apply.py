@@ -58,7 +58,7 @@ def is_namespaced(file: Path) -> bool:
 
 
 def files() -> list[Any]:
-    """Without the GPU stack, which is in no namespace: see tests of ClusterPolicy, and molecule/gpu."""
+    """The samples without the cluster-scoped GPU stack: see tests of ClusterPolicy, and molecule/gpu."""
     samples = [item for item in sorted(SAMPLES.glob("*_*.yaml")) if is_namespaced(item)]
     cases = sorted(CASES.glob("*.yaml"))
     return [pytest.param(item, id=item.stem) for item in [*samples, *cases]]
@@ -78,7 +78,7 @@ def kserve(api_server: Any) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def namespaces(api_server: Any) -> Iterator[list[str]]:
-    """All that were made; each goes away while the next one is used."""
+    """All created namespaces; each is deleted while the next one is used."""
     made: list[str] = []
     yield made
     kubectl("wait", "namespace", "--for=delete", "--timeout=90s", *made)
@@ -86,7 +86,7 @@ def namespaces(api_server: Any) -> Iterator[list[str]]:
 
 @pytest.fixture
 def namespace(file: Path, namespaces: list[str]) -> Iterator[str]:
-    """An empty one for a file."""
+    """An empty namespace for a file."""
     name = f"commands-{file.stem.replace('_', '-')}"[:63].rstrip("-")
     kubectl("create", "namespace", name)
     namespaces.append(name)
@@ -96,7 +96,7 @@ def namespace(file: Path, namespaces: list[str]) -> Iterator[str]:
 
 @pytest.fixture
 def client(kserve: None, monkeypatch: pytest.MonkeyPatch) -> Client:
-    """No registry is asked, but such as run here."""
+    """Only local registries are used."""
     monkeypatch.setenv("NIMOPS_REGISTRIES", "")
     return Client()
 
@@ -118,7 +118,7 @@ def given(file: Path, namespace: str, tmp_path: Path) -> list[Json]:
 
 
 def logs(cache: Json, file: Path) -> Json:
-    """What makes the sandbox's kwok give the file as the log of the pod that reads a manifest."""
+    """The Logs object that makes the sandbox's kwok return the file as the log of a probe pod."""
     metadata = {**cache["metadata"], "name": f"{cache['metadata']['name']}-pod"}
     return {
         "apiVersion": "kwok.x-k8s.io/v1alpha1",
@@ -168,14 +168,14 @@ def test_render_apply_and_plan_agree(client: Client, given: list[Json], namespac
         name = (item["kind"], item["metadata"]["name"])
         if name in live:
             assert is_as_applied(live[name], item), name
-        else:  # what was there while the cache was filled
+        else:  # left from filling the cache
             assert item["kind"] in ("Job", "Pod"), name
     again = preview(client, list_resources(client, namespace), is_given=False)
     assert again.changes == []
 
 
 def reconcile(client: Client, given: list[Json]) -> None:
-    """Until each cache holds its model, or cannot, and nothing is left to write."""
+    """Reconcile until each cache is Ready or Failed, and nothing is left to write."""
     rollout = submit(client, given)
     for _number in range(PASSES):
         wrote = rollout.wrote
@@ -191,7 +191,7 @@ def reconcile(client: Client, given: list[Json]) -> None:
 def look_and_plan(
     client: Client, given: list[Json], namespace: str
 ) -> tuple[dict[str, str], list[Json]]:
-    """Versions and plan of a moment in which no controller wrote, either."""
+    """Versions and plan of a moment without concurrent writes of controllers."""
     for _number in range(20):
         before = versions(namespace)
         found = preview(client, given)
@@ -211,16 +211,16 @@ def to_yaml_stream(objects: list[Json]) -> str:
 
 
 def is_fact(item: Json) -> bool:
-    """What is no child, but decides what the children are."""
+    """Objects that are not children, but determine the children."""
     is_manifest = item["kind"] == "ConfigMap" and item["metadata"]["name"].endswith("-manifest")
     is_given = item["kind"] in ("ConfigMap", "Secret") and "ownerReferences" not in item["metadata"]
     return is_manifest or is_given or item["kind"] in ("Node", "NIMCache", "NIMService")
 
 
 def is_as_applied(live: Json, rendered: Json) -> bool:
-    """Whether that is what was applied: all of it, and nothing else."""
+    """Whether exactly these objects were applied."""
     entry = own_entry(live)
     assert entry is not None
-    if rendered["kind"] == "Secret":  # a key is made when it is written
+    if rendered["kind"] == "Secret":  # a key is generated when it is written
         rendered = {**rendered, "data": live["data"]}
     return has_wanted(live, rendered) and not unwanted_fields(entry["fieldsV1"], rendered)

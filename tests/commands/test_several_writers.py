@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Objects that others write, too: a Role that passes share, and what the reference operator left."""
+"""Objects with several writers: a Role shared by passes, and objects of the reference operator."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def granted(namespace: str) -> list[str]:
 
 
 def plan_of(kind: AnyKind, resource: Json, cluster: LiveCluster) -> Plan:
-    """What a pass would write now."""
+    """The pending writes of a pass."""
     answers = steps.observe(kind, resource, cluster)
     return steps.plan(kind, resource, Observed(answers))[1]
 
 
 def settle(resource: Json) -> int:
-    """Passes until none was raced, as the runtime runs them; their number."""
+    """Run passes like the runtime until none was raced; returns their number."""
     for count in range(1, 30):
         with LiveCluster(Client()) as cluster:
             latest = cluster.refetch(resource) or resource

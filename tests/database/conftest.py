@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A PostgreSQL server on loopback, and the samples of NeMo on it and on an API server."""
+"""A PostgreSQL server on loopback, and the NeMo samples on it and on an API server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[postgresql.Serv
 def platform(
     api_server: Any, server: postgresql.Server, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Platform]:
-    """The platform of the samples, with its databases, applied once."""
+    """The platform of the samples with its databases, applied once."""
     made = Platform(server, tmp_path_factory.mktemp("platform"))
     kubectl("create", "namespace", NAMESPACE)
     try:

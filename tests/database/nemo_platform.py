@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The samples of NeMo on a PostgreSQL server, and the commands of people."""
+"""The NeMo samples on a PostgreSQL server, and the commands of users."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "nimops-database"
 SAMPLES = ROOT / "config/samples"
 
-# What means something in URLs, to shells, in SQL, to Jinja, in YAML, and what is not ASCII.
+# Special characters in URLs, shells, SQL, Jinja and YAML, and non-ASCII characters.
 PASSWORDS = {
     "nemo-customizer-database": "a@b:c/d%e f?g#h&i=j+k",
     "nemo-datastore-database": "Пароль @:/% ß€ 😀",
@@ -35,7 +35,7 @@ Json = dict[str, Any]
 
 
 class Platform:
-    """The samples of NeMo in a namespace, and what runs on them."""
+    """The NeMo samples in a namespace, and playbooks on them."""
 
     def __init__(self, server: postgresql.Server, folder: Path) -> None:
         self.server = server
@@ -47,7 +47,7 @@ class Platform:
         """What the first run said."""
 
     def resources(self, suffix: str = "") -> list[Json]:
-        """The samples, on our server; with a suffix, with users and databases of other names."""
+        """The samples on our server; a suffix changes the names of users and databases."""
         found = []
         for file in sorted(SAMPLES.glob("nemo_*.yaml")):
             item = yaml.safe_load(file.read_text())
@@ -64,7 +64,7 @@ class Platform:
         return str(file)
 
     def run(self, playbook: str, *options: str, login: Json | None = None, **variables: Any) -> str:
-        """The output of a playbook, which succeeds."""
+        """The output of a successful playbook."""
         code, said = self.try_to_run(playbook, *options, login=login, **variables)
         assert code == 0, said
         return said
@@ -72,7 +72,7 @@ class Platform:
     def try_to_run(
         self, playbook: str, *options: str, login: Json | None = None, **variables: Any
     ) -> tuple[int, str]:
-        """The exit code and the output of a playbook, as talkative as it can be."""
+        """The exit code and the most verbose output of a playbook."""
         account = {"user": postgresql.ADMINISTRATOR, "password": self.server.password}
         account |= login or {}
         given = {"nim_namespace": NAMESPACE}
@@ -111,19 +111,19 @@ class Platform:
         )
 
     def secret(self, name: str) -> dict[str, str]:
-        """The values of a Secret."""
+        """The decoded values of a Secret."""
         found = json.loads(kubectl("-n", NAMESPACE, "get", "secret", name, "-o", "json"))
         return {key: base64.b64decode(value).decode() for key, value in found["data"].items()}
 
     def pod_env(self, name: str) -> dict[str, str]:
-        """The variables of a Deployment's containers, those of Secrets with their values."""
+        """The variables of a Deployment's containers, with values from Secrets resolved."""
         found = json.loads(kubectl("-n", NAMESPACE, "get", "deployment", name, "-o", "json"))
         pod = found["spec"]["template"]["spec"]
         env = {}
         for container in [*pod.get("initContainers", []), *pod["containers"]]:
             for item in container.get("env", []):
                 if reference := item.get("valueFrom", {}).get("secretKeyRef"):
-                    # Prerequisites that no database needs are not here.
+                    # Prerequisites that are irrelevant to databases are missing here.
                     value = self._value(reference) if "atabase" in str(reference) else ""
                     env[item["name"]] = value or self._url(name, reference)
                 else:
@@ -137,7 +137,7 @@ class Platform:
         return self._value(reference) if reference["name"] == name else ""
 
     def sql(self, statement: str) -> list[Any]:
-        """What a statement of the administrator returns."""
+        """The result of a statement as the administrator."""
         with psycopg.connect(**self.server.connection, autocommit=True) as connection:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""nemo_dependencies makes databases, and what pods get opens them: by a client, on a real server."""
+"""Databases of nemo_dependencies on a real server, opened by a client with the pods' settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARTS = {
 
 
 def who(*url: str, **connection: Any) -> tuple[Any, ...]:
-    """User and database of a connection, and whether it may make tables."""
+    """User and database of a connection, and whether it may create tables."""
     with psycopg.connect(*url, **connection, connect_timeout=5) as opened:
         opened.execute("CREATE TABLE IF NOT EXISTS proof (id int)")
         return opened.execute("SELECT current_user, current_database()").fetchone() or ()
@@ -109,7 +109,7 @@ def test_databases_changed_password(platform: Platform) -> None:
 
 
 def test_databases_administrator_without_superuser(platform: Platform) -> None:
-    """As on managed servers, which also show no hashes."""
+    """An administrator like on managed servers, which also hide hashes."""
     login = {"user": "manager", "password": "manager@:/%"}
     platform.secrets.append(login["password"])
     platform.sql("CREATE ROLE manager LOGIN CREATEROLE CREATEDB PASSWORD 'manager@:/%'")
@@ -195,7 +195,7 @@ def test_databases_bad_input(platform: Platform, change: dict[str, Any], wrong: 
 
 
 def test_databases_print_no_password(platform: Platform) -> None:
-    """Of all runs so far, each with -vvv --diff, in any form that they pass through."""
+    """The output of all runs so far (with -vvv --diff) contains no form of a password."""
     assert len(platform.output) >= 4
     passwords = {item for item in platform.secrets if len(item) > 6}
     assert len(passwords) >= len(PASSWORDS) + 2

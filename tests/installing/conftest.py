@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""An API server on which things are installed and removed again, and what is made for users."""
+"""Fixtures for installing the artifacts for users on an API server, and removing them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def install_yaml(project: Project, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @dataclass(frozen=True)
 class Kept:
-    """A custom resource that must outlive all that is tried here."""
+    """A custom resource that must survive all tests here."""
 
     uid: str
     namespace: str = MODELS
@@ -86,13 +86,13 @@ def nothing_installed(api_server: Any, install_yaml: Path) -> None:
 
 @pytest.fixture
 def clean(nothing_installed: None, install_yaml: Path) -> Iterator[None]:
-    """Neither before nor after is anything installed but the CRDs."""
+    """Only the CRDs are installed before and after a test."""
     yield
     remove_all(install_yaml)
 
 
 def remove_all(install_yaml: Path) -> None:
-    """Delete all objects of config/default but the CRDs, without which nothing else here works."""
+    """Delete all objects of config/default except the CRDs, which all tests need."""
     text = install_yaml.read_text()
     others = [
         part for part in text.split("---\n") if "\nkind: CustomResourceDefinition\n" not in part

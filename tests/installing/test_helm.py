@@ -36,7 +36,7 @@ def operator_version() -> str:
 
 @pytest.fixture(scope="module")
 def next_chart(chart: Path, project: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The chart of a later version, whose NIMCache has a field more."""
+    """The chart of a later version, whose NIMCache has an additional field."""
     folder = tmp_path_factory.mktemp("next") / "nimops"
     shutil.copytree(chart, folder)
     for file in (folder / "Chart.yaml", folder / "templates/deployment.yaml"):
@@ -53,7 +53,7 @@ def next_chart(chart: Path, project: Any, tmp_path_factory: pytest.TempPathFacto
 
 
 def test_helm_life_cycle(clean, kept, chart, next_chart, project):
-    # The CRDs are there already, as after another way of installing.
+    # The CRDs already exist, as after another installation method.
     options = ("--create-namespace", "--take-ownership", *WAIT)
     run_program("helm", "install", *RELEASE, str(chart), *options)
     assert operator_version() == project.version
@@ -74,7 +74,7 @@ def test_helm_life_cycle(clean, kept, chart, next_chart, project):
         command = ("get", kind, name, "-n", NAMESPACE, "--ignore-not-found", "-o", "name")
         assert bool(kubectl(*command)) is (kind == "CustomResourceDefinition"), name
 
-    # What has been kept is the same release's: Helm takes it back without being told.
+    # The kept objects belong to the same release: Helm adopts them without a flag.
     run_program("helm", "install", *RELEASE, str(chart), *WAIT)
     assert kept.is_there()
 

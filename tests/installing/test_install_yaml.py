@@ -14,7 +14,7 @@ APPLY = ("apply", "--server-side", "--force-conflicts", "-f")
 
 
 def versions(path):
-    """What changes with each object that the file names, but not with its status."""
+    """The generations of the objects in the file, which do not change with the status."""
     found = json.loads(kubectl("get", "-f", str(path), "-o", "json"))["items"]
     return {
         f"{item['kind']}/{item['metadata']['name']}": item["metadata"].get("generation")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whoever has installed config/default or an overlay can change to another one."""
+"""An installation can change from config/default or an overlay to any other overlay."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ APPLY = ("apply", "--server-side", "--force-conflicts", "-k")
 
 @pytest.fixture
 def namespace():
-    """The one that config/overlays/namespaced names."""
+    """The namespace of config/overlays/namespaced."""
     kubectl("create", "namespace", "nim")
     yield
     kubectl("delete", "namespace", "nim", "--wait=true")
 
 
 def contains(live, wanted) -> bool:
-    """Whether all that is wanted is there, and lists are of equal length."""
+    """Whether an object contains all wanted fields, with lists of equal length."""
     if isinstance(wanted, dict):
         return all(key in live and contains(live[key], wanted[key]) for key in wanted)
     if isinstance(wanted, list):
@@ -45,7 +45,7 @@ def manager() -> dict:
 
 
 def may(verb: str, resource: str, namespace: str) -> bool:
-    """What the API server lets the operator do."""
+    """The operator's permissions according to the API server."""
     account = f"--as=system:serviceaccount:{NAMESPACE}:{MANAGER}"
     try:
         return kubectl("auth", "can-i", verb, resource, "-n", namespace, account).strip() == "yes"
@@ -57,14 +57,14 @@ def test_overlays_in_sequence(clean, namespace, project):
     for folder in ("default", *(f"overlays/{name}" for name in OVERLAYS), "default"):
         kubectl(*APPLY, str(CONFIG / folder))
         wanted = copy.deepcopy(manager_of(project.build(folder))["spec"])
-        # An empty value is the same as none.
+        # An empty value is equivalent to an absent one.
         for container in containers_of(wanted):
             container["env"] = [
                 {key: value for key, value in entry.items() if value != ""}
                 for entry in container["env"]
             ]
         assert contains(manager()["spec"], wanted), folder
-        # What only NeMo services need goes with them, although kubectl deletes nothing.
+        # Without NeMo services, their permissions are gone, although kubectl deletes nothing.
         variables = {entry["name"]: entry.get("value") for entry in containers_of(wanted)[0]["env"]}
         # kubectl leaves the Role of config/overlays/namespaced in its namespace.
         where = "nim" if folder.endswith("/namespaced") else "default"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""docs/develop/add-a-kind.md, followed to the letter in a copy of the project, with its own operator."""
+"""Follows docs/develop/add-a-kind.md literally in a copy of the project, with its own operator."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Json = dict[str, Any]
 
 
 def blocks() -> dict[str, str]:
-    """Path to content, of each file that the page gives."""
+    """Path → content, for each file in the page."""
     return dict(BLOCK.findall(PAGE.read_text()))
 
 
@@ -69,7 +69,7 @@ def run(project: Path, *command: str) -> str:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of this one with the kinds of the page, generated and installed."""
+    """A copy of the project with the kinds of the page, generated and installed."""
     if not os.environ.get("KUBECONFIG"):
         pytest.skip("KUBECONFIG is not set")
     folder = tmp_path_factory.mktemp("project")
@@ -111,7 +111,7 @@ def test_new_kind_generated_checks(project: Path) -> None:
 
 @pytest.fixture(scope="module")
 def operator(project: Path) -> Iterator[Path]:
-    """The operator of the copy, with just the rights that were generated."""
+    """The operator of the copy, with only the generated permissions."""
     kubectl("apply", "--server-side", "--force-conflicts", "-f", str(project / "config/crd/bases"))
     kubectl("create", "namespace", NAMESPACE)
     collections = project / "build/collections"
@@ -146,7 +146,7 @@ def operator(project: Path) -> Iterator[Path]:
 
 
 def wait_for(log: Path, what: Callable[[], Any]) -> Any:
-    """Until something holds; the log's end if it does not."""
+    """Wait until a condition holds; fail with the end of the log."""
     end = time.monotonic() + 120
     while not (found := what()):
         assert time.monotonic() < end, log.read_text()[-4000:]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""A node of these tests' own, in build/node, and a function that runs kubectl in its network."""
+"""A dedicated node in build/node, and a function that runs kubectl in its network."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAME = "nimops.test/probe:1"
 
 
 class Node:
-    """A node in a directory of its own."""
+    """A node in a separate directory."""
 
     def __init__(self, parent: Path) -> None:
         self.directory = parent / "sandbox-node"
@@ -34,7 +34,7 @@ class Node:
         self._before = self.traces()
 
     def traces(self) -> set[str]:
-        """Return what there is on the machine now and was not there at first."""
+        """Return the traces on the machine that did not exist at the start."""
         return traces.find(self.directory, name_of(self.directory)) - self._before
 
     def command(self, *words: str) -> list[str]:
@@ -44,7 +44,7 @@ class Node:
         return run(self.command(*words), self.environ)
 
     def exec(self, script: str, *words: str) -> str:
-        """Run a shell script that may use kubectl, with these words as its $1 and on."""
+        """Run a shell script that may use kubectl, with these words as arguments."""
         line = self.sandbox("env").stdout
         return run(
             ["sh", "-c", f'{line}\n$NIMOPS_NODE_EXEC sh -c "$@"', "sh", script, "sh", *words],
@@ -56,7 +56,7 @@ class Node:
 
 
 def run(command: list[str], environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a command, its progress on our stderr; fail with what it said if it fails."""
+    """Run a command with its progress on our stderr; fail with its output."""
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     sys.stderr.write(done.stderr)
     assert done.returncode == 0, f"{command}: exit code {done.returncode}\n{done.stderr}"
@@ -65,7 +65,7 @@ def run(command: list[str], environ: dict[str, str]) -> subprocess.CompletedProc
 
 @pytest.fixture(scope="session")
 def node() -> Iterator[Node]:
-    """A node that is up at first. Tests are skipped where there cannot be one."""
+    """A running node. Tests are skipped where a real node is not possible."""
     parent = REPOSITORY / "build/node"
     parent.mkdir(parents=True, exist_ok=True)
     Node(parent).sandbox("down")

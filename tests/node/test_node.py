@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What pods get on a real node, in the order in which a user would meet it."""
+"""The environment of pods on a real node, in the order in which a user would notice it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_job_volume(web: Any) -> None:
 
 
 def test_pod_changes_only_the_node(web: Any) -> None:
-    """Also with mounts that spread to other pods, as drivers have them."""
+    """Includes mounts that propagate to other pods, like those of drivers."""
     paths = ["/dev/log", "/etc/kubernetes/probe", "/run/nvidia", "/usr/local/nvidia"]
     volumes = [{"name": f"v{i}", "hostPath": {"path": path}} for i, path in enumerate(paths)]
     mounts = [

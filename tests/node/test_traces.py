@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""A node that is down has left nothing, however it ended."""
+"""A stopped node leaves nothing behind, even after an interruption."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 
 def leave(node: Any) -> None:
-    """All goes on."""
+    """An interrupted `up` is continued."""
 
 
 def kill_some(node: Any) -> None:
@@ -26,7 +26,7 @@ def kill_some(node: Any) -> None:
 
 
 def forget(node: Any) -> None:
-    """Without what `up` remembered, all must be found by name."""
+    """Without the state of `up`, everything must be found by name."""
     (node.directory / "state.json").unlink()
 
 

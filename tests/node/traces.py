@@ -1,13 +1,13 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a node leaves on the machine: nothing, once it is down."""
+"""Finds traces of a node on the machine: a stopped node must leave none."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-# Where containerd, kubelet, CNI plugins and pods write that are told nothing else.
+# Default folders of containerd, kubelet, CNI plugins and pods.
 FOLDERS = (
     "/dev/log",
     "/etc/kubernetes",
@@ -26,7 +26,7 @@ KEPT = (".lock", "logs")
 
 
 def find(directory: Path, name: str) -> set[str]:
-    """Return processes, mounts and control groups of a node, and the folders that it may make."""
+    """Return processes, mounts and control groups of a node, and the folders that it may create."""
     return {
         *_processes(directory, name),
         *_mounts(directory, name),
@@ -37,7 +37,7 @@ def find(directory: Path, name: str) -> set[str]:
 
 
 def _processes(directory: Path, name: str) -> set[str]:
-    """Return those in its control group or network, with its mounts, or with its files."""
+    """Return processes in its control group or network, or with its mounts or files."""
     found = set()
     for process in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the project builds to for its users, made once."""
+"""Fixtures with the project's artifacts for users, built once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def chart(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def render(chart: Path, tmp_path_factory: pytest.TempPathFactory) -> Render:
-    """Renders the chart with these values; each set of values once."""
+    """Renders the chart with the given values, once per set of values."""
     done: dict[str, list[Manifest]] = {}
 
     def run(values: dict[str, Any] | None = None) -> list[Manifest]:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The OLM bundle has what config/ builds to, and the catalog offers it."""
+"""The OLM bundle contains the build of config/, and the catalog offers the bundle."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rules_of(items, *names):
 def test_bundle_olm_validators(dist):
     command = [str(find_program("olm")), str(dist / "bundle")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    # A rule of RBAC names no version, so this one warns of what we do not use.
+    # RBAC rules name no version, so this validator warns about a version that we do not use.
     said = [line for line in done.stderr.splitlines() if "horizontalpodautoscalers" not in line]
     assert (done.returncode, said) == (0, [])
 

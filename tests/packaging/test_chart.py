@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Helm chart renders what config/ builds to."""
+"""The Helm chart renders the same objects as config/."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from nimops_release.values import list_values, nest, read_variables
 ROOT = Path(__file__).resolve().parents[2]
 VALUES = list_values(Project(ROOT), Project(ROOT).build("default"))
 HOOKED = {("Pod", "nimops-test")}
-# The release's own: Helm creates it, with --create-namespace.
+# Helm creates the release's own namespace with --create-namespace.
 LEFT_OUT = {("Namespace", NAMESPACE)}
 
 
 def as_helm(items):
-    """What Helm fills in, and its protection of the CRDs, in what kustomize has built."""
+    """The objects built by kustomize, with Helm's values and its protection of the CRDs."""
     found = {}
     for key, item in by_key(copy.deepcopy(items)).items():
         labels = item["metadata"].get("labels", {})
@@ -61,7 +61,7 @@ def test_chart_equals_kustomize(config, render, folder, values):
     assert seen.keys() == wanted.keys()
     for key, item in wanted.items():
         if key == ("Deployment", MANAGER):
-            # The order of environment variables that do not refer to each other means nothing.
+            # The order of independent environment variables is irrelevant.
             for side in (item, seen[key]):
                 side["spec"]["template"]["spec"]["containers"][0]["env"].sort(
                     key=lambda e: e["name"]
@@ -270,7 +270,7 @@ def test_hooks(chart, render):
         if "helm.sh/hook" in item["metadata"].get("annotations", {})
     ]
     assert hooked == [("Pod", "nimops-test", "test")]
-    # Helm never upgrades what is there.
+    # Helm never upgrades the files in crds/.
     assert not (chart / "crds").exists()
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which changes of a CRD count as incompatible with the last release."""
+"""Changes of a CRD that are incompatible with the last release."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_compare_removed_kind():
 
 @pytest.fixture
 def history(tmp_path):
-    """Commits that are tagged as releases, and one after them whose CRD lacks a field."""
+    """Commits tagged as releases, and a later one whose CRD lacks a field."""
 
     def git(*arguments):
         names = ["-c", "user.name=a", "-c", "user.email=a@example.com"]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Each way of installing limits its own account: the policy's parameter is the operator's account."""
+"""Each installation method limits its own account: the policy's parameter is that account."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "operator-account"
 
 
 def limited(items):
-    """Name and namespace of the account that the policy limits, whose names belong together."""
+    """Name and namespace of the account that the policy limits, after checking its references."""
     found = by_key(items)
     [binding] = [
         item for (kind, name), item in found.items() if kind == POLICIES[1] and NAME in name
@@ -27,13 +27,13 @@ def limited(items):
     assert policy["spec"]["paramKind"] == {"apiVersion": "v1", "kind": "ServiceAccount"}
     assert binding["spec"]["validationActions"] == ["Deny"]
     given = binding["spec"]["paramRef"]
-    # Without an account there is no token, and everybody else must go on.
+    # Without an account there is no token, and all other requests must succeed.
     assert given["parameterNotFoundAction"] == "Allow"
     return given["name"], given["namespace"]
 
 
 def account_of(items):
-    """Name and namespace of the account that the operator's pod has."""
+    """Name and namespace of the operator pod's account."""
     [deployment] = of_kind(items, "Deployment")
     name = deployment["spec"]["template"]["spec"]["serviceAccountName"]
     return name, deployment["metadata"]["namespace"]
@@ -53,7 +53,7 @@ def test_second_installation_account(project, tmp_path, folder):
     own = tmp_path / "own"
     own.mkdir()
     kustomization = {
-        # kustomize takes no absolute path.
+        # kustomize accepts no absolute paths.
         "resources": ["../config/" + folder],
         "namespace": "other",
         "namePrefix": "my-",

@@ -32,7 +32,7 @@ NAMED = re.compile(
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory):
-    """A clone, whose last commit is what the checkout has now, tracked or not."""
+    """A clone whose last commit is the current checkout, including untracked files."""
     folder = tmp_path_factory.mktemp("work") / "nim"
     files = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
     for name in filter(None, files):

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What ansible-test runs as its get-pip.py: pip from the Python at hand, not from a web site.
+"""Replacement for ansible-test's get-pip.py: copies pip from the local Python, without a download.
 
-`make sanity` puts it where ansible-test caches the original; it is called with the same arguments.
+`make sanity` puts it in ansible-test's cache, in place of the original with the same arguments.
 """
 
 from __future__ import annotations

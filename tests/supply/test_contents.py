@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The image of a release in $DIST: what the SBOM and the list of licenses contain."""
+"""The contents of the SBOM and the license list of a release image in $DIST."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nimops_release.contents import golang
 from nimops_release.contents.image import Image
 
 ROOT = Path(__file__).resolve().parents[2]
-# Of each kind that is on every base.
+# One component of each kind that every base image has.
 CONTENTS = {
     "ansible-core",
     "ansible-prefork",

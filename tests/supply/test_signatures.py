@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""`make sign`, and the command with which users verify, on a registry on loopback."""
+"""`make sign` and the verification command for users, with a registry on loopback."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SERVING = re.compile(r"serving on port (\d+)")
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """Where cosign would cache the keys of public services, if it fetched them."""
+    """The cache where cosign would store the keys of public services."""
     return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture(scope="module")
 def run(home):
-    """Run cosign or crane, as a user without any other configuration."""
+    """Run cosign or crane, with no other configuration."""
     environ = {"PATH": os.environ["PATH"], "HOME": str(home), "COSIGN_PASSWORD": PASSWORD}
 
     def run(name: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -55,7 +55,7 @@ def registry(home):
 
 @pytest.fixture(scope="module")
 def keys(run, home):
-    """Two pairs of keys, by the names of their files without the suffix."""
+    """Two key pairs, by file name without suffix."""
     for name in ("ours", "other"):
         done = run("cosign", "generate-key-pair", f"--output-key-prefix={name}")
         assert done.returncode == 0, done.stderr
@@ -64,7 +64,7 @@ def keys(run, home):
 
 @pytest.fixture
 def image(request, run, registry, tmp_path):
-    """An image of one file, under a name of its own."""
+    """An image of one file, with a unique name."""
     name = f"{registry}/nimops/{request.node.name.replace('_', '-')}:1.0.0"
     push(run, name, tmp_path, "content")
     return name
@@ -88,7 +88,7 @@ def sign(image: str, key: Path, home: Path) -> subprocess.CompletedProcess[str]:
 
 
 def verify(run, image: str, key: Path) -> subprocess.CompletedProcess[str]:
-    """As docs/operate/install.md says."""
+    """Verify as in docs/operate/install.md."""
     return run("cosign", "verify", f"--key={key}.pub", "--insecure-ignore-tlog=true", image)
 
 
@@ -114,7 +114,7 @@ def test_sign_image_changed(run, home, keys, image, tmp_path):
     assert changed not in signed
     assert verify(run, image, ours).returncode != 0
     assert verify(run, signed, ours).returncode == 0
-    # Nor does the signature of the first one help, moved to the second one.
+    # Moving the first image's signature to the second image does not help.
     name = image.rpartition(":")[0]
     tags = [f"{name}:{digest.replace(':', '-')}" for digest in (signed.rpartition("@")[2], changed)]
     assert run("crane", "copy", *tags).returncode == 0
@@ -141,7 +141,7 @@ def test_sign_image_no_secret_no_service(run, home, keys, image):
     assert PASSWORD not in done.stdout + done.stderr
     assert private.read_text().splitlines()[1] not in done.stdout + done.stderr
     assert verify(run, image, ours).returncode == 0
-    # There it would keep what it fetched of Sigstore's services.
+    # cosign would cache data from Sigstore's services here.
     assert not (home / ".sigstore").exists()
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The policies look at all of our kinds, hold up nothing else, and say what the operator does."""
+"""The policies check all of our kinds and nothing else, and agree with the operator."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def load_rules(policy: dict) -> list[dict]:
 
 
 def resources_of(policy: dict) -> list[tuple[str, str]]:
-    """Group and name of each resource that a policy looks at."""
+    """Group and name of each resource that a policy checks."""
     return [
         (group, name)
         for rule in load_rules(policy)
@@ -64,7 +64,7 @@ def resources_of(policy: dict) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda item: item["metadata"]["name"])
 def test_policy_operations(policy):
     assert {tuple(rule["operations"]) for rule in load_rules(policy)} == {("CREATE", "UPDATE")}
-    # No subresource: a status is never held up, and Kubernetes keeps its writers off the metadata.
+    # No subresources: a status is never blocked, and Kubernetes keeps its writers from the metadata.
     assert set(resources_of(policy)) <= OWN
     assert policy["spec"]["failurePolicy"] == "Fail"
     bindings = [

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""With the GPU stack the operator may do what its kinds do and grant, and nothing else."""
+"""With the GPU stack, the operator has exactly the permissions that its kinds use and grant."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def verbs_of(rules: list[dict]) -> Verbs:
 
 
 def load_held() -> tuple[Verbs, Verbs]:
-    """What the operator may do everywhere, and in its own namespace."""
+    """The operator's permissions in the whole cluster, and in its own namespace."""
     everywhere, near = yaml.safe_load_all((COMPONENT / "role.yaml").read_text())
     return verbs_of(everywhere["rules"]), verbs_of(near["rules"])
 
@@ -59,7 +59,7 @@ def granted_to_children(kind: str) -> Verbs:
 
 
 def declared() -> Verbs:
-    """What the kinds say that they do, and the runtime does with them."""
+    """The declared accesses of the kinds, and the runtime's accesses to them."""
     found: Verbs = {}
     for name in OWN:
         kind = kind_of({"kind": name})
@@ -111,7 +111,7 @@ def test_roles_nothing_else():
 
 
 def test_cluster_role_writes():
-    """Nodes, cluster roles, and so on are in none."""
+    """Nodes, ClusterRoles and so on are cluster-scoped."""
     everywhere, _near = load_held()
     written = {target for target, verbs in everywhere.items() if verbs - {"get", "list", "watch"}}
     in_none = {(item.group, item.plural) for item in KINDS.values() if not item.is_namespaced}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an optional part of the installation adds, and what is left without a part that config/default has."""
+"""Additions by an optional part of the installation, and config/default without a part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def generator(load_module):
 
 @pytest.fixture(scope="module")
 def kinds(generator):
-    """A kind that is always there, one that can be left out, and a cluster-scoped one of a component."""
+    """A permanent kind, an optional kind, and a cluster-scoped kind of a component."""
     loaded = generator.load()
     api, kind = (
         __import__(f"{generator.PACKAGE}._engine.{name}", fromlist=["_"])

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Galaxy, Ansible and builders of execution environments read."""
+"""Metadata for Galaxy, Ansible and execution environment builders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENVIRONMENT = yaml.safe_load((ROOT / "execution-environment.yml").read_text())
 
 
 def requirements(name: str) -> dict[str, str]:
-    """Packages of a file, with their bounds."""
+    """Packages in a file, with their bounds."""
     lines = (ROOT / name).read_text().splitlines()
     found = [re.match(r"([\w-]+)(\S*)", line) for line in lines if not line.startswith("#")]
     return {match[1]: match[2] for match in found if match}

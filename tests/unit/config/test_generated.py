@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is written from the declarations of kinds is as they say."""
+"""Generated files agree with the declarations of the kinds."""
 
 from __future__ import annotations
 

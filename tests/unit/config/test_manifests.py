@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The manifests hang together: kustomizations, the manager, its image, the samples."""
+"""The manifests are consistent: kustomizations, the manager, its image, the samples."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def build(folder: Path) -> list[dict]:
 
 @functools.cache
 def parse(text: str) -> dict:
-    """Parse a document once: the CRDs, most of a build, are the same in all."""
+    """Parse a document once: the CRDs, most of a build, are the same in all builds."""
     return yaml.safe_load(text)
 
 
@@ -103,7 +103,7 @@ def test_manager_volumes():
     [volume] = pod["volumes"]
     assert (mount["mountPath"], mount["name"]) == ("/tmp", volume["name"])
     limit = parse_quantity(container["resources"]["limits"]["ephemeral-storage"])
-    # Logs are counted besides.
+    # Logs count additionally.
     assert limit > parse_quantity(volume["emptyDir"]["sizeLimit"])
 
 
@@ -160,7 +160,7 @@ def test_builds_consistent(name):
             assert subject["namespace"] == "nimops-system"
 
 
-# What an overlay removes from config/default, adds and changes, as kind/name.
+# Objects that an overlay removes from config/default, adds and changes, as kind/name.
 OVERLAYS = {
     "gpu": (
         set(),
@@ -280,7 +280,7 @@ def test_supervisor_watches(load_module, monkeypatch, component, nemo):
 
 
 def combine(folder: Path, base: str, *components: str) -> dict[str, dict]:
-    """Build an overlay with further components."""
+    """Build an overlay with additional components."""
     folder.mkdir()
     where = {
         "resources": [os.path.relpath(CONFIG / base, folder.resolve())],
@@ -429,7 +429,7 @@ def test_samples_kinds(path):
         assert "namespace" not in item["metadata"]
 
 
-# The Service of the operator has the name of the resource; others are those of the prerequisites' comment.
+# Our Services are named after the resource; other Services are in the comment of the prerequisites.
 ELSEWHERE = {"mlflow-tracking", "milvus", "argo-workflows-server"}
 BY_NAME = {"secretName": "Secret", "modelConfig": "ConfigMap", "configMap": "ConfigMap"}
 

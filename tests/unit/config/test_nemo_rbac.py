@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the operator may do with and without the NeMo services follows from the code of the kinds that it serves."""
+"""Permissions with and without the NeMo services follow from the code of the served kinds."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def load_rules(path: str) -> list[dict]:
 
 
 def declared(names: list[str]) -> Verbs:
-    """What the kinds declare to do, and the runtime does with them."""
+    """The declared accesses of the kinds, and the runtime's accesses to them."""
     found: Verbs = {}
     for name in names:
         kind = kind_of({"kind": name})
@@ -186,7 +186,7 @@ def test_nemo_component_restored_verbs():
 
 
 def test_nemo_cluster_scoped_rules():
-    """The role for that is the same without them."""
+    """The role for the cluster-scoped kinds is the same without NeMo services."""
     scoped = {kind for kind, item in KINDS.items() if not item.is_namespaced}
     for name in names_of("nemo"):
         assert not scoped & {access.kind for access in kind_of({"kind": name}).access}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The policy on the operator's account covers all that its roles let it write.
+"""The policy on the operator's account covers all writes that its roles allow.
 
 tests/admission/test_operator_account.py makes the requests, and `make attack` those that fail.
 """
@@ -39,7 +39,7 @@ def generator(load_module):
 
 
 def held() -> set[tuple[str, str]]:
-    """What the roles that are bound to the account let it write."""
+    """Writes that the roles of the account allow."""
     files = [*CONFIG.glob("rbac/*role.yaml"), *CONFIG.glob("components/*/role.yaml")]
     people = ("_admin_role", "_editor_role", "_viewer_role")
     roles = [
@@ -47,7 +47,7 @@ def held() -> set[tuple[str, str]]:
         for file in files
         if not file.stem.endswith(people)
         for role in yaml.safe_load_all(file.read_text())
-        if isinstance(role, dict)  # not patches, which only take or give back
+        if isinstance(role, dict)  # not patches, which only take or return fields
     ]
     assert len(roles) > 4
     return {
@@ -74,7 +74,7 @@ def test_writable_resources_checked_or_harmless(generator):
     parts = {(group, f"{name}/{part}") for group, name in OWN for part in ("status", "finalizers")}
     harmless = set(generator.HARMLESS) | parts | LEASES
     assert held() - harmless == checked("CREATE", "UPDATE", "DELETE")
-    # No exception for what is no longer written.
+    # No exceptions for objects that are no longer written.
     assert set(generator.HARMLESS) <= held()
     assert all(generator.HARMLESS.values())
     assert generator.NEVER.keys().isdisjoint(held())

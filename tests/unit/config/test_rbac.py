@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The operator may do what our code does, and nothing else."""
+"""The operator has exactly the permissions that our code uses."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_manager_role_covers_grants():
 
 
 def test_namespaced_rules_without_cluster_scope():
-    """The overlay for one namespace makes a Role of it, which would grant nothing of the kind."""
+    """The overlay for one namespace makes it a Role, which cannot grant cluster-scoped kinds."""
     cluster_wide = {"nodes"}
     assert not cluster_wide & {
         resource for _group, resource in list_granted(load_rules("role.yaml"))
@@ -192,7 +192,7 @@ def test_namespaced_rules_without_cluster_scope():
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
 def test_namespaced_overlay_equals_role():
     built = build(ROOT / "config/overlays/namespaced")
-    # Roles for people are granted to nobody.
+    # Roles for users are not bound to anyone.
     bound = {
         (item["roleRef"]["kind"], item["roleRef"]["name"]): item
         for item in built
@@ -222,7 +222,7 @@ def test_namespaced_overlay_equals_role():
 
 @pytest.mark.parametrize("kind", sorted(OWN))
 def test_runtime_watch_rules(kind):
-    """It lists resources, takes annotations off them, and leaves events."""
+    """It lists resources, removes annotations from them, and creates events."""
     held = list_granted(load_rules("role.yaml"))
     assert {"list", "patch"} <= held[resource_of(kind)]
     assert "create" in held["", "events"]

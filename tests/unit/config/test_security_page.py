@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""docs/operate/security.md names a test for each claim, and the tests exist."""
+"""docs/operate/security.md names an existing test for each claim."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUOTED = re.compile(r"`([^`]+)`")
 
 
 def rows_of(heading: str) -> list[list[str]]:
-    """The cells of each row of the first table below a heading."""
+    """The cells of each row in the first table below a heading."""
     text = PAGE.partition(f"{heading}\n")[2]
     lines = text[text.index("|---") :].splitlines()[1:]
     rows = []

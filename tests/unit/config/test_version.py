@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One version, declared in galaxy.yml."""
+"""The version, which is declared in galaxy.yml."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "hack/generate_version.py"
 VERSION = yaml.safe_load((ROOT / "galaxy.yml").read_text())["version"]
-# What names a release of the operator, wherever it stands.
+# Patterns that name a release of the operator in any file.
 NAMED = re.compile(
     r"(?:nim-operator:|nimops-nim-|newTag: |\bARG OPERATOR_VERSION=)(\d[\w.-]*?)(?:\.tar\.gz)?\b(?![\w.-])"
 )

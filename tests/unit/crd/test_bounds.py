@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Each spec is bounded in all its parts and as a whole, far above what anybody writes."""
+"""Each spec is bounded in all its parts and as a whole, far above realistic sizes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Spec = dict[str, Any]
 
 
 def read_spec(path: Path) -> tuple[str, Schema]:
-    """Kind, and the schema of its spec."""
+    """Kind and the schema of its spec."""
     crd = yaml.safe_load(path.read_text())["spec"]
     (version,) = crd["versions"]
     return crd["names"]["kind"], version["schema"]["openAPIV3Schema"]["properties"]["spec"]
@@ -39,7 +39,7 @@ SPECS = dict(map(read_spec, BASES))
 
 
 def largest(schema: Schema) -> float:
-    """Bytes of the largest value as JSON, at four bytes a character; infinite if there is no bound."""
+    """Bytes of the largest value as JSON, with four bytes per character; infinite if unbounded."""
     if "enum" in schema:
         return max(len(json.dumps(value)) for value in schema["enum"])
     if "items" in schema:
@@ -62,14 +62,14 @@ def test_bounds_every_part(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", sorted(SPECS))
 def test_worst_size_per_kind(generator: ModuleType, kind: str) -> None:
-    """What is stored beside the spec: kubectl's copy of it in an annotation, and who owns which key."""
+    """Bytes stored besides the spec: kubectl's copy in an annotation, and managedFields."""
     schema = SPECS[kind]
     rules = [rule["rule"] for rule in schema["x-kubernetes-validations"]]
     (whole,) = (rule for rule in rules if "%x" in rule and "has(self.env)" not in rule)
     most = int(whole.rpartition(" <= ")[2])
     assert most // 2 == generator.SPEC_BYTES == SPEC_BYTES
     worst = min(most / 2, largest(schema))
-    # The copy escapes each quotation mark; a map of short entries has one for each four bytes.
+    # The copy escapes each quotation mark; a map of short entries has one per four bytes.
     assert worst + worst * 1.25 + worst / 4 < FULL
 
 
@@ -113,12 +113,12 @@ def documents(folder: Path) -> Iterator[Any]:
                     yield from yaml.load_all(
                         part, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
                     )
-                except yaml.YAMLError:  # templates, and what is broken on purpose
+                except yaml.YAMLError:  # templates, and intentionally broken files
                     continue
 
 
 def sizes(schema: Schema, value: Any, path: str = "spec") -> Iterator[tuple[str, float]]:
-    """Path of each list, map and text, and which part of its bound it fills."""
+    """Path of each list, map and text, and the used fraction of its bound."""
     if isinstance(value, dict):
         if "additionalProperties" in schema:
             yield path, len(value) / schema["maxProperties"]
@@ -134,7 +134,7 @@ def sizes(schema: Schema, value: Any, path: str = "spec") -> Iterator[tuple[str,
         yield path, len(value) / schema["maxLength"]
 
 
-# Bounds of names, which are those of Kubernetes, and of what Kubernetes and the reference bound.
+# Bounds of names are those of Kubernetes; other bounds come from Kubernetes and the reference.
 TIGHT = re.compile(
     r"hostDomainName|\.size$|ecret|[nN]ame$|draResources|backendRef|Key$|resources\."
 )

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The grammar of config/crd/src, and how Kubernetes' OpenAPI becomes a structural schema."""
+"""The grammar of config/crd/src, and the conversion of Kubernetes' OpenAPI to structural schemas."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ SELECTOR: Schema = {
 
 @pytest.fixture
 def build(generator: ModuleType) -> Any:
-    """Build a node among types and templates."""
+    """Build a node with types and templates."""
 
     def run(node: Schema, types: Schema | None = None, templates: Schema | None = None) -> Schema:
         kubernetes = generator.KubernetesTypes(lambda path: CORE)
@@ -129,7 +129,7 @@ def test_int32_bounds(generator: ModuleType) -> None:
 
 ANY: Schema = {"x-kubernetes-preserve-unknown-fields": True}
 TEXT: Schema = {"type": "string"}
-# By name: a schema, and what it is bounded to.
+# By name: a schema, and its bounded form.
 SIZES = {
     "text": (TEXT, {"maxLength": 4096}),
     "text with a bound": ({**TEXT, "maxLength": 5}, {"maxLength": 5}),
@@ -160,7 +160,7 @@ def test_size_bounds_by_type(generator: ModuleType, schema: Schema, bounds: Sche
     assert bounded == {**schema, **bounds}
 
 
-# By name: the schema of a spec, and the values that count.
+# By name: the schema of a spec, and the values that count toward the total.
 SPECS = {
     "all known": ({"properties": {"a": TEXT}}, "dyn(self)"),
     "one field unknown": (

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Our CRDs are those of the reference operator, except for what DIFFERENCES and CHECKS say and why."""
+"""Our CRDs equal the reference operator's, except for DIFFERENCES and CHECKS, which state reasons."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 BASES = ROOT / "config/crd/bases"
 REFERENCE = ROOT.parent / "shared/reference/crds"
 VALIDATIONS = "x-kubernetes-validations"
-# test_reserved_keys.py tells where this stands.
+# test_reserved_keys.py checks the places of this rule.
 RESERVED = "keys that begin with __ansible are reserved for Ansible"
 SPEC_IS_LONG = "must be at most 98304 bytes long, move some of it to ConfigMaps"
 SIZES = {"maxItems", "maxProperties", "maxLength"}
@@ -41,7 +41,7 @@ WITH_TIMESTAMPS = {"clusterpolicies", "nvidiadrivers"}
 DEVICE = "spec.draResources[].claimCreationSpec.devices[]"
 EPP = "spec.expose.router.eppConfig"
 
-# Kind, then path and keyword: our value, and why it is not that of the reference. "+" is an added field.
+# Kind, then path and keyword: our value, and the reason for the difference. "+" is an added field.
 DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
     "nimservices": {
         ("", "required"): (["spec"], "webhook: spec.image and spec.storage are required"),
@@ -338,7 +338,7 @@ NO_PROXY = (
     "or a network (IPv6 in brackets)"
 )
 
-# Path and rule of the reference that ours guards, so that it accepts more: an absent `expose` and `service`.
+# Path and rule of the reference that ours relaxes: it accepts an absent `expose` and `service`.
 GUARDED = {
     ("spec", "has(self.expose.ingress) && "): "has(self.expose) && has(self.expose.ingress) && ",
     (
@@ -351,7 +351,7 @@ GUARDED = {
     ): "has(self.service) && has(self.service.metricsPort)",
 }
 
-# Kind, then path, field and message of a CEL rule that the reference has not: why we have it.
+# Kind, then path, field and message of a CEL rule that the reference lacks: the reason for it.
 CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
     "nimpipelines": {},  # each service is checked when its NIMService is written
     "nimservices": {
@@ -667,7 +667,7 @@ def pop_schema(crd: Schema) -> Schema:
 
 
 def without_descriptions(schema: Any) -> Any:
-    """Keep a field that is called description."""
+    """Keep a field with the name description."""
     if isinstance(schema, list):
         return [without_descriptions(entry) for entry in schema]
     if not isinstance(schema, dict):
@@ -693,7 +693,7 @@ def children(schema: Schema) -> dict[str, Schema]:
 
 
 def is_bound(theirs: Schema, ours: Schema, key: str, path: str) -> bool:
-    """Sizes have bounds with us, and numbers of 32 bits, as the API server does not look at formats."""
+    """We also bound sizes and 32-bit numbers, as the API server does not check formats."""
     if path.startswith("spec.") and key in SIZES and key not in theirs:
         name = path.rpartition(".")[2]
         return bool(ours[key] >= COPIED.get(name, default_size(ours)))
@@ -701,7 +701,7 @@ def is_bound(theirs: Schema, ours: Schema, key: str, path: str) -> bool:
 
 
 def default_size(schema: Schema) -> int:
-    """What a list, a map or a text may hold if nothing says otherwise; test_generator.py tests it."""
+    """The default bounds of a list, a map or a text; test_generator.py tests them."""
     if "items" in schema:
         return 512 if schema["items"].get("type") == "string" else 64
     if "additionalProperties" in schema:
@@ -712,7 +712,7 @@ def default_size(schema: Schema) -> int:
 def differences(
     theirs: Schema, ours: Schema, path: str = ""
 ) -> Iterator[tuple[tuple[str, str], Any]]:
-    """Path and keyword, our value; "+" for an added field, "-" for a missing one. CEL rules apart."""
+    """Path and keyword, our value; "+" for an added field, "-" for a missing one; no CEL rules."""
     structure = {"properties", "items", "additionalProperties", VALIDATIONS}
     for key in sorted({*theirs, *ours} - structure):
         if theirs.get(key) != ours.get(key) and not is_bound(theirs, ours, key, path):
@@ -740,7 +740,7 @@ def identity(path: str, rule: Schema) -> tuple[str, str, str]:
 
 
 def guarded(path: str, rule: Schema) -> tuple[str, str, str]:
-    """A rule of the reference as we have it."""
+    """A rule of the reference in our form."""
     place, text, message = identity(path, rule)
     for (where, part), whole in GUARDED.items():
         if where == place and part in text and whole not in text:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Each map with free keys is looked at for keys that ansible-core takes for its own."""
+"""Each map with free keys is checked for keys that ansible-core reserves."""
 
 from __future__ import annotations
 

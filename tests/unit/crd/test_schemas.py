@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The schemas that the verbs check with."""
+"""The schemas that the commands validate with."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from nimops_release import archives
 
 
 def collection(names, mtime):
-    """A tarball as Ansible writes it: in the order of the disk, with today's times."""
+    """A tarball like Ansible's: in disk order, with current times."""
     listed = {"files": [{"name": name} for name in names], "format": 1}
     files = {name: name.encode() for name in names} | {"FILES.json": json.dumps(listed).encode()}
     digest = hashlib.sha256(files["FILES.json"]).hexdigest()

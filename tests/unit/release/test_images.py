@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The list of images for mirrors is complete: the operator adds none to what resources name."""
+"""The list of images for mirrors is complete: resources name all other images."""
 
 from __future__ import annotations
 

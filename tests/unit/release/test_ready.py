@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What `helm test` runs, with an API server that answers as it is told."""
+"""The program of `helm test`, with a scripted API server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ready(load_module, monkeypatch):
 
 
 def answer(monkeypatch, module, leases):
-    """Each read of the Lease gets the next holder and time; the last ones repeat."""
+    """Each read of the Lease returns the next holder and time; the last one repeats."""
     left = list(leases)
     asked = []
 

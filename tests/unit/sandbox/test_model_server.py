@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which models are played, whatever becomes of the watch."""
+"""The simulated models, even if the watch fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GONE = {
 
 
 class FakeServer:
-    """Listens nowhere."""
+    """A stand-in that does not listen."""
 
     mode = model = ""
 
@@ -86,7 +86,7 @@ def test_replace_stops_missed_services(models: Models) -> None:
 
 
 class Cluster:
-    """Answers lists and watches from a script; it exists until that is over."""
+    """A scripted cluster for lists and watches, which exists until the script ends."""
 
     def __init__(self, lists: list[t.Any], watches: list[list[t.Any]]) -> None:
         self.lists, self.watches = lists, watches

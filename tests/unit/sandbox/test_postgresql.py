@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The PostgreSQL server of tests/database: who may connect, and that nothing of it is left."""
+"""The PostgreSQL server of tests/database: access control, and complete removal."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_placeholders_filled() -> None:
 
 def test_behaviours_have_stages() -> None:
     handled = {behaviour for stage in POD_STAGES for behaviour in stage.behaviours}
-    # What "fail" becomes depends on the owner; who holds is left alone.
+    # The effect of "fail" depends on the owner; holding pods are not changed.
     assert handled - {"exit", "crash"} == set(BEHAVIOURS) - {"fail", "hold"}
 
 

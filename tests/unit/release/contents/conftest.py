@@ -11,7 +11,7 @@ from nimops_release.contents.image import Image
 
 
 def pack_layer(files: dict[str, str | bytes | None], links: dict[str, str]) -> bytes:
-    """A layer; None is a folder."""
+    """A layer; None denotes a folder."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, content in files.items():
@@ -29,7 +29,7 @@ def pack_layer(files: dict[str, str | bytes | None], links: dict[str, str]) -> b
 
 @pytest.fixture
 def make_image(tmp_path):
-    """Make an image of layers."""
+    """Build an image from layers."""
 
     def make(*layers: dict[str, str | bytes | None], links=None, config=None) -> Image:
         files = {"c0ffee.json": json.dumps(config or {}).encode()}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Packages of each kind, from what their installers leave in an image."""
+"""Packages of each kind, from their installers' files in an image."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ HEADER = {
 
 @pytest.fixture
 def databases(tmp_path):
-    """As rpm leaves them, with a log beside the database; and without one."""
+    """rpm's database with and without a write-ahead log beside it."""
     file = tmp_path / "rpmdb.sqlite"
     connection = sqlite3.connect(file)
     connection.execute("PRAGMA journal_mode=WAL")

@@ -16,7 +16,7 @@ V1 = ("cpu", "pids")
 
 
 def make(root: Path, *names: str, unified: str = "") -> cgroup.ControlGroup:
-    """Return a group in hierarchies that are plain folders."""
+    """Return a group in hierarchies of plain folders."""
     table = [Mount(root / name, "cgroup") for name in names]
     table += [Mount(root / unified, "cgroup2")] if unified else []
     for mount in table:
@@ -71,7 +71,7 @@ def test_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         kill = os.kill
 
         def end(pid: int, number: signal.Signals) -> None:
-            """The kernel's part: what ends leaves its group."""
+            """Simulates the kernel: a process that ends leaves its group."""
             kill(pid, number)
             for file in tmp_path.rglob("cgroup.procs"):
                 if file.read_text() == f"{pid}\n":

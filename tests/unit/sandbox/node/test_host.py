@@ -58,7 +58,7 @@ def test_find_plugins(tmp_path: Path) -> None:
 
 @pytest.fixture
 def apt_get(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An apt-get that writes down what it is told."""
+    """An apt-get that records its arguments."""
     log = tmp_path / "log"
     program = tmp_path / "apt-get"
     program.write_text(f'#!/bin/sh\necho "$DEBIAN_FRONTEND $*" >>{log}\n')

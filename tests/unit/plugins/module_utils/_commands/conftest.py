@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Custom resources as people write them."""
+"""Custom resources in users' notation."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of YAML and JSON to custom resources."""
+"""Loads custom resources from YAML and JSON files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks and defaults as the API server has them."""
+"""Validation and defaults like in the API server."""
 
 from __future__ import annotations
 

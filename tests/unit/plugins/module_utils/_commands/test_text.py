@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plans and tables as people read them."""
+"""Plans and tables as text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What becomes of bad input, with the words that users read (docs/develop/contract.md)."""
+"""Handling of bad input, with the messages for users (docs/develop/contract.md)."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ ODD = "{{ 1 }} $(id) `x` 'q' \"q\" #: \n- &a *a %s \\"
 
 
 def test_desired_odd_text(nemo: t.Any) -> None:
-    """Texts are data: no shell, template or YAML takes them apart."""
+    """Texts are data: no shell, template or YAML interprets them."""
     spec = {
         "annotations": {"a": ODD},
         "env": [{"name": "A", "value": ODD}],
@@ -136,7 +136,7 @@ def test_desired_odd_text(nemo: t.Any) -> None:
 
 
 def test_desired_duplicate_variable(nemo: t.Any) -> None:
-    """The last one counts, as in a container; two would end server-side apply."""
+    """The last one wins, like in a container; two would break server-side apply."""
     mine = [{"name": "A", "value": "1"}, {"name": "POSTGRES_DB", "value": "x"}]
     found = nemo.rows(nemo.container("NemoEntitystore", {"env": [*mine, {"name": "A"}]})["env"])
     assert found[:2] == ["POSTGRES_DB=x", "A"]

@@ -321,7 +321,7 @@ def test_claim_create_only(nemo: t.Any) -> None:
 
 
 def test_claim_existing(nemo: t.Any) -> None:
-    """Whoever owns it if it is named, and whatever its size is said to be."""
+    """With any owner if it is named, and with any size in the spec."""
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "x-pvc", "namespace": "ns"}}
     spec = {"pvc": {"create": True, "size": "bad", "name": "x-pvc"}}
     assert "PersistentVolumeClaim" not in nemo.made("NemoDatastore", spec, nemo.observe(claim))

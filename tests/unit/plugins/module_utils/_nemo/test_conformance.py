@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Our objects against those that the reference made of the same custom resources."""
+"""Compares our objects with the reference's objects for the same custom resources."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ ADDED = {"Secret": {f"metadata.labels.app.kubernetes.io/{name}" for name in _LAB
 
 
 def load(case: str) -> tuple[Json, dict[str, Json]]:
-    """The custom resource of a case, and the objects expected of it."""
+    """The custom resource of a case, and the expected objects."""
     if not CONFORMANCE.is_dir():
         pytest.skip("the recordings of the reference, ../shared, are not here")
     cr = yaml.safe_load((CONFORMANCE / "cases" / f"{case}.yaml").read_text())
@@ -76,7 +76,7 @@ def make(cr: Json, observed: Observed | None = None) -> dict[str, Json]:
 
 
 def scrub(item: Json) -> Json:
-    """As the recordings are: without uids of owners, scripts veiled, the password inserted."""
+    """Objects in recorded form: no owner uids, scripts masked, the password inserted."""
     owners = [
         {key: value for key, value in owner.items() if key != "uid"}
         for owner in item["metadata"]["ownerReferences"]
@@ -114,7 +114,7 @@ def test_desired_equals_reference(case: str, paths: t.Any) -> None:
 
 
 def test_known_gaps_current(paths: t.Any) -> None:
-    """A field listed above in which no recording differs would hide a mistake."""
+    """A listed field without a difference in any recording would hide a mistake."""
     missing: dict[str, set[str]] = {}
     more: dict[str, set[str]] = {}
     for case in CASES:
@@ -131,7 +131,7 @@ def test_known_gaps_current(paths: t.Any) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_takeover_keeps_pods(case: str, paths: t.Any) -> None:
-    """Even though the inputs are seen for the first time: they are only recorded."""
+    """Inputs that are read for the first time are only recorded."""
     cr, expected = load(case)
     live = next(item for item in expected.values() if item["kind"] == "Deployment")
     app = kind_of(cr).app(cr, Observed({key_of(live): live}))

@@ -36,7 +36,7 @@ def test_nemo_kind(nemo: t.Any, name: str) -> None:
 
 @pytest.mark.parametrize("name", MORE)
 def test_operator_covers_grants(nemo: t.Any, name: str) -> None:
-    """Kubernetes forbids granting rights that one does not have."""
+    """Kubernetes forbids granting permissions that the grantor lacks."""
     kind = kind_of(nemo.cr(name))
     granted = nemo.made(name)["Role"]["rules"]
     assert [

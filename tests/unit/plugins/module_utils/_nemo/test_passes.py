@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A NeMo service from pass to pass, on an API server in memory and in a simulated cluster."""
+"""Passes over a NeMo service, on an in-memory API server and in a simulated cluster."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class World:
         self.put(self.nemo.secret("pg", {"password": value}, **metadata))
 
     def run(self) -> list[str]:
-        """One pass; the kinds of what was written."""
+        """Run one pass; returns the kinds of written objects."""
         cr = self.live(self.cr["kind"]) | {"kind": self.cr["kind"]}
         with LiveCluster(self.client, "ns", is_shared=False) as cluster:
             self.passes.append(reconcile(kind_of(cr), cr, cluster))
@@ -237,7 +237,7 @@ def test_takeover_restarts_nothing(world: t.Any) -> None:
 
 
 def test_foreign_secret_refused(world: t.Any, nemo: t.Any) -> None:
-    """Even if it is the one with the password, which would be lost."""
+    """This includes the Secret with the password, which would be lost."""
     credentials = nemo.database["credentials"] | {"secretName": "x"}
     found = world(databaseConfig=nemo.database | {"credentials": credentials})
     found.put(nemo.secret("x", {"password": "mine"}))
@@ -290,7 +290,7 @@ def test_missing_password_with_running_pods(world: t.Any) -> None:
 
 
 def test_disabled_features_deleted(world: t.Any, nemo: t.Any) -> None:
-    """The Secret of a guardrail without a database too, but nobody else's."""
+    """This includes the Secret of a guardrail without a database, but no foreign Secret."""
     router = {"hostDomainName": "example.com", "ingress": {"ingressClass": "nginx"}}
     found = world(
         "NemoGuardrail",
@@ -328,7 +328,7 @@ def test_idle_pass_reads_once(world: t.Any) -> None:
 
 
 def test_failed_deletion_retried(world: t.Any, nemo: t.Any, refused: t.Any) -> None:
-    """Once all is done, features that are off are looked for no more."""
+    """After the first complete pass, leftovers of disabled features are no longer read."""
     found = world("NemoEntitystore", databaseConfig=nemo.database, metrics={"enabled": True})
     found.set_password()
     found.run()
@@ -351,7 +351,7 @@ def test_failed_deletion_retried(world: t.Any, nemo: t.Any, refused: t.Any) -> N
 
 
 def test_simulated_cluster(nemo: t.Any) -> None:
-    """A password that nobody knows is assumed to exist; one that is known is not shown."""
+    """An unknown password is assumed to exist; a known password is not shown."""
     cr = nemo.cr(KIND)
     world = SimulatedCluster(Facts([cr]).ask)
     first = reconcile(kind_of(cr), cr, world)

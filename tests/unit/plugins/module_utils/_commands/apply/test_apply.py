@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reconciles without an operator, on an API server of objects."""
+"""Reconciles without an operator, on an in-memory API server."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def no_pauses(monkeypatch):
 
 @pytest.fixture
 def model(serve, answer):
-    """A server that says which model it has."""
+    """A server that returns the name of its model."""
     listed = {"object": "list", "data": [{"id": "acme/llm", "object": "model"}]}
     return serve(lambda _request: answer(200, listed))
 
 
 def start_pods(cluster, address):
-    """What the controllers of a cluster do."""
+    """Simulates the controllers of a cluster."""
     cluster.objects[PODS]["status"] = ROLLED_OUT
     host, port = address.split(":")
     service = cluster.objects[api_path("Service", "nim", "llm")]
@@ -78,7 +78,7 @@ def test_wait_until_ready(cluster, client, model, make_service):
 
 
 def test_fetch_through_api_server(cluster, client, make_service, answer, monkeypatch):
-    """From outside of a cluster its Services cannot be reached."""
+    """Services cannot be reached from outside a cluster."""
     refused = {"status": 0, "body": "", "error": "timed out"}
     monkeypatch.setattr(reader, "fetch", lambda _url, **_options: refused)
     run = submit(client, [make_service()])

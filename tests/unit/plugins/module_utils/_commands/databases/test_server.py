@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What community.postgresql is asked for; tests/database has a real server."""
+"""Requests to community.postgresql; tests/database uses a real server."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is in it can be read, what is not is told, and it is never too large."""
+"""Archives are readable, list omissions, and never exceed the limit."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LIMIT = 256 * KIB
 
 
 def noise(size):
-    """Lines that cannot be made smaller, the same each time."""
+    """Incompressible lines, the same each time."""
     draw = random.Random(size)
     return b"".join(b"%064x\n" % draw.getrandbits(256) for _line in range(size // 65 + 1))[:size]
 
 
 class Opened:
-    """An archive that was filled, and what is in it."""
+    """The contents of a filled archive."""
 
     def __init__(self, fill, limit=LIMIT):
         stream = io.BytesIO()

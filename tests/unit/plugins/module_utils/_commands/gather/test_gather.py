@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is gathered of a cluster, within which bounds, and that no secret is among it."""
+"""The gathered data of a cluster, its limits, and the absence of secrets."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ LOG = f"""\
 
 
 class Scene:
-    """A cluster with a pipeline, a service, a cache, what they became, and strangers."""
+    """A cluster with a pipeline, a service, a cache, their children, and unrelated objects."""
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -164,7 +164,7 @@ def scene(cluster):
 
 @pytest.fixture
 def take(cluster, tmp_path):
-    """Gather; files by path, index, what was said."""
+    """Gather; returns files by path, index and messages."""
 
     def run(limit=1 << 20, **order):
         stream, said = io.BytesIO(), []
@@ -424,7 +424,7 @@ def test_gather_no_served_kinds(cluster, take):
 
 
 def test_gather_time_limit(scene, take, monkeypatch):
-    """A clock that goes on by a second whenever it is looked at."""
+    """A clock that advances by a second with each reading."""
     ticks = itertools.count()
     monkeypatch.setattr(gathering, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
     files, index, said = take(seconds=40)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""No credential is left, and what support needs is."""
+"""Credentials are removed, and data for support is kept."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_redact_object_rest():
     ids=lambda text: text[:20].strip() or "space",
 )
 def test_redact_text_time(text):
-    """Each of these would take minutes, were some pattern to look at it again and again."""
+    """Each of these would take minutes if a pattern rescanned it again and again."""
     assert len(redact_text(text)) <= 3 * len(text)
 
 
@@ -240,7 +240,7 @@ def test_redact_text_time(text):
     ],
 )
 def test_redact_log_time(text: str) -> None:
-    """Each took minutes: hours for a whole log."""
+    """Each took minutes in an earlier version, and hours for a whole log."""
     assert redact_text(text).endswith(text[-2:])
     assert redact_data_of("log.txt", text)
 

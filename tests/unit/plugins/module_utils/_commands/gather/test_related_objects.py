@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What belongs to a custom resource."""
+"""Objects that belong to a custom resource."""
 
 from __future__ import annotations
 

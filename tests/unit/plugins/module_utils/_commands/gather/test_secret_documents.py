@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Documents made at random: no part of a secret survives, and reading them takes linear time."""
+"""Random documents: no part of a secret survives, and redaction takes linear time."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def is_left(text: str) -> bool:
 
 
 def make(rng: random.Random, depth: int, is_secret: bool, kept: list[str]) -> t.Any:
-    """A tree whose secrets are below sensitive keys."""
+    """A tree with secrets below sensitive keys."""
     kind = rng.choice(["map", "list", "text"] if depth else ["text"])
     if kind == "text":
         if is_secret:
@@ -163,7 +163,7 @@ def test_redact_document(form: str, place: str) -> None:
         text = PLACES[place](DOCUMENTS[form](tree))
         found = redact_text(text)
         assert not is_left(found), f"{seed}\n{text}\n---\n{found}"
-        if form not in LOSSY:  # when in doubt, the rest of a line
+        if form not in LOSSY:  # in case of doubt, the rest of a line
             lost = [word for word in kept if word in text and word not in found]
             assert not lost, f"{seed} lost {lost}\n{text}\n---\n{found}"
 
@@ -341,7 +341,7 @@ HARD = [
 
 @pytest.mark.parametrize("piece", HARD, ids=lambda text: text.strip() or "space")
 def test_redact_time_linear(piece: str) -> None:
-    """Twice as much takes about twice as long, whatever it is."""
+    """Doubling any text about doubles the time."""
 
     def measure(size: int) -> float:
         text = piece * (size // len(piece))

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Formats in which credentials appear: none is left, and what is beside them is.
+"""Formats in which credentials appear: they are removed, and the text around them is kept.
 
-``S`` is the secret and ``KEPT`` what must stay.
+``S`` is the secret, and ``KEPT`` is text that must stay.
 """
 
 from __future__ import annotations
@@ -305,7 +305,7 @@ def test_redact_text(text: str) -> None:
 
 
 def _fill(text: str) -> str:
-    """The secret in place of each S that is a word of its own."""
+    """The text with each S that is a separate word replaced by the secret."""
     import re
 
     return re.sub(r"(?<![A-Za-z_])S(?![A-Za-z_])", lambda _found: S, text)

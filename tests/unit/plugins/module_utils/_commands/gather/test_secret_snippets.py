@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What programs print and what users write, as an attacker would search it for secrets.
+"""Output of programs and texts of users, searched for secrets like an attacker would.
 
-``S`` is the secret and ``KEPT`` what must stay.
+``S`` is the secret, and ``KEPT`` is text that must stay.
 """
 
 from __future__ import annotations
@@ -366,7 +366,7 @@ SNIPPETS = {
 
 
 def fill(text: str) -> str:
-    """The secret in place of each S that is a word of its own."""
+    """The text with each S that is a separate word replaced by the secret."""
     return re.sub(r"(?<![A-Za-z_])S(?![A-Za-z_'\-])|(?<![A-Za-z_])S(?=')", lambda _found: S, text)
 
 

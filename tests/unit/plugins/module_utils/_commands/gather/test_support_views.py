@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is shown of events, nodes, definitions and logs."""
+"""Excerpts of events, nodes, definitions and logs."""
 
 from __future__ import annotations
 

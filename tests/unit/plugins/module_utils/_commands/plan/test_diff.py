@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a plan changes, and what it shows."""
+"""The changes of a plan, and their presentation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fields_of(value):
 
 
 def live(manifest, **fields):
-    """An object as we applied it."""
+    """An object that we applied."""
     found = copy.deepcopy(manifest) | fields
     owned = {key: item for key, item in manifest.items() if key not in ("apiVersion", "kind")}
     owned["metadata"] = {"labels": manifest["metadata"].get("labels", {})}
@@ -47,7 +47,7 @@ def live(manifest, **fields):
 
 @pytest.fixture
 def applied(make_service):
-    """(the service, all its children as they were applied)."""
+    """The service, and all its applied children."""
     service = make_service()
     service["metadata"]["uid"] = "u1"
     simulated = simulate([service], Facts([]).ask)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plans against an API server of objects."""
+"""Plans against an in-memory API server."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Manifests that are kept for a NIMCache, or asked of an image."""
+"""Manifests stored for a NIMCache or read from an image."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def client(cluster, tmp_path):
 
 @pytest.fixture
 def pods(cluster, monkeypatch):
-    """Pods that are made, as they are after each look: states, then what their log is."""
+    """Created pods with their state at each poll, and then their log."""
     made = []
     respond = cluster.server.respond
 
@@ -91,7 +91,7 @@ def test_ask_image(cluster, client, pods):
 
 
 def test_ask_image_pod_equals_cache(client, pods):
-    """But for what a NIMCache of its own would bring: an owner and an account."""
+    """The pods are equal, except for the owner and the account of a real NIMCache."""
     made = pods([RUNNING], NOT_FOUND)
     tolerations = [{"operator": "Exists"}]
     ask(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a manifest offers is told by the rules that a NIMCache selects with."""
+"""The profiles of a manifest, judged by a NIMCache's selection rules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What custom resources become, without a cluster."""
+"""Objects rendered from custom resources without a cluster."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def find(simulated, kind):
 
 
 def manifest_of(cache):
-    """The ConfigMap that a probe of the cache's image left."""
+    """The ConfigMap with the result of a probe of the cache's image."""
     name = cache["metadata"]["name"]
     owner = {"apiVersion": "v", "kind": "NIMCache", "name": name, "uid": "u1", "controller": True}
     return {
@@ -80,7 +80,7 @@ def test_simulate_owner_uid(make_service):
 
 
 def test_simulate_cache_in_facts(make_cache):
-    """As `kubectl get nimcaches,configmaps -o yaml` has it: the file to render has no uid."""
+    """Facts in the form of `kubectl get nimcaches,configmaps -o yaml`; rendered files have no uid."""
     cache = make_cache()
     live = {**cache, "metadata": cache["metadata"] | {"uid": "u1"}}
     alone = simulate([cache], Facts([NODE, manifest_of(cache)]).ask)
@@ -115,7 +115,7 @@ def test_simulate_given_cache(make_service, make_cache):
 
 
 def test_simulate_cache_with_manifest(make_service, make_cache):
-    """The Job succeeds, the status gets its profile, and the service the GPUs of this profile."""
+    """The Job succeeds, the status gets the profile, and the service gets the profile's GPUs."""
     cache = make_cache(engine="tensorrt_llm", precision="fp8")
     cache["metadata"]["uid"] = "u1"
     service = make_service(storage={"nimCache": {"name": "models", "profile": "p" * 64}})
@@ -128,7 +128,7 @@ def test_simulate_cache_with_manifest(make_service, make_cache):
 
 
 def test_simulate_failed_cache(make_service, make_cache):
-    """A cache in a cluster whose download was given up."""
+    """A cache in a cluster whose download has failed for good."""
     cache = make_cache()
     cache["metadata"]["uid"] = "u1"
     cache["status"] = {"state": "Failed"}

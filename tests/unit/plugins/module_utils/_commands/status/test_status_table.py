@@ -127,7 +127,7 @@ def test_list_status_namesake_workload(make_service):
 
 
 def test_list_status_unrelated_workload(make_service):
-    """The endpoint picker has a Deployment of the same owner, too."""
+    """The endpoint picker also has a Deployment, with the same owner."""
     service = known(make_service(), {})
     (line,) = list_status([service], [workload("Deployment", {"replicas": 9}, name="llm-epp")], NOW)
     assert line.replicas is None

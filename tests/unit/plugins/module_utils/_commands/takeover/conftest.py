@@ -12,7 +12,7 @@ LABELS = {"control-plane": "controller-manager"}
 
 @pytest.fixture
 def reference():
-    """The reference operator's Deployment, as its chart installs it."""
+    """The reference operator's Deployment from its chart."""
 
     def make(name="k8s-nim-operator", namespace="nim-operator", image="", **metadata):
         container = {"name": "manager", "image": image or "nvcr.io/nvidia/k8s-nim-operator:v3.0.1"}

@@ -53,7 +53,7 @@ OUR_VERSION = {"name": "v1alpha1", "schema": {"openAPIV3Schema": OUR_STATUS}}
 
 
 class World:
-    """A cluster whose Deployments get pods, and whose leading operator reconciles."""
+    """A cluster that creates pods of Deployments, and whose leading operator reconciles."""
 
     def __init__(self, cluster, lease):
         self.cluster = cluster
@@ -150,7 +150,7 @@ def world(new_cluster, reference, lease, monkeypatch):
 
 @pytest.fixture
 def handle(world, tmp_path):
-    """A Takeover in this world."""
+    """A Takeover in the simulated cluster."""
 
     def make(manifests=(), seconds=20, **order):
         client = Client(world.cluster.kubeconfig(tmp_path))
@@ -161,7 +161,7 @@ def handle(world, tmp_path):
 
 @pytest.fixture
 def manifests(ours):
-    """What installs our operator."""
+    """The manifests of our operator."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}
     names = {"kind": "NIMService", "plural": "nimservices"}
     crd = {
@@ -322,14 +322,14 @@ def test_take_over_installed_operator(world, handle, ours):
 def test_take_over_active_operator(world, handle, manifests):
     there = handle(manifests)
     there.take_over(there.inspect())
-    world.is_idle = True  # a leader does not reconcile again what has not changed
+    world.is_idle = True  # a leader does not reconcile unchanged resources again
     again = handle(manifests, seconds=0.05)
     again.take_over(again.inspect())
 
 
 @pytest.fixture
 def taken(world, handle, manifests):
-    """After a takeover; the backup."""
+    """Runs a takeover; returns the backup."""
     there = handle(manifests)
     now = there.inspect()
     saved = there.backup(now)
@@ -398,7 +398,7 @@ def test_is_taken_over_with_reference_crds(world, handle, taken):
 
 
 def test_version_hidden_by_reference_crds(world, handle, taken, manifests):
-    """A stored version is visible again once the CRDs are ours: it is of the last takeover."""
+    """A stored version from the last takeover is visible again with our CRDs."""
     back = handle()
     back.give_back(back.inspect(), taken)
     world.cluster.server.requests.clear()
@@ -444,7 +444,7 @@ def test_take_over_ends_contest(world, handle, manifests):
 
 
 def test_give_back_waits_for_reference(world, handle, taken):
-    """It compares when workloads have the reference's hashes again, and notices its panics."""
+    """It compares after workloads have the reference's hashes again, and reports its panics."""
     path = api_path("Deployment", "nim", "llm")
     metadata = {"name": "llm", "namespace": "nim", "labels": MANAGED, "uid": "d"}
     template = {"spec": {"containers": [{"name": "llm-ctr"}]}}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A NemoCustomizer `cu` in the namespace `ns`, with what it needs around it."""
+"""A NemoCustomizer `cu` in the namespace `ns`, with its inputs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def config_map(name: str, data: dict[str, str]) -> Json:
 
 
 class Around:
-    """A NemoCustomizer, and what was observed around it."""
+    """A NemoCustomizer, and the observed objects."""
 
     def __init__(self) -> None:
         self.spec = copy.deepcopy(SPEC)
@@ -97,5 +97,5 @@ class Around:
 
 @pytest.fixture
 def around() -> Around:
-    """One of which everything exists."""
+    """A customizer with all inputs."""
     return Around()

@@ -238,7 +238,7 @@ def test_config_text_invalid(around: t.Any, key: str, text: str, why: str) -> No
 
 
 def test_config_text(around: t.Any) -> None:
-    """Keys are sorted at every level, as those of the recordings are."""
+    """Keys are sorted at every level, like in the recordings."""
     text = text_of(around)
     assert text.endswith(
         "workspace_dir: /pvc/workspace\nwandb:\n  entity: 'null'\n  project: nvidia-nemo-customizer\n"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Our objects against those that the reference made of the same custom resources."""
+"""Compares our objects with the reference's objects for the same custom resources."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ DEFAULTED = {
 
 
 def load(case: str) -> tuple[Json, list[Json], dict[str, Json]]:
-    """The custom resource of a case, the ConfigMaps beside it, and the objects expected of it."""
+    """The custom resource of a case, its ConfigMaps, and the expected objects."""
     if not CONFORMANCE.is_dir():
         pytest.skip("the recordings of the reference, ../shared, are not here")
     documents = yaml.safe_load_all((CONFORMANCE / "cases" / f"{case}.yaml").read_text())
@@ -80,7 +80,7 @@ def make(cr: Json, around: t.Iterable[Json]) -> dict[str, Json]:
 
 
 def scrub(item: Json) -> Json:
-    """As recorded: without uids of owners, and with the password; `config.yaml` as data."""
+    """Objects in recorded form: no owner uids, the password inserted, `config.yaml` parsed."""
     owners = [
         {key: value for key, value in owner.items() if key != "uid"}
         for owner in item["metadata"]["ownerReferences"]
@@ -101,7 +101,7 @@ def fill(value: str) -> str:
 
 
 def drop_hash(deployment: Json) -> str:
-    """The hash of the configuration, taken out of the pods."""
+    """The hash of the configuration, removed from the pods."""
     return str(deployment["spec"]["template"]["metadata"]["annotations"].pop(HASH_ANNOTATION))
 
 
@@ -123,7 +123,7 @@ def test_desired_equals_reference(case: str, paths: t.Any) -> None:
 
 
 def test_known_gaps_current(paths: t.Any) -> None:
-    """A field listed above in which no recording differs would hide a mistake."""
+    """A listed field without a difference in any recording would hide a mistake."""
     missing: dict[str, set[str]] = {}
     for case in CASES:
         cr, around, expected = load(case)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The children of a NemoCustomizer, and what it waits for."""
+"""The children and inputs of a NemoCustomizer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def pod(around: t.Any) -> Json:
 
 
 def rows(env: list[Json]) -> list[str]:
-    """Variables in short: name=value, name<Secret/key, name^field."""
+    """Variables in short notation: name=value, name<Secret/key, name^field."""
 
     def source(item: Json) -> str:
         found = item.get("valueFrom")
@@ -230,7 +230,7 @@ def test_claim(around: t.Any, given: Json, name: str) -> None:
 
 
 def test_reads(around: t.Any) -> None:
-    """Whole ConfigMaps, as it computes with them; of Secrets, only whether they have changed."""
+    """It reads complete ConfigMaps, to compute with them, but only detects changes of Secrets."""
     around.answers["Deployment/ns/cu"] = None
     found = {read.key: read for read in KIND.reads(around.app)}
     one = [read for read in found.values() if read.target]
@@ -296,7 +296,7 @@ def test_missing(around: t.Any, change: t.Callable[[t.Any], t.Any], reason: str,
 
 
 def test_invalid_text_requeues(around: t.Any) -> None:
-    """No watch tells of the correction, and the runtime retries failed runs ever more rarely."""
+    """No watch reports the correction, and the runtime retries failed runs with back-off."""
     around.training["data"]["training"] = "lr: &a 1\nb: *a"
     with pytest.raises(NimError) as raised:
         _ = around.children
@@ -330,7 +330,7 @@ def test_simulated_inputs(around: t.Any) -> None:
     assert {"ConfigMap", "Secret", "Deployment"} <= {key.kind for key in found.wanted}
 
 
-# The hash of config.yaml, and what was there before
+# The hash of config.yaml, and existing objects
 
 
 def sha(text: str) -> str:
@@ -338,7 +338,7 @@ def sha(text: str) -> str:
 
 
 def live(around: t.Any, manifest: Json) -> Json:
-    """Put an object into the cluster, in place of a former one."""
+    """Put an object into the cluster, replacing an existing one."""
     kind = manifest["kind"]
     around.objects[:] = [
         item
@@ -351,7 +351,7 @@ def live(around: t.Any, manifest: Json) -> Json:
 
 
 def take_over(around: t.Any, text: str) -> str:
-    """Objects as the reference leaves them: this text, and pods with its hash."""
+    """Objects of the reference: this text, and pods with its hash."""
     children = around.children
     data = {"config.yaml": text}
     live(around, children["ConfigMap"] | {"data": data})
