@@ -35,6 +35,7 @@ _MAX_NUMBER = 64
 """Characters of a scalar that may be a number."""
 _MAX_EXACT = 2**53
 """Maximum integral value of a float that is written as an integer."""
+_MERGE = "tag:yaml.org,2002:merge"
 _TYPE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("bool", "float", "int", "null")}
 
 
@@ -64,6 +65,21 @@ class _Dumper(_DUMPER):  # type: ignore[misc]
     def ignore_aliases(self, _data: t.Any) -> bool:
         """Write equal parts in full, like Kubernetes' own tools."""
         return True
+
+
+class _UniqueLoader(_LOADER):  # type: ignore[misc]
+    """Loads documents, and refuses a key that a mapping has twice: tools use either value."""
+
+    def construct_mapping(self, node: t.Any, deep: bool = False) -> t.Any:
+        lines: dict[str, int] = {}
+        for key, _value in node.value:
+            name = str(key.value) if isinstance(key, yaml.ScalarNode) else ""
+            if key.tag != _MERGE and name in lines:
+                problem = f'key "{name}" is already in line {lines[name]}: remove one of them'
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+            if name:
+                lines[name] = key.start_mark.line + 1
+        return super().construct_mapping(node, deep=deep)
 
 
 class _LineDumper(_Dumper):
@@ -102,7 +118,7 @@ def dump_yaml(data: t.Any, *, sort_keys: bool = True, by_line: bool = False) -> 
 def load_yaml(text: str) -> list[t.Any]:
     """All documents of a stream; ValueError with the position if it is invalid."""
     try:
-        return list(yaml.load_all(text, Loader=_LOADER))
+        return list(yaml.load_all(text, Loader=_UniqueLoader))
     except yaml.YAMLError as error:
         problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
         if problem and mark:

@@ -51,7 +51,7 @@ def resolve_spec(resource: Fields, live: Fields | None, spec: dict[str, t.Any]) 
         return spec if live is None else live["spec"]
     if controller_of(live) is None and not has_wanted(live["spec"].get("spec"), spec["spec"]):
         if has_wanted(live["spec"].get("spec"), _map_expressions(spec["spec"])):
-            return live["spec"]
+            return t.cast(dict[str, t.Any], live["spec"])
         name = live["metadata"]["name"]
         raise NimError(
             f'ResourceClaimTemplate "{name}" exists and is for other devices than'

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._base.yaml_text import (
     dump_yaml,
     is_same_data,
+    load_yaml,
     read_bounded,
     read_json_yaml,
     sort_keys,
@@ -269,3 +271,26 @@ def test_digit_runs_are_compared_as_numbers() -> None:
 )
 def test_is_same_data(one: str, other: str, is_same: bool) -> None:
     assert is_same_data(one, other) is is_same
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "a: 1\nb: 2\na: 3\n",
+            'line 3, column 1: key "a" is already in line 1: remove one of them',
+        ),
+        ("x:\n  - {a: 1, b: {c: 1, c: 2}}\n", 'line 2, column 22: key "c" is already in line 2'),
+        ("a: {b: 1}\n---\nspec:\n  'source':\n  source: {}\n", 'line 5, column 3: key "source" is'),
+        ("1: a\n1: b\n", 'line 2, column 1: key "1" is already in line 1'),
+    ],
+)
+def test_load_yaml_key_twice(text, message):
+    """R18: Helm and kubectl take the last one, other tools the first or neither."""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load_yaml(text)
+
+
+def test_load_yaml_merge_keys():
+    text = "base: &base {a: 1}\nmore: {<<: *base, a: 2}\nboth: {<<: *base, <<: {b: 3}}\n"
+    assert load_yaml(text)[0]["more"] == {"a": 2}
