@@ -21,7 +21,7 @@ _ENGINES = ("docker", "podman")
 
 @dataclass(frozen=True)
 class Recipe:
-    """What to build: a Dockerfile and its context.
+    """A Dockerfile with its context and build options.
 
     `epoch`: the time of all files, in seconds. `platform`: empty for this machine's.
     """

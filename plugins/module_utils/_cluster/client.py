@@ -92,7 +92,7 @@ class Client:
 
         A connection belongs to one process. In a pod the credentials are renewed periodically.
         """
-        if _is_of_pod(self._path):
+        if _uses_pod_credentials(self._path):
             return None
         try:
             status = Path(self._path or _DEFAULT_KUBECONFIG).expanduser().stat()
@@ -103,7 +103,7 @@ class Client:
     @cached_property
     def namespace(self) -> str:
         """The namespace of the kubeconfig's context, or of the pod; by default `default`."""
-        if _is_of_pod(self._path):
+        if _uses_pod_credentials(self._path):
             file = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
             return file.read_text().strip() if file.is_file() else "default"
         try:
@@ -344,7 +344,7 @@ def _encode(body: Json) -> bytes:
     return _NOT_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode(errors="replace")
 
 
-def _is_of_pod(path: str | None) -> bool:
+def _uses_pod_credentials(path: str | None) -> bool:
     """Whether to use the credentials of the pod."""
     return not path and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
@@ -352,7 +352,7 @@ def _is_of_pod(path: str | None) -> bool:
 def _load_configuration(path: str | None, context: str | None, folder: str) -> t.Any:
     """The client's configuration; inline certificates and keys are written to ``folder``."""
     configuration = kubernetes.client.Configuration()
-    if _is_of_pod(path):
+    if _uses_pod_credentials(path):
         kubernetes.config.load_incluster_config(client_configuration=configuration)
     else:
         # load_kube_config has no folder parameter in old versions, and would write the file

@@ -12,7 +12,7 @@ from datetime import datetime
 from .._base.types import Json
 from .conditions import condition, drop_condition, find_condition
 from .desired import Assessment, Event
-from .field_ownership import is_of_reference, own_entry
+from .field_ownership import is_reference_update, own_entry
 from .metadata import is_controlled_by
 
 CONTESTED = "Contested"
@@ -61,7 +61,7 @@ def find_competing_write(resource: Json, answers: t.Mapping[str, t.Any], now: da
         since = own.get("time") or ""
         for entry in live["metadata"]["managedFields"]:
             # Adopted fields keep their time: until we apply, both times are equal.
-            if not is_of_reference(entry) or (entry.get("time") or "") <= since:
+            if not is_reference_update(entry) or (entry.get("time") or "") <= since:
                 continue
             if 0 <= _age(entry["time"], now) < _RECENT_SECONDS:
                 return (

@@ -128,7 +128,7 @@ def _entry(want: Fields, fields: FieldsV1, time: str | None) -> dict[str, t.Any]
     return entry | ({"time": time} if time else {})
 
 
-def is_of_reference(entry: Fields) -> bool:
+def is_reference_update(entry: Fields) -> bool:
     """Whether an entry of managedFields is an update by the reference operator."""
     if entry.get("operation") != "Update" or entry.get("subresource"):
         return False
@@ -142,7 +142,7 @@ def _adoptable(entry: Fields, want: Fields) -> FieldsV1:
     if entry.get("manager") == FIELD_MANAGER or entry.get("subresource"):
         return {}
     metadata = fields.get("f:metadata", {})
-    if f"f:{MANAGED_BY_LABEL}" in metadata.get("f:labels", {}) or is_of_reference(entry):
+    if f"f:{MANAGED_BY_LABEL}" in metadata.get("f:labels", {}) or is_reference_update(entry):
         return _minus(fields, _CONTROLLER_FIELDS)
     if entry.get("operation") != "Update":
         return {}
