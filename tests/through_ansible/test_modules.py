@@ -91,7 +91,7 @@ def test_reconcile(run, cluster):
     assert run("nimops.nim.requeue_after")["failed"] is True
 
 
-def test_what_stops_a_pass_is_in_the_status(run, cluster, servers):
+def test_reconcile_reports_failure_in_status(run, cluster, servers):
     path = api_path("NIMService", "nim", "llm")
     stored = cluster.put(path, {**NIM, "status": {"state": "Ready"}})
     cluster.refuse["GET", api_path("Deployment", "nim", "llm")] = [
@@ -104,7 +104,7 @@ def test_what_stops_a_pass_is_in_the_status(run, cluster, servers):
     assert [item for item in said if "not for you" in item["message"]]
 
 
-def test_an_error_of_ours_is_in_the_status_and_in_the_log(run, cluster, monkeypatch):
+def test_reconcile_reports_internal_error(run, cluster, monkeypatch):
     path = api_path("NIMService", "nim", "llm")
     stored = cluster.put(path, NIM)
     monkeypatch.setattr(f"{RECONCILE}.reconcile", lambda *_: {}["lost"])
@@ -122,7 +122,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("given", "message"), WRONG.values(), ids=WRONG)
-def test_what_observe_cannot_take(run, given, message):
+def test_observe_invalid_input(run, given, message):
     found = run("nimops.nim.nim_observe", **given)
     assert found["failed"] is True
     assert message in found["msg"]
@@ -252,7 +252,7 @@ def test_filters(run, given, expression, wanted):
 
 
 @pytest.mark.parametrize("kind", ["modules", "filter"])
-def test_none_is_left_out(kind):
+def test_modules_are_all_tested(kind):
     text = Path(__file__).read_text()
     names = [item.stem for item in (ROOT / "plugins" / kind).glob("[a-z]*.py")]
     ways = {"modules": 'run("nimops.nim.{}"', "filter": '    "{}": ('}

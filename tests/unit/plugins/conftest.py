@@ -201,7 +201,7 @@ class FakeCluster:
     """Objects by path, merge patches, server-side apply without conflicts, and discovery.
 
     ``refuse`` maps (method, path) to answers that are given first, one a request; ``texts`` paths,
-    such as those of logs, to what is there, or to who tells it.
+    such as those of logs, to the live object, or to its source.
     """
 
     def __init__(self) -> None:

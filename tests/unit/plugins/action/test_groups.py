@@ -59,7 +59,7 @@ def passes(play, new_cluster, tmp_path_factory):
         cluster.server.close()
 
 
-def test_the_groups_and_what_they_need_are_made(passes):
+def test_groups_create_children(passes):
     cluster, ((_output, writes), *_), _keys = passes
     assert {"llm-mpi-config", "llm-mpi-start-script", "llm-ssh-pk", "llm-lws"} <= set(writes)
     assert writes.index("llm-ssh-pk") < writes.index("llm-lws")
@@ -67,13 +67,13 @@ def test_the_groups_and_what_they_need_are_made(passes):
     assert "/apis/apps/v1/namespaces/nim/deployments/llm" not in cluster.objects
 
 
-def test_a_second_pass_writes_nothing(passes):
+def test_groups_second_pass_writes_nothing(passes):
     _cluster, (_new, (_output, writes), *_), keys = passes
     assert writes == []
     assert keys[0] == keys[1]
 
 
-def test_the_key_is_made_when_it_is_written_and_shown_nowhere(passes):
+def test_generated_key_only_in_written_secret(passes):
     _cluster, outputs, keys = passes
     assert base64.b64decode(keys[0]).startswith(b"-----BEGIN RSA PRIVATE KEY-----")
     assert keys[2] != keys[1], "a new one where the old one is lost"
@@ -82,7 +82,7 @@ def test_the_key_is_made_when_it_is_written_and_shown_nowhere(passes):
     assert '"Secret/nim/llm-ssh-pk"' in outputs[-1][0], "the result says what was written"
 
 
-def test_a_missing_api_is_a_condition(play, new_cluster, tmp_path_factory):
+def test_groups_missing_api_is_condition(play, new_cluster, tmp_path_factory):
     cluster = new_cluster()
     cluster.missing_kinds = {"LeaderWorkerSet"}
     try:

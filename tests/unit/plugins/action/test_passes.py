@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What one pass of the operator's own playbook costs: tasks, requests, connections."""
+"""Passes of the operator's own playbook: tasks, requests, connections."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def passes(play, new_cluster, tmp_path_factory):
         cluster.server.close()
 
 
-def test_a_new_resource_gets_its_children(passes):
+def test_pass_creates_children(passes):
     new = passes["new"]
     assert {"services/llm", "deployments/llm", "nimservices/llm/status"} <= set(new.writes)
     (result,) = new.results
@@ -98,25 +98,25 @@ def test_a_new_resource_gets_its_children(passes):
     assert "Deployment/nim/llm" in result["written"]
 
 
-def test_an_unchanged_resource_costs_no_more_than_a_look(passes):
+def test_pass_without_changes_only_reads(passes):
     unchanged = passes["unchanged"]
     assert [item["changed"] for item in unchanged.results] == [False]
     assert (unchanged.writes, unchanged.connections) == ([], 1)
 
 
-def test_drift_is_found_in_each_pass(passes):
+def test_pass_corrects_drift(passes):
     drifted = passes["drifted"]
     assert [item["written"] for item in drifted.results] == [["Service/nim/llm"]]
     assert drifted.writes == ["services/llm"]
 
 
-def test_no_text_of_a_resource_is_evaluated_whatever_its_keys(passes):
+def test_pass_evaluates_no_text(passes):
     pod = passes["marked"].pod
     assert TEXT_VARIABLE in pod["containers"][0]["env"]
     assert pod["nodeSelector"] == {"gpu": "a"}
 
 
-def test_characters_that_the_official_client_cannot_apply(passes):
+def test_pass_applies_special_characters(passes):
     """It would send an emoji as a pair of surrogates, which YAML has not."""
     rocket = passes["rocket"]
     assert ROCKET in rocket.pod["containers"][0]["env"]
@@ -124,19 +124,19 @@ def test_characters_that_the_official_client_cannot_apply(passes):
     assert passes["after"].writes == []
 
 
-def test_a_resource_that_is_gone_is_left_alone(passes):
+def test_pass_of_deleted_resource(passes):
     gone = passes["gone"]
     assert (gone.results[0]["period"], gone.writes) == ("0s", [])
 
 
-def test_the_runtime_comes_again_for_the_finalizer(passes):
+def test_requeue_after_for_finalizer(passes):
     """It does not remove the finalizer itself after requeue_after."""
     deleted = passes["deleted"]
     assert deleted.results == [{"changed": False, "written": [], "deleted": [], "period": "1s"}]
     assert deleted.writes == []
 
 
-def test_there_is_always_a_period(passes):
+def test_requeue_after_always_has_period(passes):
     """The runtime does not survive a result of requeue_after without one."""
     assert all(item["period"] for found in passes.values() for item in found.results)
 
@@ -147,7 +147,7 @@ TOLD = "exists and was not created by this NIMService"
 
 @pytest.fixture(scope="module")
 def contested(play, new_cluster, tmp_path_factory):
-    """(cluster, requests): the first pass of a NIMService whose Service is somebody else's."""
+    """(cluster, requests): the first pass of a NIMService whose Service has another owner."""
     cluster = new_cluster()
     cluster.put(f"{SERVICES}/llm", LLM)
     foreign = {"apiVersion": "v1", "kind": "Service"}
@@ -159,7 +159,7 @@ def contested(play, new_cluster, tmp_path_factory):
         cluster.server.close()
 
 
-def test_children_are_created_without_asking_first(contested):
+def test_pass_creates_children_without_reads(contested):
     _cluster, asked = contested
     writes = [path for method, path in asked if method == "PATCH"]
     before = [path for method, path in asked[: asked.index(("PATCH", writes[0]))]]
@@ -167,7 +167,7 @@ def test_children_are_created_without_asking_first(contested):
     assert not {CHILD, DEPLOYMENT} & {*before}
 
 
-def test_what_somebody_else_has_made_is_not_overwritten_and_told_at_once(contested):
+def test_pass_refuses_existing_foreign_child(contested):
     cluster, asked = contested
     assert "labels" not in cluster.objects[CHILD]["metadata"]
     assert ("GET", CHILD) in asked

@@ -73,7 +73,7 @@ def reconciled(play, new_cluster, refused, tmp_path_factory):
         cluster.server.close()
 
 
-def test_the_children_are_applied(reconciled):
+def test_role_applies_children(reconciled):
     cluster = reconciled[0]
     deployment = cluster.objects[f"{DEPLOYMENTS}/fine"]
     assert f"{NAMESPACE}/services/fine" in cluster.objects
@@ -85,7 +85,7 @@ def test_the_children_are_applied(reconciled):
     assert [item.query["fieldManager"] for item in applied] == ["nimops.nim"]
 
 
-def test_nothing_is_evaluated_as_a_template(reconciled):
+def test_role_evaluates_no_template(reconciled):
     """Neither text of a resource, nor what the API server returns or refuses."""
     cluster, process, _results, _folder = reconciled
     assert "/apis/autoscaling/v2/namespaces/nim/horizontalpodautoscalers/fine" in cluster.objects
@@ -93,13 +93,13 @@ def test_nothing_is_evaluated_as_a_template(reconciled):
     assert not CANARY.exists()
 
 
-def test_the_status_is_reported(reconciled):
+def test_role_reports_status(reconciled):
     status = reconciled[0].objects[f"{SERVICES}/fine"]["status"]
     assert status["state"] == "NotReady"
     assert status["observedGeneration"] == 3
 
 
-def test_a_refused_child_is_reported_in_the_words_of_the_api_server(reconciled):
+def test_role_reports_refusal_message(reconciled):
     cluster, _process, results, _folder = reconciled
     said = cluster.objects[f"{SERVICES}/denied"]["status"]["conditions"]
     assert any(NO in item["message"] for item in said)
@@ -108,7 +108,7 @@ def test_a_refused_child_is_reported_in_the_words_of_the_api_server(reconciled):
     assert f"{NAMESPACE}/services/denied" in cluster.objects, "the others are applied"
 
 
-def test_a_failure_to_observe_is_reported(reconciled):
+def test_role_reports_failed_observe(reconciled):
     cluster, _process, results, _folder = reconciled
     said = cluster.objects[f"{SERVICES}/unseen"]["status"]["conditions"]
     assert any(BLIND in item["message"] for item in said)
@@ -116,19 +116,19 @@ def test_a_failure_to_observe_is_reported(reconciled):
     assert f"{NAMESPACE}/services/unseen" not in cluster.objects
 
 
-def test_events_are_emitted(reconciled):
+def test_role_emits_events(reconciled):
     events = [item for path, item in reconciled[0].objects.items() if "/events/" in path]
     assert {item["involvedObject"]["name"] for item in events} == {"fine", "denied", "unseen"}
     assert any(item["type"] == "Warning" and NO in item["message"] for item in events)
 
 
-def test_what_is_being_deleted_gets_no_status(reconciled):
+def test_role_without_status_when_deleted(reconciled):
     cluster, _process, results, _folder = reconciled
     assert "status" not in cluster.objects[f"{SERVICES}/gone"]
     assert results["quiet"]["changed"] is False
 
 
-def test_errors_are_one_line(reconciled):
+def test_role_errors_are_one_line(reconciled):
     results = reconciled[2]
     assert results["lost"]["msg"].startswith("no usable kubeconfig /nowhere/config: it does not")
     assert results["nothing"]["msg"].startswith("resource: missing, ")
@@ -136,7 +136,7 @@ def test_errors_are_one_line(reconciled):
     assert results["foreign"]["msg"] == f"kind 'Pod' is not one of {known}"
 
 
-def test_what_is_observed_is_a_text(reconciled):
+def test_nim_observe_returns_text(reconciled):
     seen, plan = (reconciled[2][name] for name in ("seen", "plan"))
     answers = json.loads(seen["observed"])
     assert {"operator", "Node/*?vsphere-tanzu", "Deployment/nim/fine", "Service/nim/fine"} <= set(
@@ -146,7 +146,7 @@ def test_what_is_observed_is_a_text(reconciled):
     assert plan["apply"] == plan["stages"]["first"] + plan["stages"]["second"]
 
 
-def test_a_report_is_the_same_of_a_text_and_of_a_tree(reconciled):
+def test_nim_report_of_text_or_tree(reconciled):
     """But for the second in which each was made."""
     by_text, by_tree = (reconciled[2][name] for name in ("by_text", "by_tree"))
     for item in by_text["status"]["conditions"] + by_tree["status"]["conditions"]:
@@ -155,7 +155,7 @@ def test_a_report_is_the_same_of_a_text_and_of_a_tree(reconciled):
     assert by_text["status"]["state"] == "NotReady"
 
 
-def test_a_spec_that_cannot_be_served_is_a_failure_in_the_plan(reconciled):
+def test_role_plan_failure(reconciled):
     plan = reconciled[2]["impossible"]
     assert "spec.storage.pvc.size" in plan["failure"]
     assert plan["failure_reason"]
@@ -164,7 +164,7 @@ def test_a_spec_that_cannot_be_served_is_a_failure_in_the_plan(reconciled):
     assert not kinds & {"Deployment", "PersistentVolumeClaim"}
 
 
-def test_nothing_secret_is_printed_and_nothing_is_left(reconciled):
+def test_role_hides_secrets_and_leaves_no_files(reconciled):
     _cluster, process, _results, folder = reconciled
     assert "s3cr3t" not in process.stdout + process.stderr
     assert "Traceback" not in process.stdout + process.stderr

@@ -31,6 +31,6 @@ def done(what, period=""):
         (done(None), "0s"),
     ],
 )
-def test_when_the_runtime_comes_again(given, period):
-    """As it would without the task, which ends a reconcile before that is decided."""
+def test_period_of(given, period):
+    """The runtime's own period: the task ends a reconcile before the runtime determines it."""
     assert period_of(given) == period

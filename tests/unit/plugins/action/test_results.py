@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What kubernetes.core.k8s really returns is what `make_outcome` takes it for."""
+"""Real results of kubernetes.core.k8s as input of `make_outcome`."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ NO_KIND = Refusal(
         pytest.param("skipped", [], [], [], id="skipped"),
     ],
 )
-def test_results_of_applying(results, result, wanted, written, refusals):
+def test_results_of_apply(results, result, wanted, written, refusals):
     found = make_outcome(Plan(apply=wanted), {"first": results[result]}, "", dry=False)
     assert list(found.written) == written
     assert found.refusals == refusals
     assert all(item["metadata"]["resourceVersion"] for item in found.written.values())
 
 
-def test_results_of_deleting(results):
+def test_results_of_delete(results):
     plan = {"prune": [FINE, DENIED, VANISHING, ABSENT, REPLACED]}
     found = make_outcome(Plan.from_dict(plan), {"prune": results["deleted"]}, "", dry=False)
     assert found.refusals == [REFUSED]
@@ -101,7 +101,7 @@ def test_results_of_deleting(results):
     assert found.raced == ["ConfigMap/nim/replaced"]
 
 
-def test_results_of_making_what_has_appeared(results):
+def test_results_of_create_existing(results):
     found = make_outcome(Plan(apply=[FRESH, APPEARED]), {"first": results["raced"]}, "", dry=False)
     assert list(found.written) == ["ConfigMap/nim/fresh"]
     assert (found.raced, found.refusals) == (["ConfigMap/nim/appeared"], [])
@@ -115,7 +115,7 @@ def test_results_of_making_what_has_appeared(results):
         ("skipped", [CHANGED], []),
     ],
 )
-def test_results_of_adopting(results, result, adopt, raced):
+def test_results_of_adopt(results, result, adopt, raced):
     """Another refusal than a race is no race: the next pass would only be refused again."""
     found = make_outcome(Plan(adopt=adopt), {"adopt": results[result]}, "", dry=False)
     assert (found.raced, found.refusals) == (raced, [])

@@ -57,7 +57,7 @@ def filled(new_cluster):
 
 
 def without_versions(objects):
-    """What passes have written, comparable."""
+    """The written objects in a comparable form."""
 
     def plain(item):
         metadata = {key: value for key, value in item["metadata"].items() if key not in CHANGING}
@@ -120,7 +120,7 @@ def by_task(new_cluster, tmp_path_factory):
         environment.undo()
 
 
-def test_a_role_writes_what_the_task_writes(by_role, by_task):
+def test_role_writes_same_as_task(by_role, by_task):
     objects, before, _text = by_role
     found, wanted = without_versions(objects), without_versions(by_task[0])
     assert len(found) > len(before) + 60
@@ -130,7 +130,7 @@ def test_a_role_writes_what_the_task_writes(by_role, by_task):
     } == {}
 
 
-def test_a_role_reports_what_the_task_reports(by_role, by_task):
+def test_role_reports_same_as_task(by_role, by_task):
     def states(objects):
         return {
             path: (item["status"].get("state"), [
@@ -144,7 +144,7 @@ def test_a_role_reports_what_the_task_reports(by_role, by_task):
     assert states(by_role[0]) == states(by_task[0])
 
 
-def test_a_plan_says_what_is_written(by_role, by_task):
+def test_plan_equals_writes(by_role, by_task):
     objects, before, _text = by_role
     written = {path for path in objects if path not in before and "/events/" not in path}
     assert written <= set(by_task[1])
@@ -153,7 +153,7 @@ def test_a_plan_says_what_is_written(by_role, by_task):
         assert spec is None or objects[path]["spec"] == spec, path
 
 
-def test_render_makes_the_same(by_role):
+def test_render_equals_writes(by_role):
     objects, before, _text = by_role
     rendered = {}
     for file in (GOLDEN / "samples").rglob("*.yaml"):
@@ -167,6 +167,6 @@ def test_render_makes_the_same(by_role):
         assert spec is None or objects[path]["spec"] == spec, path
 
 
-def test_a_role_shows_no_secret(by_role):
+def test_role_prints_no_secret(by_role):
     assert "PRIVATE KEY" not in by_role[2]
     assert "postgresql://" not in by_role[2]

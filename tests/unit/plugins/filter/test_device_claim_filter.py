@@ -10,7 +10,7 @@ from ansible_collections.nimops.nim.plugins.filter.device_claim import FilterMod
 device_claim = FilterModule().filters()["device_claim"]
 
 
-def test_devices_become_requests():
+def test_device_claim_requests():
     claim = device_claim([{"name": "gpu"}, {"name": "more", "count": 2}])
     assert [(item["name"], item["exactly"]["count"]) for item in claim["requests"]] == [
         ("gpu", 1),
@@ -18,7 +18,7 @@ def test_devices_become_requests():
     ]
 
 
-def test_what_is_not_clear_is_refused_by_its_path():
+def test_device_claim_refusal_has_path():
     with pytest.raises(AnsibleFilterError, match=r"device_claim: devices\[1\]\.count: must be"):
         device_claim([{"name": "gpu"}, {"name": "more", "count": 0}])
 
@@ -52,12 +52,12 @@ def selecting(**selector):
         ),
     ],
 )
-def test_what_is_not_as_documented_is_refused(given, message):
+def test_device_claim_undocumented_input(given, message):
     with pytest.raises(AnsibleFilterError, match=f"device_claim: .*{message}"):
         device_claim(given)
 
 
-def test_texts_are_taken_as_ansible_takes_them():
+def test_device_claim_converts_text():
     (request,) = device_claim(
         [
             {

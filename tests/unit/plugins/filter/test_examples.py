@@ -45,13 +45,13 @@ def run_examples(name):
     }
 
 
-def test_plan_resource():
+def test_examples_of_plan_resource():
     (example,) = run_examples("plan_resource").values()
     kinds = example["ansible.builtin.debug"]["msg"]
     assert kinds == ["ServiceAccount", "Role", "RoleBinding", "Service", "Deployment"]
 
 
-def test_device_claim():
+def test_examples_of_device_claim():
     offer, show = run_examples("device_claim").values()
     requests = offer["kubernetes.core.k8s"]["definition"]["spec"]["spec"]["devices"]["requests"]
     assert [item["name"] for item in requests] == ["big", "small"]
@@ -62,18 +62,18 @@ def test_device_claim():
     ]
 
 
-def test_select_profiles():
+def test_examples_of_select_profiles():
     chosen, others = run_examples("select_profiles").values()
     assert chosen["ansible.builtin.debug"]["msg"] == ["big"]
     assert others["ansible.builtin.debug"]["msg"] == ["precision wanted fp8, profile has bf16"]
 
 
-def test_writable_children():
+def test_examples_of_writable_children():
     (example,) = run_examples("writable_children").values()
     assert example["ansible.builtin.debug"]["msg"] == ["Deployment"]
 
 
-def test_all_filters_have_their_examples_run():
+def test_examples_of_all_filters():
     filters = {file.stem for file in (ROOT / "plugins/filter").glob("*.py")}
     assert filters == {*("device_claim", "plan_resource", "select_profiles", "writable_children")}
 
@@ -97,7 +97,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("name", "given", "message"), WRONG.values(), ids=WRONG)
-def test_what_a_filter_cannot_take(name, given, message):
+def test_filters_invalid_input(name, given, message):
     door = importlib.import_module(f"{PLUGINS}.{name}").FilterModule().filters()[name]
     with pytest.raises(AnsibleFilterError, match=re.escape(message)):
         door(*given)
@@ -106,7 +106,7 @@ def test_what_a_filter_cannot_take(name, given, message):
 @pytest.mark.parametrize(
     "name", ["plan_resource", "device_claim", "select_profiles", "writable_children"]
 )
-def test_what_an_example_shows_stands_in_it(name):
+def test_examples_show_their_output(name):
     """Comments below `msg` are the result, line by line."""
     plugin = importlib.import_module(f"{PLUGINS}.{name}")
     shown = [line.strip()[2:] for line in plugin.EXAMPLES.splitlines() if line.strip()[:2] == "# "]

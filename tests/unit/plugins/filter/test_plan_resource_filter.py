@@ -33,21 +33,21 @@ def nim(spec=None, **metadata):
     }
 
 
-def test_an_empty_cluster_needs_everything():
+def test_plan_resource_empty_cluster():
     made = plan(NIM)
     assert {"Deployment", "Service", "ServiceAccount"} <= {item["kind"] for item in made["apply"]}
     assert (made["adopt"], made["prune"], made["refusals"]) == ([], [], [])
     assert (made["failure"], made["failure_reason"]) == ("", "")
 
 
-def test_inputs_are_left_alone():
+def test_plan_resource_keeps_inputs():
     before, seen = copy.deepcopy(NIM), {"Node": []}
     plan(NIM, seen)
     assert before == NIM
     assert seen == {"Node": []}
 
 
-def test_a_spec_that_cannot_be_served_is_a_failure():
+def test_plan_resource_failure():
     made = plan(nim({"storage": {"pvc": {"create": True, "size": "a lot"}}}))
     assert "spec.storage.pvc.size" in made["failure"]
     assert made["failure_reason"]
@@ -55,24 +55,24 @@ def test_a_spec_that_cannot_be_served_is_a_failure():
     assert kinds == ["ServiceAccount", "Role", "RoleBinding", "Service"]
 
 
-def test_what_is_being_deleted_wants_nothing():
+def test_plan_resource_deleted():
     made = plan(nim(deletionTimestamp="2026-01-01T00:00:00Z"))
     assert not any(made.pop("stages").values())
     assert not any(made.values())
 
 
-def test_keys_that_ansible_reserves_are_in_no_plan():
+def test_plan_resource_refuses_reserved_keys():
     """Tasks pass the plan on to Ansible, which would take its text for templates."""
     with pytest.raises(AnsibleFilterError, match="__ansible_unsafe: keys that begin with"):
         plan(nim({"nodeSelector": {"__ansible_unsafe": "x"}}))
 
 
-def test_a_plan_may_be_changed_by_its_user():
+def test_plan_resource_result_is_mutable():
     plan(NIM).clear()
     assert plan(NIM)["apply"]
 
 
-def test_without_a_spec_the_observed_resource_is_planned():
+def test_plan_resource_uses_observed_resource():
     named = {key: NIM[key] for key in ("apiVersion", "kind", "metadata")}
     assert plan(named, pack({"resource": NIM})) == plan(NIM)
     assert not any(plan(named, pack({})).pop("apply"))
@@ -100,7 +100,7 @@ def in_a_folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("in_a_folder")
-def test_child_filters_change_all_children(monkeypatch):
+def test_plan_resource_child_filters(monkeypatch):
     made = plan(NIM, None, ["add_label"])
     assert {item["metadata"]["labels"]["team"] for item in made["apply"]} == {"nim"}
     monkeypatch.setenv("NIMOPS_CHILD_FILTERS", " add_label ,")
@@ -115,34 +115,34 @@ def test_child_filters_change_all_children(monkeypatch):
         ("fail", "NIMOPS_CHILD_FILTERS: fail failed: KeyError: 'nothing'"),
     ],
 )
-def test_a_child_filter_that_fails_is_named(name, message):
+def test_plan_resource_failing_child_filter(name, message):
     assert message in plan(NIM, None, name)["failure"]
     assert plan(NIM, None, name)["apply"] == []
 
 
-def test_a_child_filter_must_exist():
+def test_plan_resource_missing_child_filter():
     with pytest.raises(AnsibleFilterError, match=r"there is no filter 'acme\.tools\.absent'"):
         plan(NIM, None, "acme.tools.absent")
 
 
-def test_another_kind_is_a_failure():
+def test_plan_resource_unknown_kind():
     with pytest.raises(AnsibleFilterError, match="'Pod' is not one of"):
         plan(NIM | {"kind": "Pod"})
 
 
 @pytest.mark.parametrize("resource", [None, "text", [], {"kind": "NIMService"}])
-def test_what_is_no_resource_is_refused(resource):
+def test_plan_resource_invalid_resource(resource):
     with pytest.raises(AnsibleFilterError, match="whole custom resource"):
         plan(resource)
 
 
-def test_answers_may_be_the_text_that_observe_returns():
+def test_plan_resource_observed_text():
     seen = {"Service/nim/llm": {"kind": "Service", "metadata": {"name": "llm"}}}
     made = plan(NIM, pack(seen))
     assert made == plan(NIM, seen)
     assert made != plan(NIM)
 
 
-def test_answers_that_are_none_are_refused():
+def test_plan_resource_invalid_observed():
     with pytest.raises(AnsibleFilterError, match="plan_resource: observed: "):
         plan(NIM, "text")

@@ -158,7 +158,7 @@ class Nemo:
 
     @staticmethod
     def observe(*objects, **answers):
-        """What was observed: these objects, and answers by key."""
+        """Observed answers: these objects, and answers by key."""
         from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
             key_of,
         )
@@ -267,5 +267,5 @@ def leaves(value, at=""):
 
 @pytest.fixture(scope="session")
 def paths():
-    """What tells two objects apart, by paths such as `spec.ports[].name`."""
+    """The differences of two objects, by paths such as `spec.ports[].name`."""
     return types.SimpleNamespace(leaves=leaves, without=without)

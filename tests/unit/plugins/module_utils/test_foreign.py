@@ -238,7 +238,7 @@ def claim_of(build: Json, around: list[Json]) -> Json:
 
 
 def foreign(key: ObjectKey, like: Json, **metadata: t.Any) -> Json:
-    """An object of somebody else; with the labels of ours, but for who manages it."""
+    """A foreign object: with our labels, except the managed-by label."""
     labels = {
         name: text
         for name, text in (like["metadata"].get("labels") or {}).items()
@@ -261,8 +261,8 @@ def is_given(case: Case, key: ObjectKey) -> bool:
     return key.kind == "PersistentVolumeClaim" and any(key.name == text for _path, text, _ in texts)
 
 
-def test_what_we_write_is_among_the_children() -> None:
-    """Of every kind that some resource writes."""
+def test_children_include_all_writes() -> None:
+    """Children of every kind that some resource writes."""
     seen: dict[str, set[str]] = {}
     for case in cases().values():
         kinds = {key.kind for key in case.run()[0].children}
@@ -273,7 +273,7 @@ def test_what_we_write_is_among_the_children() -> None:
 
 
 OF_OTHERS = {"NIMBuild": {"ConfigMap"}, "NIMCache": {"ConfigMap"}}
-"""What comes from the log of a pod, which a simulation lacks. A build adds to its NIMCache's."""
+"""Children with data from the log of a pod, which a simulation lacks. A build extends its NIMCache's."""
 
 
 NAMES = re.compile(
@@ -285,7 +285,7 @@ NAMES = re.compile(
 
 
 @pytest.mark.parametrize("name", sorted(cases()))
-def test_no_reference_between_children_is_unknown(name: str) -> None:
+def test_children_references_are_known(name: str) -> None:
     children = cases()[name].run()[0].children
     names = {key.name for key in children}
     for key, manifest in children.items():
@@ -296,7 +296,7 @@ def test_no_reference_between_children_is_unknown(name: str) -> None:
 
 @pytest.mark.parametrize("owners", [[], OTHER], ids=["nobody's", "another's"])
 @pytest.mark.parametrize("name", sorted(cases()))
-def test_nothing_of_ours_refers_to_what_is_somebody_elses(name: str, owners: list[Json]) -> None:
+def test_children_do_not_refer_to_foreign_objects(name: str, owners: list[Json]) -> None:
     case = cases()[name]
     children = list(case.run()[0].children.items())
     for key, child in children[:: 3 if owners and len(children) > 20 else 1]:
@@ -328,7 +328,7 @@ def assert_told(case: Case, key: ObjectKey, after: Json) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(cases()))
-def test_what_runs_goes_on_if_a_child_becomes_somebody_elses(name: str) -> None:
+def test_running_workload_stays_if_child_becomes_foreign(name: str) -> None:
     """Nothing that refers to it is changed, and nothing is deleted."""
     case = cases()[name]
     cluster, after = case.run()

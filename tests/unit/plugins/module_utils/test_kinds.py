@@ -15,7 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._kinds import (
 )
 
 
-def test_kinds_are_those_that_are_served() -> None:
+def test_kind_names_equal_served() -> None:
     assert kind_names() == sorted(SERVED)
     for name, (version, plural, is_namespaced, _cached) in SERVED.items():
         kind = kind_of({"kind": name})
@@ -24,13 +24,13 @@ def test_kinds_are_those_that_are_served() -> None:
 
 
 @pytest.mark.parametrize("resource", [{}, {"kind": None}, {"kind": "Pod"}, {"kind": "nimcache"}])
-def test_unknown_kind(resource: t.Any) -> None:
+def test_kind_of_unknown(resource: t.Any) -> None:
     with pytest.raises(
         NimError, match="is not one of ClusterPolicy, NIMBuild, NIMCache, NIMPipeline, "
     ):
         kind_of(resource)
 
 
-def test_unknown_cluster_is_assumed_to_have_kserve() -> None:
+def test_assumed_objects_include_kserve() -> None:
     ((read, found),) = assumed_objects()
     assert (read.listed, found["metadata"]["name"]) == ("Deployment", "kserve-controller-manager")

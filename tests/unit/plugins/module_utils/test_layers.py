@@ -54,7 +54,7 @@ def kind_of(module: str) -> str | None:
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
-def test_nothing_above_is_imported(module: str) -> None:
+def test_layers_import_only_below(module: str) -> None:
     above = {other for other in imports_of(module) if floor_of(other) > floor_of(module)}
     assert above == set()
 
@@ -62,7 +62,7 @@ def test_nothing_above_is_imported(module: str) -> None:
 @pytest.mark.parametrize(
     "module", sorted(name for name in MODULES if name.split(".")[0] in FAMILIES)
 )
-def test_families_and_kinds_do_not_know_their_siblings(module: str) -> None:
+def test_layers_families_and_kinds_are_independent(module: str) -> None:
     """A kind may import its family, a family what is below, and neither imports a kind."""
     family = module.split(".", maxsplit=1)[0]
     found = imports_of(module)
@@ -70,7 +70,7 @@ def test_families_and_kinds_do_not_know_their_siblings(module: str) -> None:
     assert {kind for other in found if (kind := kind_of(other))} <= {kind_of(module)}
 
 
-def test_input_and_output_know_no_kind() -> None:
+def test_layers_io_is_independent_of_kinds() -> None:
     for module in MODULES:
         if module.startswith(("_cluster.", "_http.")):
             assert not {name.split(".")[0] for name in imports_of(module)} & (FAMILIES | {"_kinds"})
@@ -83,7 +83,7 @@ def test_input_and_output_know_no_kind() -> None:
         *("hack", "packages"),
     ],
 )
-def test_only_their_family_names_the_kinds_of_the_gpu_stack(folder: str) -> None:
+def test_layers_gpu_kinds_named_only_in_gpu(folder: str) -> None:
     files = [
         file.relative_to(REPOSITORY)
         for file in (REPOSITORY / folder).rglob("*")
@@ -100,7 +100,7 @@ def test_only_their_family_names_the_kinds_of_the_gpu_stack(folder: str) -> None
     ]
 
 
-def test_there_is_no_circle() -> None:
+def test_layers_without_import_cycle() -> None:
     done: set[str] = set()
 
     def visit(module: str, path: tuple[str, ...]) -> None:
@@ -116,7 +116,7 @@ def test_there_is_no_circle() -> None:
         visit(module, ())
 
 
-def test_there_is_no_circle_of_folders_in_a_kind() -> None:
+def test_layers_without_folder_cycle_in_kind() -> None:
     """A sub-package of a kind is one room: what it needs does not need it."""
     arrows: dict[str, set[str]] = {}
 

@@ -74,17 +74,17 @@ def mirror_of(module: str) -> str:
     return path.with_name(f"test_{path.name.lstrip('_')}").as_posix()
 
 
-def test_each_module_has_its_test_file() -> None:
+def test_modules_have_test_files() -> None:
     assert modules(), MODULES
     missing = {mirror_of(module) for module in modules() - UNTESTED.keys()} - mirrors()
     assert missing == set()
 
 
-def test_each_test_file_has_its_module() -> None:
+def test_test_files_have_modules() -> None:
     assert mirrors() - {mirror_of(module) for module in modules()} == set()
 
 
-def test_exemptions_are_needed() -> None:
+def test_mirror_exemptions_are_needed() -> None:
     assert UNTESTED.keys() - modules() == set(), "these modules do not exist"
     tested = {module for module in UNTESTED if mirror_of(module) in mirrors()}
     assert tested == set(), "these modules have tests"

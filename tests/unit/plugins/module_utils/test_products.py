@@ -137,7 +137,7 @@ def put(schema: Json, value: t.Any, path: Place, count: int, name: str = "x") ->
 
 
 def render(resource: Json) -> SimulationResult:
-    """What it becomes, in a cluster with the caches that it names."""
+    """The simulated resource, in a cluster with the caches that it names."""
     named = [item for item in caches() if f'"{item["metadata"]["name"]}"' in json.dumps(resource)]
     given = [resource, *(item for item in named if item["kind"] != resource["kind"])]
     own = [(item["kind"], item["metadata"]["name"]) for item in given]
@@ -185,7 +185,7 @@ class Growth:
 
     @cached_property
     def places(self) -> list[Place]:
-        """Those that can grow together."""
+        """The places that can grow together."""
         chosen: list[Place] = []
         for place, _schema in list_places(self.schema, (), self.base["spec"]):
             # A NIMService of a pipeline is a resource of its own. What is deeper is copied as it is.
@@ -203,7 +203,7 @@ class Growth:
         return HEAVY_BYTES * 50 // (few - none)
 
     def shared(self, place: Place, others: t.Iterable[Place], count: int) -> int:
-        """What a field adds beside others beyond what it adds alone."""
+        """The size that a field adds only in combination with others."""
         rest = dict.fromkeys(others, count)
         beside = self.size({**rest, place: count}) - self.size(rest)
         return beside - (self.size({place: count}) - self.nothing)
@@ -228,7 +228,7 @@ SEARCHED = [item for item in bases() if item.id.rpartition("-")[0] not in UNSEAR
 
 
 @pytest.mark.parametrize("base", SEARCHED)
-def test_a_product_is_refused_by_its_fields_before_it_is_made(base: Json) -> None:
+def test_products_are_refused_before_copying(base: Json) -> None:
     growth = Growth(base)
     for pair in growth.products:
         resource = growth.resource({place: growth.count_of(place) for place in pair})
@@ -244,7 +244,7 @@ def test_a_product_is_refused_by_its_fields_before_it_is_made(base: Json) -> Non
         assert peak < MOST_MIB, pair
 
 
-def test_the_search_finds_what_is_known() -> None:
+def test_products_search_finds_known() -> None:
     (base,) = documents(SAMPLES / "nimservice_emptydir.yaml")
     growth = Growth(base)
     growth.places = [("args",), ("env",), ("initContainers",), ("sidecarContainers",)]
@@ -252,7 +252,7 @@ def test_the_search_finds_what_is_known() -> None:
 
 
 @pytest.mark.parametrize("base", list(bases()))
-def test_each_kind_tells_what_is_too_large_and_does_not_try_again(base: Json) -> None:
+def test_products_reported_without_retry(base: Json) -> None:
     kind, outcome = kind_of(base), Outcome(failure="spec.env: too much", failure_reason=TOO_LARGE)
     resource = {**base, "metadata": {"namespace": "nim", **base["metadata"]}}
     told = kind.assess(kind.app(resource, Observed({OPERATOR: {}})), outcome)

@@ -62,7 +62,7 @@ OTHERS = {
 
 
 class Origin(enum.Enum):
-    """What an expression is, or is part of."""
+    """The origin of an expression."""
 
     RESOURCE = enum.auto()
     """A custom resource of ours."""
@@ -84,7 +84,7 @@ class Reading(t.NamedTuple):
 
 
 def keyed(node: ast.AST) -> tuple[ast.expr, str] | None:
-    """What a node reads, and by which key."""
+    """The object that a node reads, and the key."""
     match node:
         case ast.Subscript(value=value, slice=ast.Constant(value=str(key)), ctx=ast.Load()):
             return value, key
@@ -97,7 +97,7 @@ def keyed(node: ast.AST) -> tuple[ast.expr, str] | None:
 
 
 def origin_of(node: ast.AST, names: Names) -> Origin:
-    """What an expression is part of, given what variables are."""
+    """The origin of an expression, given those of variables."""
     match node:
         case ast.Name(id=name):
             return names.get(name, Origin.UNKNOWN)
@@ -159,7 +159,7 @@ def names_in(function: ast.AST) -> dict[str, Origin]:
 
 
 def parsed_in(tree: ast.AST) -> set[ast.AST]:
-    """What is handed to a parser, whole."""
+    """The whole specs that are passed to a parser."""
     calls = [item for item in ast.walk(tree) if isinstance(item, ast.Call)]
     return {
         node
@@ -217,12 +217,12 @@ MODULES = {
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_a_spec_is_read_where_it_is_parsed(module: str) -> None:
+def test_spec_is_only_read_in_parsers(module: str) -> None:
     assert faults(module, MODULES[module]) == []
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_one_more_read_is_found_in_every_module(module: str) -> None:
+def test_find_reads_detects_new_read(module: str) -> None:
     text = f"{MODULES[module]}\n\ndef more(app):\n    return app.resource['spec']['x']\n"
     assert faults(module, text)
 
@@ -251,7 +251,7 @@ def test_one_more_read_is_found_in_every_module(module: str) -> None:
         "return parse_image(app.resource['spec']['image'])",
     ],
 )
-def test_what_is_a_read(code: str) -> None:
+def test_find_reads_positive(code: str) -> None:
     assert faults("_nim/x.py", f"def f(app, cr, self):\n    {code}")
 
 
@@ -268,12 +268,12 @@ def test_what_is_a_read(code: str) -> None:
         "return live['status']['x']",
     ],
 )
-def test_what_is_none(code: str) -> None:
+def test_find_reads_negative(code: str) -> None:
     assert faults("_nim/x.py", f"def f(app, live):\n    {code}") == []
 
 
 @pytest.mark.parametrize("module", [*OURS, *OTHERS])
-def test_what_is_allowed_is_there(module: str) -> None:
+def test_allowed_reads_exist(module: str) -> None:
     found = [item.origin for item in raw_reads(MODULES[module])]
     others = found.count(Origin.UNKNOWN)
     assert others or module not in OTHERS

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What our operator would change in the recorded objects of the reference operator.
+"""Changes that our operator would make to the recorded objects of the reference operator.
 
-The recordings leave out managedFields and the annotations with hashes; here the objects get them,
-as the reference sets them: one update by `manager` over all fields.
+The recordings omit managedFields and annotations with hashes; the tests add them like the reference
+operator: one update by `manager` over all fields.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def unveil(items: list[Json], resources: t.Iterable[Json]) -> list[Json]:
 
 @pytest.mark.skipif(not CASES, reason="the recordings of the reference, ../shared, are not here")
 @pytest.mark.parametrize("case", CASES or [""])
-def test_a_takeover_restarts_no_pods(case: str) -> None:
+def test_takeover_restarts_no_pods(case: str) -> None:
     items = load(case)
     resources = [item for item in items if is_served(item)]
     facts = Facts(items)
@@ -150,7 +150,7 @@ def test_a_takeover_restarts_no_pods(case: str) -> None:
 @pytest.mark.skipif(not RELEASES, reason="the releases' objects, ../shared, are not here")
 @pytest.mark.parametrize("root_user", ["allow", "forbid"])
 @pytest.mark.parametrize("release", RELEASES or [Path()], ids=lambda path: path.stem)
-def test_taking_over_from_a_release_replaces_only_pods_that_lack_something(
+def test_takeover_from_release_replaces_incomplete_pods(
     release: Path, root_user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NIMOPS_ROOT_USER", root_user)

@@ -25,8 +25,8 @@ def resource(cluster):
     return cluster.put(api_path("NemoEvaluator", "nemo", "e"), RESOURCE)
 
 
-def test_the_example_reaches_for_the_server(call, cluster, tmp_path):
-    """Of its options, only those change that name a server of somebody."""
+def test_databases_example_connects(call, cluster, tmp_path):
+    """Runs unchanged, except for options that name a server."""
     module = "ansible_collections.nimops.nim.plugins.modules.nim_databases"
     (task,) = yaml.safe_load(importlib.import_module(module).EXAMPLES)
     given = task["nimops.nim.nim_databases"]
@@ -45,23 +45,23 @@ def test_the_example_reaches_for_the_server(call, cluster, tmp_path):
     assert cluster.calls("PATCH") == []
 
 
-def test_a_namespace_without_a_resource(call):
+def test_databases_empty_namespace(call):
     code, _out, err = call("nemo_dependencies", nim_namespace="empty")
     assert (code, "namespace empty has no NeMo resource" in err) == (2, True)
 
 
-def test_files_without_a_resource_that_needs_one(call, tmp_path):
+def test_databases_files_without_database(call, tmp_path):
     (tmp_path / "secret.yaml").write_text("{apiVersion: v1, kind: Secret, metadata: {name: x}}")
     code, _out, err = call("nemo_dependencies", files="secret.yaml")
     assert (code, "there is no custom resource of apps.nvidia.com" in err) == (2, True)
 
 
-def test_no_api_server(call):
+def test_databases_without_api_server(call):
     code, _out, err = call("nemo_dependencies", kubeconfig="/nowhere")
     assert (code, "no usable kubeconfig /nowhere" in err) == (4, True)
 
 
-def test_names_are_no_templates(call, cluster, resource):
+def test_databases_names_are_no_templates(call, cluster, resource):
     code, _out, err = call("nemo_dependencies", nim_namespace="nemo")
     assert code == 2
     assert "credentials.user: \"{{ lookup('env', 'HOME') }}\" has" in err

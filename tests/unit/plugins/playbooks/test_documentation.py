@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What stands in documentation runs as it stands there, through Ansible itself."""
+"""Examples of the documentation run unchanged, through Ansible itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MODULES = {
     "status": "nim_status_info",
     "takeover": "nim_takeover",
 }
-"""What the playbooks of people call, by their names."""
+"""The modules that the playbooks call, by playbook."""
 
 NIM = json.loads((ROOT / "tests/nimservice.json").read_text())
 
@@ -82,7 +82,7 @@ def test_examples_of_modules(run, module):
     assert f"ignored={int(module == 'nim_status_info')} " in said
 
 
-def test_examples_of_plan_say_what_would_change(run, cluster, answer):
+def test_examples_of_plan(run, cluster, answer):
     first, second, stop = examples("nim_plan_info")
     cluster.refuse["PATCH", api_path("NIMService", "nim", "llm")] = [answer(200, NIM)]
     code, said = run([first, second])
@@ -93,7 +93,7 @@ def test_examples_of_plan_say_what_would_change(run, cluster, answer):
     assert (code, "Assertion failed" in said) == (2, True)
 
 
-def test_an_example_of_apply_waits(run):
+def test_examples_of_apply(run):
     (task,) = examples("nim_apply")
     task["nimops.nim.nim_apply"]["wait_timeout"] = 0
     code, said = run([task])
@@ -101,7 +101,7 @@ def test_an_example_of_apply_waits(run):
     assert "not Ready after 0 s: NIMService nim/llm: NotReady: Waiting for deployment" in said
 
 
-def test_all_modules_have_their_examples_run():
+def test_examples_of_all_modules():
     """Here, or in test_support_verbs.py, test_takeover.py, test_databases.py, test_gpu_verbs.py."""
     known = {"nim_observe", "nim_reconcile", "nim_report", "nim_render", "nim_status_info"}
     known |= {"nim_plan_info", "nim_apply", "nim_images_info", "nim_write", "requeue_after"}
@@ -116,7 +116,7 @@ ALL_MODULES = sorted(file.stem for file in (ROOT / "plugins/modules").glob("*.py
 
 
 def options_of(module):
-    """What its documentation lists, that of fragments included."""
+    """The documented options of a module, including those of fragments."""
     text = importlib.import_module(f"{PLUGINS}.modules.{module}").DOCUMENTATION
     fragments = importlib.import_module(f"{PLUGINS}.doc_fragments._cluster").ModuleDocFragment
     documentation = yaml.safe_load(text)
@@ -127,7 +127,7 @@ def options_of(module):
     return options
 
 
-def test_a_name_stands_for_one_thing():
+def test_examples_register_unique_names():
     """docs/develop/decisions/0016-public-names.md."""
     filters = {file.stem for file in (ROOT / "plugins/filter").glob("*.py")}
     playbooks = {file.stem for file in (ROOT / "playbooks").glob("*.yml")}
@@ -139,17 +139,17 @@ def test_a_name_stands_for_one_thing():
 
 
 @pytest.mark.parametrize("name", ALL_MODULES)
-def test_documentation_has_every_option(name):
+def test_documentation_of_all_options(name):
     action = importlib.import_module(f"{PLUGINS}.action.{name}").ActionModule
     assert options_of(name) == set(action.spec)
 
 
-def test_the_action_group_has_every_module_that_takes_a_kubeconfig():
+def test_action_group_members():
     groups = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["action_groups"]
     assert groups == {"nim": [name for name in ALL_MODULES if "kubeconfig" in options_of(name)]}
 
 
-def test_defaults_of_the_action_group_reach_a_module(call, tmp_path):
+def test_action_group_defaults(call, tmp_path):
     play = {
         "hosts": "localhost",
         "gather_facts": False,
@@ -161,7 +161,7 @@ def test_defaults_of_the_action_group_reach_a_module(call, tmp_path):
     assert (code, "no usable kubeconfig /nowhere" in err) == (4, True)
 
 
-def test_every_playbook_has_its_module():
+def test_playbooks_have_modules():
     playbooks = {file.stem for file in (ROOT / "playbooks").glob("*.yml")}
     assert playbooks - {"reconcile", "finalize"} == set(MODULES)
 
@@ -178,7 +178,7 @@ def variable_of(module, option):
 
 
 @pytest.mark.parametrize(("playbook", "name"), MODULES.items())
-def test_a_playbook_has_every_option(playbook, name):
+def test_playbooks_pass_all_options(playbook, name):
     """Under its own name, but for what Jinja has a meaning for."""
     (play,) = yaml.safe_load((ROOT / "playbooks" / f"{playbook}.yml").read_text())
     task = play["tasks"][0]
@@ -186,7 +186,7 @@ def test_a_playbook_has_every_option(playbook, name):
     passed = {
         option: f"{{{{ {variable} | default(omit) }}}}" for option, variable in variables.items()
     }
-    if passed.pop("definition", ""):  # read as it is, it may be somebody else's
+    if passed.pop("definition", ""):  # read unchanged, because the text may be untrusted
         passed["definition_variable"] = "definition"
     assert task[f"nimops.nim.{name}"] == passed
 
@@ -196,7 +196,7 @@ SNIPPETS = re.findall(
 )
 
 
-def test_snippets_of_the_page_about_filters(run):
+def test_snippets_about_filters(run):
     shown = {
         "profile": "one",
         "reasons": ["tensorParallelism wanted 1, profile has 4"],
@@ -215,7 +215,7 @@ def test_snippets_of_the_page_about_filters(run):
     assert len(SNIPPETS) == 3
 
 
-def test_filters_of_the_page_about_extensions():
+def test_snippets_about_extensions():
     page = (ROOT / "docs/user/extend.md").read_text()
     (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     space = {}
@@ -228,8 +228,8 @@ def test_filters_of_the_page_about_extensions():
     assert [item["name"] for item in pod["spec"]["containers"]] == ["llm", "audit"]
 
 
-def test_roles_have_argument_specs_that_run(run):
-    """Of each kind, with a resource that is being deleted, which is left alone."""
+def test_roles_argument_specs(run):
+    """Runs the role of each kind on a resource that is being deleted, which stays unchanged."""
     gone = {"deletionTimestamp": "2026-01-01T00:00:00Z", "name": "x", "namespace": "nim"}
     spec = {"nimCache": {"name": "models"}, "image": NIM["spec"]["image"]}
     for kind in kind_names():

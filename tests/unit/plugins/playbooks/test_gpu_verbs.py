@@ -50,7 +50,7 @@ def stack(cluster, gpu, answer):
     return make
 
 
-def test_a_plan(call, stack, cluster):
+def test_upgrade_plan(call, stack, cluster):
     stack(autoUpgrade=True)
     code, out, err = call("gpu_upgrade_plan")
     assert (code, err) == (0, "")
@@ -61,7 +61,7 @@ def test_a_plan(call, stack, cluster):
     assert {request.method for request in cluster.server.requests} == {"GET"}
 
 
-def test_a_plan_as_data(call, stack):
+def test_upgrade_plan_as_data(call, stack):
     stack("new", autoUpgrade=True)
     code, out, err = call("gpu_upgrade_plan", output="json", assume_outdated=True)
     found = json.loads(out)
@@ -70,7 +70,7 @@ def test_a_plan_as_data(call, stack):
     assert found["services"][0]["lowest"] == 1
 
 
-def test_a_plan_while_nothing_is_upgraded(call, stack):
+def test_upgrade_plan_without_upgrade(call, stack):
     stack(autoUpgrade=False)
     code, out, err = call("gpu_upgrade_plan")
     assert (code, out) == (0, "")
@@ -79,7 +79,7 @@ def test_a_plan_while_nothing_is_upgraded(call, stack):
     assert (code, out.splitlines()[-1][:20]) == (0, "2 of 2 nodes drain; ")
 
 
-def test_a_plan_with_problems_fails_if_asked_to(call, stack, cluster, gpu):
+def test_upgrade_plan_fail_on_problems(call, stack, cluster, gpu):
     stack(autoUpgrade=True)
     budget = gpu.budget(wanted=2, maxUnavailable=0)
     cluster.put("/apis/policy/v1/namespaces/nim/poddisruptionbudgets/b", budget)
@@ -91,7 +91,7 @@ def test_a_plan_with_problems_fails_if_asked_to(call, stack, cluster, gpu):
     assert "2 are not upgraded" in err
 
 
-def test_without_a_policy(call, stack):
+def test_upgrade_plan_without_policy(call, stack):
     stack()
     code, out, err = call("gpu_upgrade_plan")
     assert (code, out) == (2, "")
@@ -101,7 +101,7 @@ def test_without_a_policy(call, stack):
     assert out.startswith("! there is no ClusterPolicy: nothing is deployed\n")
 
 
-def test_a_status(call, stack, cluster, gpu):
+def test_gpu_status(call, stack, cluster, gpu):
     stack("new", autoUpgrade=True)
     pod = gpu.driver("b", "new", ready=False)
     pod["status"]["containerStatuses"] = [
@@ -132,7 +132,7 @@ def examples(module):
 
 
 @pytest.mark.parametrize(("module", "code"), [("gpu_status_info", 0), ("gpu_upgrade_plan_info", 0)])
-def test_examples(call, stack, tmp_path, module, code):
+def test_gpu_verbs_examples(call, stack, tmp_path, module, code):
     stack("new", autoUpgrade=True)
     play = {"hosts": "localhost", "gather_facts": False, "tasks": examples(module)}
     (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))

@@ -21,7 +21,7 @@ POLICY = {
 }
 
 
-def test_without_resources_it_lists_the_stack(call):
+def test_images_of_stack(call):
     code, out, err = call("images", systems=["ubuntu22.04", "rhel9"])
     assert (code, err) == (0, "")
     lines = out.splitlines()
@@ -31,7 +31,7 @@ def test_without_resources_it_lists_the_stack(call):
     assert "nvcr.io/nvidia/k8s/container-toolkit:v1.20.0" in lines
 
 
-def test_the_images_of_a_policy_on_two_systems(call, tmp_path):
+def test_images_of_policy_on_two_systems(call, tmp_path):
     (tmp_path / "policy.yaml").write_text(yaml.safe_dump(POLICY))
     code, out, err = call(
         "images", files="policy.yaml", systems=["ubuntu24.04", "rhel9.4"], output="json"
@@ -44,7 +44,7 @@ def test_the_images_of_a_policy_on_two_systems(call, tmp_path):
     assert "DaemonSet nvidia-dcgm" in found["nvcr.io/nvidia/gpu-operator:v26.7.0"]
 
 
-def test_nodes_of_facts_are_all_there_are(call, tmp_path):
+def test_images_with_nodes_of_facts(call, tmp_path):
     (tmp_path / "policy.yaml").write_text(yaml.safe_dump(POLICY))
     features = "feature.node.kubernetes.io"
     labels = {
@@ -60,7 +60,7 @@ def test_nodes_of_facts_are_all_there_are(call, tmp_path):
     assert drivers == ["mirror.example/driver:595.91.07-rhel9"]
 
 
-def test_precompiled_drivers_are_there_for_each_kernel(call, tmp_path):
+def test_images_of_precompiled_drivers(call, tmp_path):
     policy = POLICY | {
         "spec": POLICY["spec"] | {"driver": POLICY["spec"]["driver"] | {"usePrecompiled": True}}
     }
@@ -74,7 +74,7 @@ def test_precompiled_drivers_are_there_for_each_kernel(call, tmp_path):
     ]
 
 
-def test_the_images_of_models_and_jobs(call):
+def test_images_of_models_and_jobs(call):
     files = [str(SAMPLES / f"{name}.yaml") for name in ("apps_v1alpha1_nimcache", "nemo_evaluator")]
     code, out, err = call("images", files=files, nim_namespace="nim")
     assert (code, err) == (0, "")
@@ -84,7 +84,7 @@ def test_the_images_of_models_and_jobs(call):
     assert [line for line in lines if line.startswith("nvcr.io/nim/")]
 
 
-def test_what_cannot_be_served_is_told_and_the_rest_listed(call, tmp_path):
+def test_images_with_failing_resource(call, tmp_path):
     wrong = POLICY | {"spec": POLICY["spec"] | {"driver": {"repository": "mirror.example"}}}
     (tmp_path / "policy.yaml").write_text(yaml.safe_dump(wrong))
     code, _out, err = call("images", files="policy.yaml")

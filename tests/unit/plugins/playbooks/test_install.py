@@ -53,7 +53,7 @@ def ansible(program, *options, cwd, **environment):
     return said
 
 
-def test_from_the_artefact_to_the_first_service(cluster, tmp_path):
+def test_install_artifact_and_serve(cluster, tmp_path):
     ansible(
         "galaxy", "collection", "build", "--output-path", str(tmp_path), str(ROOT), cwd=tmp_path
     )

@@ -39,7 +39,7 @@ def fits(out):
     return [line.split("   ")[-2].strip() for line in out.splitlines()[1:]]
 
 
-def test_profiles_of_a_file_without_a_cluster(call):
+def test_profiles_of_file(call):
     code, out, err = call("profiles", manifest=MANIFESTS["-v2"], gpus="H100", kubeconfig="/no")
     assert (code, err) == (0, "")
     assert out.splitlines()[0].split()[:3] == ["ID", "MODEL", "GPU"]
@@ -47,7 +47,7 @@ def test_profiles_of_a_file_without_a_cluster(call):
     assert "gpus wanted H100, profile has A100" in out
 
 
-def test_profiles_with_the_gpus_of_the_nodes(call, cluster):
+def test_profiles_with_gpus_of_nodes(call, cluster):
     cluster.put("/api/v1/nodes/n", NODE)
     code, out, err = call("profiles", manifest=MANIFESTS["-v2"], output="json")
     found = json.loads(out)
@@ -59,14 +59,14 @@ def test_profiles_with_the_gpus_of_the_nodes(call, cluster):
     assert same == (code, out, err)
 
 
-def test_profiles_of_version_1_say_that_gpus_do_not_count(call):
+def test_profiles_of_version_1_ignore_gpus(call):
     code, out, err = call("profiles", manifest=MANIFESTS[""], precision="fp8")
     assert code == 0
     assert fits(out).count("yes") == 3
     assert err.startswith("GPUs are ignored: the manifest is of version 1")
 
 
-def test_no_profile_fits(call):
+def test_profiles_none_fits(call):
     given = {"manifest": MANIFESTS["-v2"], "gpu_products": "NVIDIA-H100", "precision": "int4"}
     code, out, err = call("profiles", **given)
     assert (code, err) == (2, "FAILED: none of 5 profiles fits\n")
@@ -100,7 +100,7 @@ def put_cache(cluster, model):
     cluster.put(api_path("ConfigMap", "nim", "models-manifest"), kept)
 
 
-def test_profiles_of_a_cache_as_it_wants_them_or_otherwise(call, cluster):
+def test_profiles_of_cache(call, cluster):
     cluster.put("/api/v1/nodes/n", NODE)
     put_cache(cluster, {"precision": "fp16", "engine": "tensorrt_llm", "profiles": ["all"]})
     code, out, err = call("profiles", nimcache="models", nim_namespace="nim", output="json")
@@ -134,7 +134,7 @@ def image(cluster):
     return play
 
 
-def test_profiles_of_an_image(call, cluster, image):
+def test_profiles_of_image(call, cluster, image):
     cluster.put("/api/v1/nodes/n", NODE)
     made = image(POD_LOG)
     code, out, err = call(
@@ -152,7 +152,7 @@ def test_profiles_of_an_image(call, cluster, image):
     assert patch.body["spec"]["imagePullSecrets"] == [{"name": "a"}, {"name": "b"}]
 
 
-def test_an_image_without_a_manifest(call, cluster, image):
+def test_profiles_of_image_without_manifest(call, cluster, image):
     image(NOT_FOUND)
     code, out, err = call("profiles", image="registry.example/llm:1")
     assert (code, out) == (2, "")
@@ -160,7 +160,7 @@ def test_an_image_without_a_manifest(call, cluster, image):
     assert cluster.objects == {}
 
 
-def test_an_image_that_does_not_answer_in_time(call, cluster, image):
+def test_profiles_of_image_timeout(call, cluster, image):
     image("", phase="Pending")
     code, out, err = call("profiles", image="registry.example/llm:1", wait_timeout=1)
     assert (code, out) == (2, "")
@@ -169,7 +169,7 @@ def test_an_image_that_does_not_answer_in_time(call, cluster, image):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda item: item.name)
-def test_who_ends_it_leaves_no_pod_behind(start, cluster, image, number):
+def test_profiles_interrupted_deletes_pod(start, cluster, image, number):
     made = image("", phase="Pending")
     with start("profiles", image="registry.example/llm:1") as process:
         try:
@@ -213,14 +213,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("given", "message"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be_asked_is_an_error(call, tmp_path, given, message):
+def test_profiles_invalid_options(call, tmp_path, given, message):
     (tmp_path / "list.yaml").write_text("[]")
     code, out, err = call("profiles", **given)
     assert (code, out) == (2, "")
     assert message in err
 
 
-def test_who_may_not_list_nodes_is_told_what_to_do(call, cluster, refused):
+def test_profiles_without_permission_on_nodes(call, cluster, refused):
     cluster.refuse["GET", "/api/v1/nodes"] = [refused(403, "nodes is forbidden")]
     code, _out, err = call("profiles", manifest=MANIFESTS["-v2"])
     assert code == 2
@@ -228,7 +228,7 @@ def test_who_may_not_list_nodes_is_told_what_to_do(call, cluster, refused):
 
 
 @pytest.mark.parametrize("verb", ["profiles", "gather"])
-def test_only_silence_is_unreachable(call, verb, tmp_path):
+def test_support_verbs_unreachable(call, verb, tmp_path):
     given = {"manifest": MANIFESTS["-v2"]} if verb == "profiles" else {}
     code, out, err = call(verb, kubeconfig="/nowhere", **given)
     assert (code, out) == (4, "")
@@ -259,7 +259,7 @@ def unpack(path):
         return {name: tar.extractfile(name).read().decode() for name in names}
 
 
-def test_gather_to_a_file(call, cluster, service, tmp_path):
+def test_gather_to_file(call, cluster, service, tmp_path):
     code, out, err = call("gather", path="seen.tar.gz")
     path = tmp_path / "seen.tar.gz"
     assert (code, out) == (0, f"{path}\n")
@@ -277,7 +277,7 @@ def test_gather_to_a_file(call, cluster, service, tmp_path):
     assert [item.name for item in tmp_path.iterdir() if item.name.startswith(".seen")] == []
 
 
-def test_gather_to_a_folder_as_data(call, service, tmp_path):
+def test_gather_to_folder_as_data(call, service, tmp_path):
     (tmp_path / "out").mkdir()
     code, out, _err = call(
         "gather", path="out", output="json", resource="nimservice/llm", nim_namespace="nim"
@@ -309,14 +309,14 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("given", "message"), MISTAKES.values(), ids=MISTAKES)
-def test_what_cannot_be_gathered_leaves_no_file(call, tmp_path, given, message):
+def test_gather_failure_leaves_no_file(call, tmp_path, given, message):
     code, out, err = call("gather", **given)
     assert (code, out) == (2, "")
     assert message in err
     assert [item for item in tmp_path.iterdir() if "gather" in item.name] == []
 
 
-def test_who_ends_gather_leaves_no_file(start, cluster, tmp_path):
+def test_gather_interrupted_leaves_no_file(start, cluster, tmp_path):
     respond = cluster.server.respond
 
     def answer(request):
@@ -337,8 +337,8 @@ def test_who_ends_gather_leaves_no_file(start, cluster, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["nim_profiles_info", "nim_gather"])
-def test_examples(call, cluster, image, service, tmp_path, name):
-    """What stands in the documentation runs as it stands there."""
+def test_support_verbs_examples(call, cluster, image, service, tmp_path, name):
+    """Examples of the documentation run unchanged."""
     labels = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
     cluster.put("/api/v1/nodes/n", {"kind": "Node", "metadata": {"name": "n", "labels": labels}})
     put_cache(cluster, {"precision": "int4"})

@@ -50,7 +50,7 @@ def replicas(cluster, path):
     return cluster.objects[path]["spec"]["replicas"]
 
 
-def test_without_consent_it_only_reports(call, cluster, reference, tmp_path):
+def test_takeover_without_consent(call, cluster, reference, tmp_path):
     code, out, err = call("takeover", manifests="nimops.yaml")
     assert code == 0, err
     assert out.splitlines()[0] == (
@@ -64,7 +64,7 @@ def test_without_consent_it_only_reports(call, cluster, reference, tmp_path):
     assert {item.method for item in cluster.server.requests} == {"GET"}
 
 
-def test_a_failure_says_how_to_return(call, cluster, reference, tmp_path):
+def test_takeover_failure_has_way_back(call, cluster, reference, tmp_path):
     """Our operator's pod never comes up here, so the reference is not stopped."""
     code, _out, err = call("takeover", manifests="nimops.yaml", yes=True, wait_timeout=0)
     assert code == 2
@@ -78,7 +78,7 @@ def test_a_failure_says_how_to_return(call, cluster, reference, tmp_path):
     assert (code, f"backup: {file} exists; name another file" in err) == (2, True)
 
 
-def test_back(call, cluster, reference, tmp_path):
+def test_takeover_back(call, cluster, reference, tmp_path):
     ours = api_path("Deployment", "nim-operator", "nimops-controller-manager")
     code, _out, err = call("takeover", back=True)
     assert (code, "our operator is not installed" in err) == (2, True)
@@ -102,7 +102,7 @@ def test_back(call, cluster, reference, tmp_path):
     assert template not in cluster.objects
 
 
-def test_examples(call, cluster, reference, tmp_path):
+def test_takeover_examples(call, cluster, reference, tmp_path):
     """They run as they stand there, up to where controllers are needed."""
     text = importlib.import_module("ansible_collections.nimops.nim.plugins.modules.nim_takeover")
     tasks = yaml.safe_load(text.EXAMPLES)

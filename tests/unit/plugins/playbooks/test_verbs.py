@@ -35,7 +35,7 @@ def file(tmp_path):
     return "nim.yaml"
 
 
-def test_render_to_a_pipe(call, file):
+def test_render_to_pipe(call, file):
     code, out, err = call("render", files=[file])
     assert (code, err) == (0, "")
     assert [item["kind"] for item in yaml.safe_load_all(out)] == KINDS
@@ -92,7 +92,7 @@ def daemon_sets(out):
     return {item["metadata"]["name"]: item["spec"]["template"]["spec"] for item in found}
 
 
-def test_render_of_a_policy_assumes_a_node_with_a_gpu(call):
+def test_render_of_policy_assumes_gpu_node(call):
     code, out, err = call("render", files=[str(GPU_SAMPLES / "gpu_clusterpolicy.yaml")])
     assert (code, err) == (0, f"{ASSUMED}\n")
     assert {"nvidia-driver-daemonset", "nvidia-operator-validator"} <= daemon_sets(out).keys()
@@ -102,7 +102,7 @@ def test_render_of_a_policy_assumes_a_node_with_a_gpu(call):
 
 
 @pytest.mark.parametrize("has_gpu", [True, False])
-def test_nodes_of_facts_are_all_there_are(call, tmp_path, has_gpu):
+def test_render_with_nodes_of_facts(call, tmp_path, has_gpu):
     features = "feature.node.kubernetes.io"
     labels = {
         f"{features}/system-os_release.ID": "rhel",
@@ -119,7 +119,7 @@ def test_nodes_of_facts_are_all_there_are(call, tmp_path, has_gpu):
     assert not found or found["containers"][0]["image"].endswith("-rhel9")
 
 
-def test_render_of_drivers_assumes_a_node_for_each_selector(call, tmp_path):
+def test_render_of_drivers_assumes_nodes(call, tmp_path):
     policy = yaml.safe_load((GPU_SAMPLES / "gpu_clusterpolicy.yaml").read_text())
     policy["spec"]["driver"] = {"useNvidiaDriverCRD": True}
     (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
@@ -139,7 +139,7 @@ def without_storage():
     return {**SERVICE, "metadata": metadata, "spec": {**SERVICE["spec"], "storage": {}}}
 
 
-def test_render_of_what_cannot_be_served(call, tmp_path):
+def test_render_failing_resource(call, tmp_path):
     code, out, err = call("render", definition=without_storage())
     assert code == 2
     assert "kind: Service\n" in out
@@ -159,12 +159,12 @@ DEFINITIONS = {
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=DEFINITIONS)
-def test_a_definition_is_as_good_as_a_file(call, file, definition):
+def test_definition_equals_file(call, file, definition):
     assert call("render", definition=definition) == call("render", files=[file])
 
 
-def test_no_template_in_a_definition_is_evaluated(call, tmp_path):
-    """What kubectl prints has text of others in it."""
+def test_definition_evaluates_no_template(call, tmp_path):
+    """Output of kubectl contains untrusted text."""
     text = "{{ lookup('pipe', 'touch evaluated') }} {{ 1 + 1 }} 😀"
     spec = {**SERVICE["spec"], "env": [{"name": "A", "value": text}]}
     (tmp_path / "vars.json").write_text(json.dumps({"definition": {**SERVICE, "spec": spec}}))
@@ -181,7 +181,7 @@ def test_no_template_in_a_definition_is_evaluated(call, tmp_path):
     assert not (tmp_path / "evaluated").exists()
 
 
-def test_what_another_command_prints_is_a_file_to_bash(start, file):
+def test_files_from_process_substitution(start, file):
     """As <(cat nim.yaml): a worker inherits what is open."""
     end, other = os.pipe()
     with os.fdopen(other, "w") as stream:
@@ -194,7 +194,7 @@ def test_what_another_command_prints_is_a_file_to_bash(start, file):
 
 
 @pytest.mark.parametrize("path", ["-", "/dev/stdin"])
-def test_stdin_is_nobody_s(call, file, path):
+def test_files_refuse_stdin(call, file, path):
     for verb, given in {
         "render": {"files": [file], "facts": [path]},
         "plan": {"files": [path]},
@@ -226,7 +226,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("given", "message"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be_read_is_an_error(call, file, given, message):
+def test_files_unreadable(call, file, given, message):
     code, out, err = call("render", **given)
     assert (code, out) == (2, "")
     assert message in err
@@ -259,7 +259,7 @@ def test_plan_then_apply_then_plan(call, cluster, file, answer):
     assert (code, change["action"], change["kind"]) == (0, "create", "Service")
 
 
-def test_plan_may_stop_a_pipeline(call, cluster, file):
+def test_plan_fail_on_changes(call, cluster, file):
     assert call("apply", files=[file], wait=False)[0] == 0
     assert call("plan", fail_on_changes=True) == (0, "no changes\n", "")
     del cluster.objects[api_path("Service", "default", "llm")]
@@ -270,7 +270,7 @@ def test_plan_may_stop_a_pipeline(call, cluster, file):
         assert call("plan", *options, fail_on_changes="no") == (0, out, "")
 
 
-def test_plan_of_what_cannot_be_served(call, cluster, tmp_path):
+def test_plan_failing_resource(call, cluster, tmp_path):
     cluster.put(api_path("NIMService", "default", "llm"), without_storage())
     code, out, err = call("plan")
     assert code == 2
@@ -299,7 +299,7 @@ def extensions(monkeypatch):
 
 
 @pytest.mark.usefixtures("extensions")
-def test_child_filters_are_part_of_every_verb(call, cluster, file, answer):
+def test_child_filters_in_every_verb(call, cluster, file, answer):
     _code, out, _err = call("render", files=[file])
     rendered = list(yaml.safe_load_all(out))
     assert {item["metadata"]["labels"]["acme.example/team"] for item in rendered} == {"default"}
@@ -316,21 +316,21 @@ def test_child_filters_are_part_of_every_verb(call, cluster, file, answer):
         assert [item["name"] for item in containers] == ["llm-ctr", "audit"]
 
 
-def test_apply_says_why_not(call, file):
+def test_apply_failure_has_reason(call, file):
     code, out, err = call("apply", files=[file], wait_timeout=0)
     assert (code, out) == (2, "")
     assert "FAILED: not Ready after 0 s: NIMService default/llm: NotReady: Waiting for" in err
 
 
 @pytest.mark.parametrize("verb", ["plan", "apply", "status"])
-def test_without_a_cluster(call, file, verb):
+def test_verbs_without_cluster(call, file, verb):
     code, out, err = call(verb, files=[file], kubeconfig="/nowhere")
     assert (code, out) == (4, "")
     assert err.startswith("ERROR: no usable kubeconfig /nowhere: it does not exist")
 
 
 @pytest.mark.parametrize("verb", ["plan", "apply", "status"])
-def test_only_silence_is_unreachable(call, cluster, file, refused, verb):
+def test_verbs_unreachable(call, cluster, file, refused, verb):
     """An API server that refuses has answered."""
     path = api_path("NIMService", "default", "llm") if verb == "apply" else SERVICES
     cluster.refuse["GET", path] = [refused(403, "nimservices is forbidden")]
@@ -344,7 +344,7 @@ def test_only_silence_is_unreachable(call, cluster, file, refused, verb):
     assert err.startswith("ERROR: the API server http://127.0.0.1:")
 
 
-def test_what_apply_has_begun_fails_also_in_silence(call, cluster, file, answer):
+def test_apply_unreachable_after_start(call, cluster, file, answer):
     respond = cluster.server.respond
 
     def fall_silent(request):
@@ -356,7 +356,7 @@ def test_what_apply_has_begun_fails_also_in_silence(call, cluster, file, answer)
     assert err.startswith("FAILED: the API server's answer to ")
 
 
-def test_status(call, cluster, file):
+def test_status_table(call, cluster, file):
     assert call("status") == (0, "", "no custom resources in the cluster\n")
     assert call("apply", files=[file], wait=False)[0] == 0
     code, out, err = call("status")
@@ -369,7 +369,7 @@ def test_status(call, cluster, file):
     assert json.loads(call("status", output="json", nim_namespace="other")[1]) == []
 
 
-def test_with_ansible_s_own_callback(call, file):
+def test_render_with_default_callback(call, file):
     code, out, _err = call("render", files=[file], callback="default")
     assert code == 0
     assert "TASK [Render]" in out

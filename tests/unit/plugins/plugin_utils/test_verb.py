@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a definition may be; tests/unit/plugins/playbooks call the verbs."""
+"""Definitions as input; tests/unit/plugins/playbooks call the verbs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ODD = [
 
 @pytest.fixture
 def find():
-    """What an action finds in its arguments, where these variables are set."""
+    """The texts that an action finds in its arguments and in these variables."""
 
     def find_texts(variables=None, **arguments):
         action = ResourcesAction.__new__(ResourcesAction)
@@ -32,13 +32,13 @@ def find():
 
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
-def test_an_object_stays_what_it_is(find, value):
+def test_definition_object_round_trip(find, value):
     given = {**SERVICE, "spec": {"a": value, "b": [value], "c": value}}
     (text,) = find(definition=given)
     assert parse(text) == [given]
 
 
-def test_a_variable_is_one_way_among_three(find):
+def test_find_texts_from_one_option_only(find):
     assert find({"a": "x"}) == []
     assert find({"a": "x"}, definition_variable="b") == []
     assert [item.content for item in find({"a": "x"}, definition_variable="a")] == ["x"]
@@ -50,6 +50,6 @@ def test_a_variable_is_one_way_among_three(find):
 
 
 @pytest.mark.parametrize("value", [object(), "\ud83d"], ids=["no data", "half a character"])
-def test_what_is_no_yaml_is_refused(find, value):
+def test_definition_refuses_invalid_yaml(find, value):
     with pytest.raises(NimError, match="definition: has a value that is not YAML"):
         find(definition={**SERVICE, "spec": value})

@@ -20,11 +20,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.json_nesting impo
         ({"[": '{[\\"', "b": {"]": {"c": "}"}}, "d": 1}, {"[": '{[\\"', "b": {"]": None}, "d": 1}),
     ],
 )
-def test_what_is_deeper_is_cut(value: t.Any, expected: t.Any) -> None:
+def test_cut_nesting_below_depth(value: t.Any, expected: t.Any) -> None:
     assert json.loads(cut_nesting(json.dumps(value).encode(), 2)) == expected
 
 
-def test_more_than_an_interpreter_parses() -> None:
+def test_cut_nesting_beyond_interpreter_limit() -> None:
     text = b'{"spec": ' + b'{"a":[' * 100000 + b"]}" * 100000 + b', "kind": "A"}'
     with pytest.raises(RecursionError):
         json.loads(text)
@@ -32,7 +32,7 @@ def test_more_than_an_interpreter_parses() -> None:
 
 
 @pytest.mark.parametrize("text", [b'"', b'"' + b'\\"' * 40_000, b'["a", "\\'])
-def test_a_text_that_is_cut_off_is_read_once(text: bytes) -> None:
+def test_cut_nesting_truncated_text_in_linear_time(text: bytes) -> None:
     start = time.process_time()
     assert cut_nesting(text, 10) == text
     once = time.process_time() - start

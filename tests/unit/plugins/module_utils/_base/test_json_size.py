@@ -17,7 +17,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.json_size import 
     ("value", "size"),
     [({}, 2), ({"a": [1, "b"]}, 13), ("\n", 4), ("é", 4), ("\U0001f600", 6), ("\ud800", 3)],
 )
-def test_the_size_is_that_of_compact_json(value: t.Any, size: int) -> None:
+def test_json_size_of_compact_json(value: t.Any, size: int) -> None:
     assert json_size(value) == size
 
 
@@ -26,7 +26,7 @@ def test_the_size_is_that_of_compact_json(value: t.Any, size: int) -> None:
     [(0, "1 KiB"), (62_000, "60 KiB"), (1 << 20, "1 MiB"), ((1 << 20) - 1, "1023 KiB"),
      (15_900_000, "15.2 MiB")],
 )  # fmt: skip
-def test_a_size_is_shown_as_people_write_it(size: int, text: str) -> None:
+def test_show_size_units(size: int, text: str) -> None:
     assert show_size(size) == text
 
 
@@ -38,5 +38,5 @@ def test_a_size_is_shown_as_people_write_it(size: int, text: str) -> None:
         ({}, ""),
     ],
 )
-def test_only_large_fields_are_named(sizes: dict[str, int], text: str) -> None:
+def test_name_largest_only_large_fields(sizes: dict[str, int], text: str) -> None:
     assert name_largest(sizes) == text

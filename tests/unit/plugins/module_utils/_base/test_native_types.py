@@ -55,7 +55,7 @@ def test_to_native_types(value: t.Any, native: t.Any) -> None:
     assert type(found) is type(native)
 
 
-def test_all_levels_are_converted() -> None:
+def test_to_native_types_all_levels() -> None:
     found = to_native_types(Fields({Text("a"): Items([Fields(b=Text("c"))])}))
     assert repr(found) == "{'a': [{'b': 'c'}]}"
     assert [type(item) for item in (*found, found["a"], found["a"][0], found["a"][0]["b"])] == [
@@ -63,7 +63,7 @@ def test_all_levels_are_converted() -> None:
     ]  # fmt: skip
 
 
-def test_result_is_a_copy() -> None:
+def test_to_native_types_returns_copy() -> None:
     given = {"a": [1]}
     found = to_native_types(given)
     found["a"].append(2)

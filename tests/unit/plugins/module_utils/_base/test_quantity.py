@@ -15,12 +15,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.quantity import (
 
 
 @pytest.mark.parametrize("text", ["0", "7", "100%", "999999999"])
-def test_counts_and_percentages(text):
+def test_is_count_or_percentage(text):
     assert is_count_or_percentage(text)
 
 
 @pytest.mark.parametrize("text", ["", "%", "-1", "1.5", "5 %", "9" * 10, "\u0663", "1\n"])
-def test_what_is_neither_a_count_nor_a_percentage(text):
+def test_is_count_or_percentage_invalid(text):
     assert not is_count_or_percentage(text)
 
 
@@ -46,7 +46,7 @@ def test_what_is_neither_a_count_nor_a_percentage(text):
         ("100n", "1e-7"),
     ],
 )
-def test_quantities(text, value):
+def test_parse_quantity(text, value):
     assert parse_quantity(text) == Decimal(value)
 
 
@@ -56,7 +56,7 @@ def test_quantities(text, value):
         *("", " ", "a lot", "1 Gi", "1gi", "1K", "Gi", ".", "1e", "1Gi2", "--1", "1_0", "\u0661x"),
     ],
 )
-def test_what_is_no_quantity(text):
+def test_parse_quantity_invalid(text):
     with pytest.raises(ValueError, match="is not a quantity"):
         parse_quantity(text)
 
@@ -67,7 +67,7 @@ def test_what_is_no_quantity(text):
     ["1e99999", "1e999999999", "1e9999999999999999999", "1e-9999999999999999999", "9" * 5000],
     ids=["many digits", "memory", "no exponent", "nor a small one", "written out"],
 )
-def test_what_is_out_of_range(text, read):
+def test_parse_quantity_out_of_range(text, read):
     with pytest.raises(ValueError, match="is out of range") as caught:
         read(text)
     assert len(str(caught.value)) < 100
@@ -107,12 +107,12 @@ def test_what_is_out_of_range(text, read):
         ("0e3", "0"),
     ],
 )
-def test_canonical_quantities_are_those_of_the_api_server(text, canonical):
+def test_canonical_quantity_like_api_server(text, canonical):
     assert canonical_quantity(text) == canonical
     assert canonical_quantity(canonical) == canonical
 
 
-def test_what_is_no_quantity_has_no_canonical_form():
+def test_canonical_quantity_invalid():
     with pytest.raises(ValueError, match="is not a quantity"):
         canonical_quantity("big")
 
@@ -134,5 +134,5 @@ def test_what_is_no_quantity_has_no_canonical_form():
         (["1"], "1", False),
     ],
 )
-def test_same_quantities(left, right, same):
+def test_is_same_quantity(left, right, same):
     assert is_same_quantity(left, right) is same

@@ -41,7 +41,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("_name", "document", "kept", "paths"), CASES, ids=[c[0] for c in CASES])
-def test_markers_are_found_and_taken_out(_name, document, kept, paths):
+def test_remove_reserved_keys_finds_all(_name, document, kept, paths):
     given = copy.deepcopy(document)
     assert find_reserved_keys(given) == paths
     assert given == document
@@ -49,7 +49,7 @@ def test_markers_are_found_and_taken_out(_name, document, kept, paths):
     assert given == kept
 
 
-def test_no_depth_is_too_deep():
+def test_remove_reserved_keys_any_depth():
     document = bottom = {}
     for _level in range(5_000):
         bottom["a"] = bottom = {}
@@ -58,7 +58,7 @@ def test_no_depth_is_too_deep():
     assert bottom == {}
 
 
-def test_a_refusal_names_the_fields():
+def test_refuse_reserved_keys_names_fields():
     refuse_reserved_keys({"spec": {"labels": {"app": "x"}}})
     keys = {f"__ansible_{number}": "x" for number in range(7)}
     with pytest.raises(NimError) as caught:

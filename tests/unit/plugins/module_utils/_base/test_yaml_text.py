@@ -18,7 +18,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.yaml_text import 
 )
 
 
-def test_keys_are_sorted_at_every_level() -> None:
+def test_dump_yaml_sorts_keys_at_every_level() -> None:
     data = {"b": [{"z": 1, "a": None}], "a": {"w": "", "v": []}}
     assert dump_yaml(data) == "a:\n  v: []\n  w: ''\nb:\n- a: null\n  z: 1\n"
 
@@ -41,7 +41,7 @@ def test_keys_are_sorted_at_every_level() -> None:
         pytest.param("größer", "größer", id="letters"),
     ],
 )
-def test_text_stays_text(value: t.Any, text: str) -> None:
+def test_dump_yaml_text_stays_text(value: t.Any, text: str) -> None:
     assert dump_yaml([value]) == f"- {text}\n"
     assert yaml.safe_load(dump_yaml([value])) == [value]
 
@@ -59,7 +59,7 @@ def test_text_stays_text(value: t.Any, text: str) -> None:
         pytest.param("", "- ''\n", id="empty"),
     ],
 )
-def test_people_see_lines(value: str, text: str) -> None:
+def test_dump_yaml_by_line(value: str, text: str) -> None:
     assert dump_yaml([value], by_line=True) == text
     assert yaml.safe_load(text) == [value]
 
@@ -71,7 +71,7 @@ c: !tag {d: &unused 0x10}
 """
 
 
-def test_scalars_are_text_as_written() -> None:
+def test_read_bounded_scalars_are_text() -> None:
     assert read_bounded(PLAIN, depth=2) == {
         "a": "1",
         "b": ["yes", "~", "1.10", "x", "2020-01-01"],
@@ -92,7 +92,7 @@ def test_scalars_are_text_as_written() -> None:
         pytest.param("a:\n- - b\n  - c\n- d", {"a": [["b", "c"], "d"]}, id="nested lists"),
     ],
 )
-def test_documents(text: str, document: t.Any) -> None:
+def test_read_bounded_documents(text: str, document: t.Any) -> None:
     assert read_bounded(text, depth=3) == document
 
 
@@ -114,18 +114,18 @@ def test_documents(text: str, document: t.Any) -> None:
         ("=", "="),
     ],
 )
-def test_typed_keys(scalar: str, value: t.Any) -> None:
+def test_read_bounded_typed_keys(scalar: str, value: t.Any) -> None:
     text = f"typed: {scalar}\nbelow: {{x: [{scalar}], 1: {scalar}}}\nother: {scalar}"
     found = read_bounded(text, depth=3, typed=("typed", "below"))
     plain = scalar.strip("'")
     assert found == {"typed": value, "below": {"x": [value], "1": value}, "other": plain}
 
 
-def test_typed_keys_are_those_of_the_top() -> None:
+def test_read_bounded_typed_keys_only_at_top() -> None:
     assert read_bounded("a: {typed: 1}", depth=2, typed=("typed",)) == {"a": {"typed": "1"}}
 
 
-def test_depth() -> None:
+def test_read_bounded_depth() -> None:
     assert read_bounded("[[x]]", depth=2) == [["x"]]
     with pytest.raises(ValueError, match="line 1, column 3: it is nested deeper than 2 levels"):
         read_bounded("[[[x]]]", depth=2)
@@ -150,7 +150,7 @@ def test_depth() -> None:
         pytest.param("a: \x00", "control characters are not allowed", id="control character"),
     ],
 )
-def test_what_is_refused_within_bounds(text: str, why: str) -> None:
+def test_read_bounded_refused(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why) as raised:
         read_bounded(text, depth=32)
     assert "\n" not in str(raised.value)
@@ -210,14 +210,14 @@ def typed(value: t.Any) -> tuple[str, t.Any]:
 
 
 @pytest.mark.parametrize(("text", "value"), SCALARS)
-def test_scalars_of_json(text: str, value: t.Any) -> None:
+def test_read_json_yaml_scalars(text: str, value: t.Any) -> None:
     if text == "-":
         text = "'-'"
     assert typed(read_json_yaml(f"a: {text}")["a"]) == typed(value)
 
 
 @pytest.mark.parametrize(("text", "value"), SCALARS)
-def test_text_that_is_written_is_read_as_text(text: str, value: t.Any) -> None:
+def test_read_json_yaml_reads_dumped_text(text: str, value: t.Any) -> None:
     assert read_json_yaml(dump_yaml({text: [text]})) == {text: [text]}
     assert typed(read_json_yaml(dump_yaml([value]))[0]) == typed(value)
 
@@ -226,7 +226,7 @@ def test_text_that_is_written_is_read_as_text(text: str, value: t.Any) -> None:
     ("text", "key"),
     [("1", "1"), ("yes", "true"), ("off", "false"), ("0x10", "16"), ("1.5", "1.5"), ("'1'", "1")],
 )
-def test_keys_are_strings(text: str, key: str) -> None:
+def test_read_json_yaml_keys_are_strings(text: str, key: str) -> None:
     assert read_json_yaml(f"{text}: {{{text}: a}}") == {key: {key: "a"}}
 
 
@@ -245,12 +245,12 @@ def test_keys_are_strings(text: str, key: str) -> None:
         ("a" * (2**18 + 1), "more than 262144 characters"),
     ],
 )
-def test_what_is_no_json_is_refused(text: str, why: str) -> None:
+def test_read_json_yaml_refused(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         read_json_yaml(text)
 
 
-def test_digit_runs_are_compared_as_numbers() -> None:
+def test_sort_keys_compares_numbers() -> None:
     data = {"m-70b": 1, "m-8b": [{"b": 1, "a10": 2, "a9": 3}], "m-08b": 1, "m": 1, "M": 1}
     found = sort_keys(data)
     assert found == data

@@ -36,7 +36,7 @@ def resource(namespace: str | None, **spec: t.Any) -> dict[str, t.Any]:
         pytest.param(None, "Node", "", None, True, id="of the cluster, in none"),
     ],
 )
-def test_place_and_owner(
+def test_child_namespace_and_owner(
     owner: str | None, kind: str, given: str, place: str | None, is_referred_to: bool
 ) -> None:
     cr = resource(owner)
@@ -56,7 +56,7 @@ def test_place_and_owner(
         }
 
 
-def test_labels_of_the_user_add_to_ours() -> None:
+def test_labels_of_user_are_added() -> None:
     app = App(resource("nim", labels={"team": "a", "app.kubernetes.io/name": "x"}), HOME)
     assert app.labels == {
         "app.kubernetes.io/name": "a",

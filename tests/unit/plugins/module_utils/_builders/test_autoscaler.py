@@ -83,7 +83,7 @@ def test_choose_replicas(
 
 
 @pytest.mark.parametrize("given", [{}, {"minReplicas": None}, {"minReplicas": 0}])
-def test_at_least_one_replica_by_default(given: t.Any) -> None:
+def test_min_replicas_default(given: t.Any) -> None:
     assert min_replicas(given) == 1
     assert choose_replicas(None, None, given) == 1
 
@@ -121,7 +121,7 @@ def test_build_autoscaler_without_metrics(app: t.Any) -> None:
         ),
     ],
 )
-def test_an_autoscaler_without_a_workload_of_ours_waits(found: t.Any, expected: list[str]) -> None:
+def test_keep_aimed_without_workload(found: t.Any, expected: list[str]) -> None:
     cr = {
         "apiVersion": "v",
         "kind": "NIMService",

@@ -11,14 +11,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.certificates 
 )
 
 
-def test_mounts_and_volumes_fit():
+def test_ca_mounts_match_volumes():
     volumes = ca_volumes("ca")
     assert volumes[1]["configMap"] == {"name": "ca"}
     names = {item["name"] for item in volumes}
     assert {item["name"] for item in [ca_main_mount(), *ca_init_mounts()]} == names
 
 
-def test_the_init_container():
+def test_ca_init_container():
     made = ca_init_container("h/a:1", [], ca_init_mounts())
     assert made["securityContext"]["runAsUser"] == 0
     assert "env" not in made
@@ -29,7 +29,7 @@ def test_the_init_container():
     assert ca_init_container("i", env, [])["env"] == env
 
 
-def test_certificates_of_both_endings_are_taken(tmp_path):
+def test_ca_init_container_copies_crt_and_pem(tmp_path):
     import subprocess
 
     folders = {name: tmp_path / name for name in ("custom", "share", "certs", "out")}

@@ -11,7 +11,7 @@ KIB = "x" * 1022
 """1 KiB as JSON."""
 
 
-def test_a_product_is_refused_by_the_names_of_its_fields() -> None:
+def test_refuse_copies_names_fields() -> None:
     shared = {"spec.env": [KIB] * 3, "spec.proxy": "x"}
     with pytest.raises(NimError) as caught:
         refuse_copies(shared, "spec.sidecarContainers", 900)
@@ -23,7 +23,7 @@ def test_a_product_is_refused_by_the_names_of_its_fields() -> None:
 
 
 @pytest.mark.parametrize(("copies", "is_refused"), [(0, False), (1024, False), (1025, True)])
-def test_the_limit_is_that_of_an_object(copies: int, is_refused: bool) -> None:
+def test_refuse_copies_limit(copies: int, is_refused: bool) -> None:
     try:
         refuse_copies({"spec.env": KIB, "spec.proxy": None}, "spec.initContainers", copies)
     except NimError:

@@ -32,7 +32,7 @@ def test_build_deployment(app: t.Any) -> None:
     }
 
 
-def test_the_release_is_an_annotation_outside_the_template(app: t.Any) -> None:
+def test_build_deployment_release_annotation(app: t.Any) -> None:
     toy = app(annotations={"x": "1"})
     toy = toy.at(Observed({"operator": {"version": "1.2.3"}}))
     made = build_deployment(toy, pod_template(toy, POD, SELECTOR), SELECTOR)
@@ -42,12 +42,12 @@ def test_the_release_is_an_annotation_outside_the_template(app: t.Any) -> None:
 
 
 @pytest.mark.parametrize("replicas", [None, 0])
-def test_unset_replicas_are_omitted_and_zero_is_not(app: t.Any, replicas: int | None) -> None:
+def test_build_deployment_replicas(app: t.Any, replicas: int | None) -> None:
     spec = build_deployment(app(), {}, SELECTOR, replicas=replicas)["spec"]
     assert spec.get("replicas", "omitted") == ("omitted" if replicas is None else 0)
 
 
-def test_name_strategy_and_annotations_may_differ(app: t.Any) -> None:
+def test_build_deployment_options(app: t.Any) -> None:
     made = build_deployment(
         app(annotations={"x": "1"}), {}, SELECTOR, strategy={"type": "Recreate"}, name="b",
         annotations={"y": "2"},
@@ -65,7 +65,7 @@ def test_pod_template(app: t.Any) -> None:
 
 
 @pytest.mark.parametrize("annotations", [None, {}])
-def test_empty_annotations_are_omitted(app: t.Any, annotations: t.Any) -> None:
+def test_pod_template_without_annotations(app: t.Any, annotations: t.Any) -> None:
     made = pod_template(app(), POD, SELECTOR, annotations=annotations)
     assert "annotations" not in made["metadata"]
 
@@ -82,6 +82,6 @@ def test_empty_annotations_are_omitted(app: t.Any, annotations: t.Any) -> None:
         ),
     ],
 )
-def test_operator_upgrade_restarts_nothing(app: t.Any, live: t.Any, version: str) -> None:
+def test_pod_template_same_after_operator_upgrade(app: t.Any, live: t.Any, version: str) -> None:
     made = pod_template(app(), POD, SELECTOR, live)
     assert made["metadata"]["labels"][VERSION] == version

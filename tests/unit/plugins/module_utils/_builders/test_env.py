@@ -25,11 +25,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.env import (
         pytest.param([], env(A="1") * 2, env(A="1") * 2, id="in the second, too"),
     ],
 )
-def test_merge(first, second, expected):
+def test_merge_env(first, second, expected):
     assert merge_env(first, second) == expected
 
 
-def test_secrets():
+def test_secret_env():
     assert secret_env("KEY", "s")["valueFrom"] == {"secretKeyRef": {"name": "s", "key": "KEY"}}
     assert secret_env("KEY", "s", "k", optional=True) == {
         "name": "KEY",
@@ -37,17 +37,17 @@ def test_secrets():
     }
 
 
-def test_field():
+def test_field_env():
     assert field_env("A", "metadata.name") == {
         "name": "A",
         "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}},
     }
 
 
-def test_drop():
+def test_drop_env():
     assert drop_env(env(A="1", B="2", C="3"), "A", "C", "X") == env(B="2")
 
 
-def test_tidy_keeps_the_last_of_a_name():
+def test_normalize_env_keeps_last():
     items = [*env(A="1", B=""), {"name": "A", "valueFrom": {}}]
     assert normalize_env(items) == [{"name": "B"}, {"name": "A", "valueFrom": {}}]

@@ -51,7 +51,7 @@ GATEWAY = {"name": "gw", "namespace": "infra"}
         ),
     ],
 )
-def test_what_is_wanted(fields: Json, wanted: str) -> None:
+def test_parse_expose_kinds(fields: Json, wanted: str) -> None:
     assert parse_expose(fields).kinds == tuple(wanted.split())
 
 
@@ -68,11 +68,11 @@ def test_what_is_wanted(fields: Json, wanted: str) -> None:
         ),
     ],
 )
-def test_ports(service: Json | None, wanted: dict[str, int]) -> None:
+def test_parse_expose_ports(service: Json | None, wanted: dict[str, int]) -> None:
     assert list(parse_expose({"service": service}).ports.items()) == list(wanted.items())
 
 
-def test_host(app: Make) -> None:
+def test_route_host(app: Make) -> None:
     assert route_host(app(), parse_expose({"router": ROUTER})) == "a.ns.example.com"
     assert route_host(app(), parse_expose({})) == ""
 
@@ -85,7 +85,7 @@ def test_host(app: Make) -> None:
         (build_grpc_route, {"gateway": GATEWAY}, "GRPCRouteFailed"),
     ],
 )
-def test_a_domain_is_needed(app: Make, build: t.Any, router: Json, reason: str) -> None:
+def test_route_host_required(app: Make, build: t.Any, router: Json, reason: str) -> None:
     expose = parse_expose({"router": router, "service": {"grpcPort": 81}})
     with pytest.raises(NimError, match="hostDomainName is required") as raised:
         build(app(), expose, "front")
@@ -93,7 +93,7 @@ def test_a_domain_is_needed(app: Make, build: t.Any, router: Json, reason: str) 
 
 
 @pytest.mark.parametrize("secret", ["", "tls"])
-def test_ingress_of_the_router(app: Make, secret: str) -> None:
+def test_build_ingress_of_router(app: Make, secret: str) -> None:
     router = ROUTER | {"ingress": INGRESS | {"tlsSecretName": secret}}
     made = build_ingress(
         app(annotations={"a": "1", "r": "2"}), parse_expose({"router": router}), "b"
@@ -108,7 +108,7 @@ def test_ingress_of_the_router(app: Make, secret: str) -> None:
     assert made["metadata"]["annotations"] == {"a": "1", "r": "2"}
 
 
-def test_deprecated_ingress_counts(app: Make) -> None:
+def test_build_ingress_deprecated(app: Make) -> None:
     both = parse_expose({"ingress": LEGACY, "router": ROUTER | {"ingress": INGRESS}})
     found = build_ingress(app(), both, "b")
     assert found["spec"] == {"ingressClassName": "old"}
@@ -147,7 +147,9 @@ EVERY_PATH = {"matches": [{"path": {"type": "PathPrefix", "value": "/"}}]}
         ),
     ],
 )
-def test_routes(app: Make, build: t.Any, kind: str, reference: Json | None, rule: Json) -> None:
+def test_build_routes(
+    app: Make, build: t.Any, kind: str, reference: Json | None, rule: Json
+) -> None:
     router = ROUTER | {"gateway": GATEWAY | {"backendRef": reference}}
     expose = parse_expose({"service": {"port": 80, "grpcPort": 81}, "router": router})
     made = build(app(annotations={"a": "1", "r": "2"}), expose, "b")
@@ -160,13 +162,13 @@ def test_routes(app: Make, build: t.Any, kind: str, reference: Json | None, rule
     }
 
 
-def test_annotations_are_optional(app: Make) -> None:
+def test_build_routes_without_annotations(app: Make) -> None:
     router = {"hostDomainName": "example.com", "gateway": GATEWAY}
     made = build_http_route(app(), parse_expose({"router": router}), "b")
     assert "annotations" not in made["metadata"]
 
 
-def test_a_grpc_route_needs_the_port(app: Make) -> None:
+def test_build_grpc_route_without_port(app: Make) -> None:
     expose = parse_expose({"router": ROUTER | {"gateway": GATEWAY}})
     with pytest.raises(NimError, match=r"spec\.expose\.service\.grpcPort must be set") as raised:
         build_grpc_route(app(), expose, "b")
@@ -195,7 +197,7 @@ def limited(app: Make, **spec: t.Any) -> App:
         ),
     ],
 )
-def test_forbidden_annotations(app: Make, fields: Json, wanted: list[str]) -> None:
+def test_annotation_violations(app: Make, fields: Json, wanted: list[str]) -> None:
     context = limited(app, annotations={"a": "1", "ok": "1"})
     found = [
         fault.partition(": ")[0] for fault in annotation_violations(context, parse_expose(fields))
@@ -203,7 +205,7 @@ def test_forbidden_annotations(app: Make, fields: Json, wanted: list[str]) -> No
     assert [item.removeprefix("spec.expose.") for item in found] == wanted
 
 
-def test_forbidden_labels(app: Make) -> None:
+def test_label_violations(app: Make) -> None:
     context = limited(app, labels={"team": "a", "ok": "1", "app.kubernetes.io/name": "b"})
     expose = parse_expose({"service": {"labels": {"tier": "a"}}})
     found = [fault.split(" is ")[0] for fault in label_violations(context, expose)]

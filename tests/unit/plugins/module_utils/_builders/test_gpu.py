@@ -77,7 +77,7 @@ def test_parse_parallelism(text: str, count: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "two", "\u00b2", "\u0661", " 1"])
-def test_parse_parallelism_of_an_invalid_count(text: str) -> None:
+def test_parse_parallelism_invalid(text: str) -> None:
     with pytest.raises(NimError) as raised:
         parse_parallelism(text, "p", "fix it")
     assert str(raised.value) == (

@@ -26,5 +26,5 @@ GIVEN = {"repository": "h:5000/a", "tag": "1"}
         pytest.param(None, Image(""), id="none"),
     ],
 )
-def test_image(given: t.Any, image: Image) -> None:
+def test_parse_image(given: t.Any, image: Image) -> None:
     assert parse_image(given) == image

@@ -60,7 +60,7 @@ def outcome(context: App) -> tuple[Json, Json]:
     return record, restart_annotation(context, record)
 
 
-def test_created_service_records_and_needs_no_restart(app: Make) -> None:
+def test_record_inputs_of_new_service(app: Make) -> None:
     record, pods = outcome(seen(app, None, answer("p1"), answer("r1")))
     assert record == {IDS[0]: ["1", "p1"], IDS[1]: ["1", "r1"]}
     assert pods == {}
@@ -71,7 +71,7 @@ def test_created_service_records_and_needs_no_restart(app: Make) -> None:
     [None, "", "{", "[1]", '"a"', '{"a": "b"}', '{"a": ["b"]}', "[" * 100000],
     ids=["none", "empty", "no JSON", "list", "text", "no pair", "short", "deep"],
 )
-def test_takeover_only_records(app: Make, spoilt: str | None) -> None:
+def test_record_inputs_after_takeover(app: Make, spoilt: str | None) -> None:
     context = seen(app, live(spoilt, restarted="before"), answer("p1"), answer("r1"))
     record, pods = outcome(context)
     assert record == {IDS[0]: ["1", "p1"], IDS[1]: ["1", "r1"]}
@@ -89,7 +89,7 @@ def test_takeover_only_records(app: Make, spoilt: str | None) -> None:
         pytest.param(ASSUMED, ["1", "p1"], False, id="assumed to exist"),
     ],
 )
-def test_change_of_an_input(
+def test_restart_annotation_after_change(
     app: Make, password: Json | None, recorded: list[str], *, restarts: bool
 ) -> None:
     former = {IDS[0]: ["1", "p1"], IDS[1]: ["1", "r1"]}
@@ -100,7 +100,7 @@ def test_change_of_an_input(
     assert (after, again) == (record, pods), "nothing more in the second pass"
 
 
-def test_each_change_restarts_differently(app: Make) -> None:
+def test_restart_annotation_differs_per_change(app: Make) -> None:
     former = {IDS[0]: ["1", "p1"]}
     found = [
         outcome(seen(app, live(former, "old"), answer(digest, "2")))[1] for digest in ("p2", "p3")
@@ -108,13 +108,13 @@ def test_each_change_restarts_differently(app: Make) -> None:
     assert len({item[RESTART_ANNOTATION] for item in found} | {"old"}) == 3
 
 
-def test_input_that_comes_back_unchanged_restarts_nothing(app: Make) -> None:
+def test_restart_annotation_input_recreated_unchanged(app: Make) -> None:
     former = {IDS[0]: ["1", "p1"]}
     assert outcome(seen(app, live(former), answer("p1", "9")))[1] == {}
     assert outcome(seen(app, live(former), answer("p9", "9")))[1] != {}
 
 
-def test_new_input_restarts_nothing_by_itself(app: Make) -> None:
+def test_restart_annotation_new_input(app: Make) -> None:
     """The pods change anyway, as the spec refers to it."""
     former = {"Secret/pg": ["1", "all"], IDS[1]: ["1", "r1"]}
     record, pods = outcome(seen(app, live(former), answer("p1"), answer("", "1")))
@@ -122,20 +122,20 @@ def test_new_input_restarts_nothing_by_itself(app: Make) -> None:
     assert pods == {}
 
 
-def test_rendered_content_counts(app: Make) -> None:
+def test_record_inputs_rendered_content(app: Make) -> None:
     context = seen(app, live({"config": ["", "c1"]}))
     assert not is_restart_due(context, record_inputs(context, (), {"config": "c1"}))
     assert is_restart_due(context, record_inputs(context, (), {"config": "c2"}))
 
 
-def test_record_is_one_line_in_a_fixed_order() -> None:
+def test_record_annotation_format() -> None:
     assert record_annotation({"b": ["1", "x"], "a": ["2", "y"]}) == {
         RECORD_ANNOTATION: '{"a":["2","y"],"b":["1","x"]}'
     }
     assert record_annotation({}) == {}
 
 
-def test_reads_follow_the_record(app: Make) -> None:
+def test_input_reads_after_record(app: Make) -> None:
     assert input_reads(app(), INPUTS) == []
     reads = input_reads(seen(app, live({IDS[0]: ["5", "p1"]})), INPUTS)
     assert [(read.key, read.keys, read.known, read.salt) for read in reads] == [

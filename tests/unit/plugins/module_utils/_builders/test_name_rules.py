@@ -24,7 +24,7 @@ def resource(name: str) -> dict[str, object]:
         pytest.param("x" * 63, MAX_LABEL, False, id="only in labels"),
     ],
 )
-def test_names_that_children_can_bear(name: str, longest: int, is_label: bool) -> None:
+def test_check_name_valid(name: str, longest: int, is_label: bool) -> None:
     check_name(resource(name), longest, is_label=is_label)
 
 
@@ -36,6 +36,6 @@ def test_names_that_children_can_bear(name: str, longest: int, is_label: bool) -
         pytest.param("a.b", 59, True, "metadata.name: a.b has a dot", id="dot"),
     ],
 )
-def test_names_that_they_cannot(name: str, longest: int, is_label: bool, said: str) -> None:
+def test_check_name_invalid(name: str, longest: int, is_label: bool, said: str) -> None:
     with pytest.raises(NimError, match=said):
         check_name(resource(name), longest, is_label=is_label)

@@ -73,10 +73,10 @@ OWNED = {
         ),
     ],
 )
-def test_a_hash_stays_with_the_object_that_it_stands_for(live: t.Any, is_kept: bool) -> None:
+def test_keep_hash_of_unchanged_object(live: t.Any, is_kept: bool) -> None:
     found = keep_hash(POOL, live)["metadata"].get("annotations", {})
     assert found == ({LAST_APPLIED_ANNOTATION: "x"} if is_kept else {})
 
 
-def test_state_note() -> None:
+def test_trigger_value() -> None:
     assert trigger_value("models", "Ready") == "models=Ready"

@@ -22,11 +22,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.pod import (
         ({"userID": None, "groupID": 5}, (1000, 5)),
     ],
 )
-def test_ids(spec, ids):
+def test_user_id_and_group_id(spec, ids):
     assert (user_id(spec), group_id(spec)) == ids
 
 
-def test_images_and_secrets():
+def test_image_reference_and_pull_secrets():
     assert image_reference({"repository": "h:5000/a", "tag": "1"}) == "h:5000/a:1"
     assert pull_secrets(["a", "b"]) == [{"name": "a"}, {"name": "b"}]
     assert pull_secrets(None) == []

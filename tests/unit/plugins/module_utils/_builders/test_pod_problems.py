@@ -188,13 +188,13 @@ NOT_STARTED = f"ended 2 times, last with StartError, exit code 128: {NO_FILE}"
         ),
     ],
 )
-def test_a_reason_is_told_the_same_while_it_lasts(states: list[Json], why: str) -> None:
+def test_why_not_ready_is_stable(states: list[Json], why: str) -> None:
     assert [why_not_ready(pod(state)) for state in states] == [
         f", container ctr: {why}" for _state in states
     ]
 
 
-def test_text_is_bounded_and_printable() -> None:
+def test_describe_bounded_and_printable() -> None:
     told = why_not_ready(pod(waiting("ErrImagePull", "a\n\n\tb\x1b[31m" + "c" * 5000)))
     assert told.startswith(", container ctr: ErrImagePull: a b[31mccc")
     assert len(told) == 400

@@ -46,7 +46,7 @@ def made(kind: str) -> Json:
 
 
 @pytest.mark.parametrize("kind", OBJECTS)
-def test_where_pods_are(kind: str) -> None:
+def test_templates_of(kind: str) -> None:
     manifest = made(kind)
     assert templates_of(manifest) == OBJECTS[kind][1]
     for path in templates_of(manifest):
@@ -58,7 +58,7 @@ def test_where_pods_are(kind: str) -> None:
         assert pod_of(at(manifest, path))["containers"], "the first one is unchanged"
 
 
-def test_nothing_is_at_a_wrong_path() -> None:
+def test_at_wrong_path() -> None:
     assert at(None, ("a",)) == at({"a": 1}, ("a", "b")) == at({"a": 1}, ("a",)) == {}
 
 
@@ -71,7 +71,7 @@ def test_nothing_is_at_a_wrong_path() -> None:
         ("InferenceService", [{"app": "x", "of": "all"}]),
     ],
 )
-def test_labels(kind: str, labels: list[Json]) -> None:
+def test_given_labels(kind: str, labels: list[Json]) -> None:
     manifest = made(kind)
     paths = templates_of(manifest)
     assert [given_labels(manifest, path) for path in paths] == labels
@@ -89,9 +89,9 @@ def test_labels(kind: str, labels: list[Json]) -> None:
         ("InferenceService", "app", ("x", "isvc.x", "isvc.x-predictor", "x-predictor-*")),
     ],
 )
-def test_controllers_add_labels(kind: str, key: str, patterns: tuple[str, ...]) -> None:
+def test_possible_labels(kind: str, key: str, patterns: tuple[str, ...]) -> None:
     assert possible_labels(made(kind), OBJECTS[kind][1][0])[key] == patterns
 
 
-def test_replicas_are_not_of_the_pods() -> None:
+def test_without_scaling() -> None:
     assert without_scaling(POD | {"minReplicas": 1, "scaleTarget": 2}) == POD

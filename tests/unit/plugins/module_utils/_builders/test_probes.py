@@ -37,13 +37,13 @@ def default(path: str, delay: int, failures: int) -> dict[str, t.Any]:
         pytest.param({"probe": OWN}, OWN, id="the user's, unchanged"),
     ],
 )
-def test_probe_of_the_user(given: t.Any, wanted: t.Any) -> None:
+def test_build_probes_of_user(given: t.Any, wanted: t.Any) -> None:
     made = build_probes({"livenessProbe": given}, DEFAULTS)
     assert made.get("livenessProbe") == wanted
     assert made["startupProbe"] == default("/ready", 30, 120)
 
 
-def test_handler() -> None:
+def test_build_probes_handler() -> None:
     made = build_probes({}, DEFAULTS, lambda path: {"exec": {"command": [path]}})
     assert made["livenessProbe"]["exec"] == {"command": ["/live"]}
     assert all("httpGet" not in probe for probe in made.values())

@@ -26,7 +26,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.proxy import 
         ),
     ],
 )
-def test_variables(given: t.Any, expected: dict[str, str]) -> None:
+def test_parse_proxy_env(given: t.Any, expected: dict[str, str]) -> None:
     proxy = parse_proxy(given)
     found = {item["name"]: item["value"] for item in proxy.env}
     assert expected.items() <= found.items()
@@ -35,5 +35,5 @@ def test_variables(given: t.Any, expected: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(("given", "name"), [(None, ""), ({}, ""), ({"certConfigMap": "ca"}, "ca")])
-def test_certificates(given: t.Any, name: str) -> None:
+def test_parse_proxy_config_map(given: t.Any, name: str) -> None:
     assert parse_proxy(given).config_map == name

@@ -33,18 +33,18 @@ def build(labels, **pvc):
         ({"name": "mine"}, "mine", True, False, ""),
     ],
 )
-def test_names(given, name, is_named, is_created, sub_path):
+def test_parse_claim_name(given, name, is_named, is_created, sub_path):
     claim = parse_claim(CR, given)
     assert (claim.name, claim.field) == (name, "spec.storage.pvc")
     assert (claim.is_named, claim.is_created, claim.sub_path) == (is_named, is_created, sub_path)
 
 
-def test_a_default_folder():
+def test_parse_claim_default_sub_path():
     assert parse_claim(CR, {}, "spec.pvc", "store").sub_path == "store"
     assert parse_claim(CR, {"subPath": "mine"}, "spec.pvc", "store").sub_path == "mine"
 
 
-def test_a_claim():
+def test_build_claim():
     pvc = {
         "size": "50Gi",
         "storageClass": "fast",
@@ -62,14 +62,14 @@ def test_a_claim():
     assert made["metadata"]["ownerReferences"][0]["uid"] == "1"
 
 
-def test_what_is_not_given_is_left_out():
+def test_build_claim_minimal():
     made = build({}, size="1Gi")
     assert "storageClassName" not in made["spec"]
     assert set(made["metadata"]) == {"name", "namespace", "ownerReferences"}
 
 
 @pytest.mark.parametrize("size", [None, "", "a lot", "1 Gi"])
-def test_sizes_that_are_no_quantity(size):
+def test_build_claim_invalid_size(size):
     with pytest.raises(
         NimError,
         match=r"failed to parse size for pvc creation c-pvc, err .*spec\.storage\.pvc\.size",

@@ -15,7 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.rbac import (
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("", "a"), ("a-epp", "a-epp")])
-def test_account_role_and_binding_share_a_name(app: t.Any, name: str, wanted: str) -> None:
+def test_build_rbac_objects_share_name(app: t.Any, name: str, wanted: str) -> None:
     toy, rules = app(annotations={"x": "1"}), (constraint_rule("nonroot"),)
     account = build_service_account(toy, name)
     role = build_role(toy, rules, name)

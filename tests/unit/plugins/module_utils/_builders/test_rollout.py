@@ -97,7 +97,7 @@ def test_readiness_of_deployment(replicas: int | None, status: t.Any, wanted: Re
     assert readiness_of_deployment(live) == wanted
 
 
-def test_readiness_without_a_deployment() -> None:
+def test_readiness_of_deployment_absent() -> None:
     assert readiness_of_deployment(None) == Readiness(False, "", moving=True)
 
 

@@ -36,7 +36,7 @@ def test_build_service(app: t.Any) -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"type": "", "labels": None, "annotations": None}])
-def test_defaults(app: t.Any, given: t.Any) -> None:
+def test_build_service_defaults(app: t.Any, given: t.Any) -> None:
     toy = app()
     made = build_service(toy, {"api": 80}, {"app": "a"}, parse_expose({"service": given}))
     assert (made["metadata"]["name"], made["spec"]["type"]) == ("a", "ClusterIP")

@@ -34,7 +34,7 @@ def test_build_service_monitor(app: t.Any) -> None:
     assert made["metadata"]["annotations"] == {"a": "spec", "b": "monitor"}
 
 
-def test_defaults(app: t.Any) -> None:
+def test_build_service_monitor_defaults(app: t.Any) -> None:
     toy = app()
     made = build_service_monitor(toy, {"api": "/m"}, {})
     assert made["spec"]["endpoints"] == [{"path": "/m", "port": "api"}]

@@ -12,7 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.side_containe
 IMAGE = {"repository": "r", "tag": "2", "pullPolicy": "Never"}
 
 
-def test_all_that_is_given_is_kept() -> None:
+def test_build_side_container_complete() -> None:
     fields = {"command": ["c"], "args": ["a"], "workingDir": "/w"}
     given = {"name": "side", "image": IMAGE, "env": env(A="1"), **fields}
     (item,) = parse_side_containers([given])
@@ -28,7 +28,7 @@ def test_all_that_is_given_is_kept() -> None:
     }
 
 
-def test_what_is_not_given_is_left_out() -> None:
+def test_build_side_container_minimal() -> None:
     (item,) = parse_side_containers([{"name": "side", "image": IMAGE}])
     assert build_side_container(item, item.env, [], "") == {"name": "side", "image": "r:2"}
     assert parse_side_containers(None) == []

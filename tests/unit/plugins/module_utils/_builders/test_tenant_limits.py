@@ -31,7 +31,7 @@ def told(**environment: str) -> Observed:
     return Observed({"operator": read_switches(environment)})
 
 
-def test_all_is_allowed_by_default() -> None:
+def test_limits_default_allows_everything() -> None:
     for observed in (told(), Observed({})):
         assert host_path_violations(observed, "f", "/etc") == []
         assert root_violations(observed, "f", 0) == []
@@ -66,7 +66,7 @@ def test_all_is_allowed_by_default() -> None:
         pytest.param(" , ", "/data", False, id="nothing between commas"),
     ],
 )
-def test_host_paths(allowed: str, path: str, may: bool) -> None:
+def test_host_path_violations(allowed: str, path: str, may: bool) -> None:
     faults = host_path_violations(told(NIMOPS_HOST_PATHS=allowed), "spec.storage.hostPath", path)
     assert (not faults) is may
     for fault in faults:
@@ -75,7 +75,7 @@ def test_host_paths(allowed: str, path: str, may: bool) -> None:
 
 
 @pytest.mark.parametrize("bad", ["data", "/data/../etc", "/srv,data", "**"])
-def test_bad_prefixes_allow_nothing_and_are_told(bad: str) -> None:
+def test_host_path_violations_bad_prefix(bad: str) -> None:
     (fault,) = host_path_violations(told(NIMOPS_HOST_PATHS=bad), "f", "/srv/x")
     assert "not a plain path" in fault
     assert repr(bad.rsplit(",", maxsplit=1)[-1]) in fault
@@ -92,7 +92,7 @@ def test_bad_prefixes_allow_nothing_and_are_told(bad: str) -> None:
         ("Allow", "use allow or forbid"),
     ],
 )
-def test_root_user(value: str, said: str) -> None:
+def test_root_violations(value: str, said: str) -> None:
     observed = told(NIMOPS_ROOT_USER=value)
     faults = root_violations(observed, "spec.userID", 0)
     assert forbids_root(observed) is bool(said) is bool(faults)
@@ -110,7 +110,7 @@ def test_root_user(value: str, said: str) -> None:
         (0, "ca", ["spec.userID", "spec.proxy.certConfigMap"]),
     ],
 )
-def test_root_in_a_spec(user: int | None, config_map: str, fields: list[str]) -> None:
+def test_root_user_violations(user: int | None, config_map: str, fields: list[str]) -> None:
     faults = root_user_violations(told(NIMOPS_ROOT_USER="forbid"), user, config_map)
     assert [fault.partition(":")[0] for fault in faults] == fields
     assert root_user_violations(told(), user, config_map) == []
@@ -133,7 +133,7 @@ def test_root_in_a_spec(user: int | None, config_map: str, fields: list[str]) ->
     ],
 )
 @pytest.mark.parametrize("switch", [POD_LABELS, INGRESS_ANNOTATIONS])
-def test_keys(switch: str, allowed: str, key: str, may: bool) -> None:
+def test_key_violations(switch: str, allowed: str, key: str, may: bool) -> None:
     faults = key_violations(told(**{switch: allowed}), switch, "spec.labels", [key])
     assert (not faults) is may
     for fault in faults:
@@ -141,7 +141,7 @@ def test_keys(switch: str, allowed: str, key: str, may: bool) -> None:
 
 
 @pytest.mark.parametrize("switch", [POD_LABELS, INGRESS_ANNOTATIONS, PROBE_HOSTS, EXPOSED_SERVICES])
-def test_what_is_restricted(switch: str) -> None:
+def test_is_restricted(switch: str) -> None:
     assert not is_restricted(told(), switch)
     assert not is_restricted(told(**{switch: "a, *"}), switch)
     for given in ("", "a", "**"):
@@ -160,13 +160,13 @@ def test_what_is_restricted(switch: str) -> None:
         ("db,[a]", "db", False),
     ],
 )
-def test_names(allowed: str, name: str, may: bool) -> None:
+def test_name_violations(allowed: str, name: str, may: bool) -> None:
     faults = name_violations(told(**{EXPOSED_SERVICES: allowed}), EXPOSED_SERVICES, "f", name)
     assert (not faults) is may
     assert all(fault.startswith(f'f: "{name}" is forbidden: ') for fault in faults)
 
 
-def test_security_contexts() -> None:
+def test_security_violations() -> None:
     bad = {"privileged": True, "runAsUser": 0, "capabilities": {"add": ["A"], "drop": ["ALL"]}}
     assert security_violations(told(), "f", bad) == []
     found = security_violations(told(NIMOPS_ROOT_USER="forbid"), "f", bad)
@@ -175,23 +175,23 @@ def test_security_contexts() -> None:
     ]  # fmt: skip
 
 
-def test_one_bad_pattern_spoils_the_list() -> None:
-    """Else what was meant to be allowed would be, and nobody would look."""
+def test_key_violations_bad_pattern() -> None:
+    """Otherwise the intended keys would be allowed, and the error stay unnoticed."""
     assert key_violations(told(NIMOPS_POD_LABELS="team,{x}"), POD_LABELS, "f", ["team"])
 
 
 @pytest.mark.parametrize("keys", [None, [], {}])
-def test_no_keys_no_faults(keys: t.Any) -> None:
+def test_key_violations_without_keys(keys: t.Any) -> None:
     assert key_violations(told(NIMOPS_POD_LABELS=""), POD_LABELS, "f", keys) == []
 
 
-def test_all_that_is_forbidden_is_told_at_once() -> None:
+def test_refuse_lists_all_violations() -> None:
     refuse([])
     with pytest.raises(NimError, match=r"^a; b \(running workloads stay unchanged\)$") as raised:
         refuse(["a", "b"])
     assert raised.value.reason == "Forbidden"
 
 
-def test_a_long_value_is_cut() -> None:
+def test_key_violations_long_value() -> None:
     (fault,) = host_path_violations(told(NIMOPS_HOST_PATHS=""), "f", "/" + "x" * 5000)
     assert len(fault) < 500

@@ -49,12 +49,12 @@ def app(
     return App({"kind": "Toy", "metadata": metadata, "spec": {}}, Observed(answers))
 
 
-def test_by_default_nothing_is_read() -> None:
+def test_selector_reads_default() -> None:
     free = app(service(LABELS), labels="*")
     assert selector_reads(free) == []
 
 
-def test_what_is_read() -> None:
+def test_selector_reads_restricted() -> None:
     assert selector_reads(app()) == [
         ReadObjects("Service", "ns"),
         ReadObjects("InferencePool", "ns"),
@@ -77,7 +77,7 @@ def test_what_is_read() -> None:
     ],
 )
 @pytest.mark.parametrize("kind", ["Service", "InferencePool"])
-def test_traffic_of_others(kind: str, selector: Json | None, is_stolen: bool) -> None:
+def test_traffic_violations(kind: str, selector: Json | None, is_stolen: bool) -> None:
     item = service(selector, kind)
     found = app(item) if kind == "Service" else app(pools=[item])
     faults = traffic_violations(found, deployment())
@@ -98,16 +98,16 @@ def test_traffic_of_others(kind: str, selector: Json | None, is_stolen: bool) ->
         ),
     ],
 )
-def test_services_that_are_not_foreign(metadata: Json) -> None:
+def test_traffic_violations_own_services(metadata: Json) -> None:
     assert traffic_violations(app(service(LABELS, **metadata)), deployment()) == []
 
 
-def test_others_of_our_kinds_are_foreign() -> None:
+def test_traffic_violations_other_resource_of_our_kinds() -> None:
     other = service({"app": "postgres"}, ownerReferences=[OWNER | {"name": "other", "uid": "o"}])
     assert traffic_violations(app(other), deployment())
 
 
-def test_running_pods_keep_their_labels() -> None:
+def test_traffic_violations_running_labels() -> None:
     """A Service that appears later selects them because its author wants that."""
     running = deployment({**LABELS, "more": "x"}, uid="d")
     assert traffic_violations(app(service(LABELS), live=running), deployment()) == []
@@ -115,14 +115,14 @@ def test_running_pods_keep_their_labels() -> None:
     assert traffic_violations(app(service({"tier": "db"}), live=relabelled), deployment())
 
 
-def test_services_that_the_workload_made_are_its_own() -> None:
+def test_traffic_violations_services_of_workload() -> None:
     running = deployment({"app": "old"}, uid="d")
     made = service(LABELS, ownerReferences=[{"kind": "Deployment", "uid": "d", "controller": True}])
     assert traffic_violations(app(made, live=running), deployment()) == []
 
 
 @pytest.mark.parametrize("key", ["app", "serving.kserve.io/inferenceservice"])
-def test_labels_of_controllers_count(key: str) -> None:
+def test_traffic_violations_controller_labels(key: str) -> None:
     predictor = {"containers": [], "labels": {"app": "postgres"}}
     wanted = {
         "kind": "InferenceService", "metadata": {"name": "postgres"}, "spec": {"predictor": predictor},
@@ -132,7 +132,7 @@ def test_labels_of_controllers_count(key: str) -> None:
     assert not traffic_violations(app(service({"app": "isvc.other"})), wanted)
 
 
-def test_objects_without_pods_steal_nothing() -> None:
+def test_traffic_violations_without_pods() -> None:
     assert (
         traffic_violations(app(service(LABELS)), {"kind": "Service", "metadata": {"name": "x"}})
         == []

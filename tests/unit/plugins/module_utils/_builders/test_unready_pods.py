@@ -35,7 +35,9 @@ def live(failure: str = "", replicas: int = 1) -> t.Any:
         pytest.param("a" * 64, live(), True, False, id="no label"),
     ],
 )
-def test_reads(app: Make, name: str, found: t.Any, *, is_awaited: bool, is_read: bool) -> None:
+def test_unready_reads(
+    app: Make, name: str, found: t.Any, *, is_awaited: bool, is_read: bool
+) -> None:
     pods = pods_of(app(), "app", name)
     assert pods.key == f"Pod/ns/*?app={name}"
     wanted = [pods] if is_read else []
@@ -50,6 +52,6 @@ def test_reads(app: Make, name: str, found: t.Any, *, is_awaited: bool, is_read:
         pytest.param(None, "False", "", id="nothing tells"),
     ],
 )
-def test_why(app: Make, pods: t.Any, failure: str, why: str) -> None:
+def test_why_unready(app: Make, pods: t.Any, failure: str, why: str) -> None:
     read = pods_of(app(), "app", "a")
     assert why_unready(app().at(Observed({read.key: pods})), read, live(failure)) == why

@@ -39,13 +39,13 @@ def status_of(state: str, reason: str, message: str = "m") -> Json:
         ("PersistentVolumeClaim", "Failed"),
     ],
 )
-def test_reason_of_a_refused_child(kind: str, reason: str) -> None:
+def test_judge_outcome_reason_of_refusal(kind: str, reason: str) -> None:
     assert reason_of(kind) == reason
     found = judge_outcome(Outcome(refusals=[Refusal(kind, "x", "no")]), {})
     assert found == failed(reason, f'{kind} "x": no', error=f'{kind} "x": no')
 
 
-def test_all_refusals_are_told_and_the_first_gives_the_reason() -> None:
+def test_judge_outcome_several_refusals() -> None:
     refusals = [Refusal("Service", "x", "bad port"), Refusal("Secret", "x", "foreign")]
     found = judge_outcome(Outcome(refusals=refusals), {})
     assert found
@@ -67,14 +67,14 @@ def test_all_refusals_are_told_and_the_first_gives_the_reason() -> None:
         pytest.param("Service", ROUTE, "", id="kind without provider"),
     ],
 )
-def test_advice_if_the_kind_is_not_installed(kind: str, message: str, advice: str) -> None:
+def test_judge_outcome_advice_for_missing_kind(kind: str, message: str, advice: str) -> None:
     found = judge_outcome(Outcome(refusals=[Refusal(kind, "x", message)]), PROVIDERS)
     assert found
     assert found.message == f'{kind} "x": {message}{advice}'
 
 
 @pytest.mark.parametrize(("reason", "error"), [("Failed", "bad"), ("Forbidden", "")])
-def test_only_failures_that_may_pass_are_retried(reason: str, error: str) -> None:
+def test_judge_outcome_retries_temporary_failures(reason: str, error: str) -> None:
     found = judge_outcome(Outcome(failure="bad", failure_reason=reason), {})
     assert found == failed(reason, "bad", error=error)
     assert judge_outcome(Outcome(), {}) is None
@@ -117,7 +117,7 @@ def test_only_failures_that_may_pass_are_retried(reason: str, error: str) -> Non
         ),
     ],
 )
-def test_conditions(verdict: Verdict, conditions: list[tuple[str, ...]]) -> None:
+def test_apply_verdict_conditions(verdict: Verdict, conditions: list[tuple[str, ...]]) -> None:
     builder = StatusBuilder({})
     apply_verdict(builder, verdict)
     found = builder.finish().status
@@ -178,7 +178,7 @@ def test_conditions(verdict: Verdict, conditions: list[tuple[str, ...]]) -> None
         ),
     ],
 )
-def test_events_only_for_changes(before: Json, verdict: Verdict, events: t.Any) -> None:
+def test_events_of_changes_only(before: Json, verdict: Verdict, events: t.Any) -> None:
     found = events_of("Toy a", before, verdict)
     assert [(event.kind, event.reason, event.message) for event in found] == events
 
@@ -195,5 +195,5 @@ def test_events_only_for_changes(before: Json, verdict: Verdict, events: t.Any) 
         ),
     ],
 )  # fmt: skip
-def test_message_with_pods(former: str, message: str, why: str, wanted: str) -> None:
+def test_with_pods(former: str, message: str, why: str, wanted: str) -> None:
     assert with_pods(status_of("NotReady", "NotReady", former), message, why) == wanted

@@ -48,7 +48,7 @@ def faults_of(spec: Json, *children: Json, **switches: str) -> list[str]:
     return message.removesuffix(" (running workloads stay unchanged)").split("; ")
 
 
-def test_pods_have_no_root_where_it_is_forbidden() -> None:
+def test_within_limits_removes_root() -> None:
     assert check({}, POD).children[0].manifest == POD
     (child,) = check({}, POD, NIMOPS_ROOT_USER="forbid").children
     assert child.manifest["spec"]["containers"][0]["securityContext"]["runAsNonRoot"] is True
@@ -88,7 +88,7 @@ HOSTS = fields_named(".httpGet.host", ".tcpSocket.host")
 
 
 @pytest.mark.parametrize(("kind", "field"), HOSTS, ids=[" ".join(item) for item in HOSTS])
-def test_every_host_of_a_probe_is_a_matter_of_policy(kind: str, field: str) -> None:
+def test_within_limits_probe_hosts_complete(kind: str, field: str) -> None:
     spec = spec_with(field, "169.254.169.254")
     assert faults_of(spec, NIMOPS_PROBE_HOSTS="") == [
         f'{field}: "169.254.169.254" is forbidden: the operator\'s NIMOPS_PROBE_HOSTS allows none'
@@ -96,7 +96,7 @@ def test_every_host_of_a_probe_is_a_matter_of_policy(kind: str, field: str) -> N
     assert faults_of(spec, NIMOPS_PROBE_HOSTS="169.254.*") == []
 
 
-def test_probes_have_hosts_in_all_kinds_with_pods_of_users() -> None:
+def test_within_limits_probe_hosts_of_all_kinds() -> None:
     assert {kind for kind, _field in HOSTS} >= {"NIMService", "NIMPipeline", "NemoDatastore"}
     assert fields_named(".lifecycle") == [], "hooks have hosts as well: test them here"
 
@@ -112,12 +112,12 @@ def test_probes_have_hosts_in_all_kinds_with_pods_of_users() -> None:
         ("*;", "a", False),
     ],
 )
-def test_patterns_of_hosts(patterns: str, host: str, is_allowed: bool) -> None:
+def test_within_limits_probe_host_patterns(patterns: str, host: str, is_allowed: bool) -> None:
     spec = {"livenessProbe": {"probe": {"httpGet": {"host": host}}}}
     assert (not faults_of(spec, NIMOPS_PROBE_HOSTS=patterns)) is is_allowed
 
 
-def test_the_configuration_of_a_picker_is_a_text() -> None:
+def test_within_limits_ignores_picker_config() -> None:
     inner = {"httpGet": {"host": "a"}, "securityContext": {"privileged": True}}
     spec = {"expose": {"router": {"eppConfig": {"config": inner}}}}
     assert faults_of(spec, NIMOPS_PROBE_HOSTS="", NIMOPS_ROOT_USER="forbid") == []
@@ -135,7 +135,7 @@ def test_the_configuration_of_a_picker_is_a_text() -> None:
     ],
 )
 @pytest.mark.parametrize("where", ["modelDownloadJobs", "sidecarContainers[0]"])
-def test_security_contexts_of_users(where: str, security: Json, fields: list[str]) -> None:
+def test_within_limits_security_contexts(where: str, security: Json, fields: list[str]) -> None:
     spec = spec_with(f"spec.{where}.securityContext", security)
     faults = faults_of(spec, NIMOPS_ROOT_USER="forbid")
     assert [fault.split(" is forbidden")[0] for fault in faults] == [
@@ -193,21 +193,21 @@ POOLS = "inference.networking.k8s.io"
         ),
     ],
 )
-def test_what_may_be_exposed(children: list[Json], shown: list[str]) -> None:
+def test_within_limits_exposed_services(children: list[Json], shown: list[str]) -> None:
     faults = faults_of({}, *children, NIMOPS_EXPOSED_SERVICES="")
     assert [fault.split('"')[1] for fault in faults] == shown
     assert all("NIMOPS_EXPOSED_SERVICES allows none" in fault for fault in faults)
     assert faults_of({}, *children, NIMOPS_EXPOSED_SERVICES="a,db,b/*,*/a") == []
 
 
-def test_what_it_controls_is_its_own() -> None:
+def test_within_limits_own_backends() -> None:
     """Such as a Service that waits for its predecessor."""
     live = {"kind": "Service", "metadata": {"ownerReferences": [{"controller": True, "uid": "u"}]}}
     answers = {"Service/ns/a": live}
     assert check({}, ingress(to("a")), live=answers, NIMOPS_EXPOSED_SERVICES="").children
 
 
-def test_traffic_of_others_is_refused() -> None:
+def test_within_limits_traffic() -> None:
     pod = {**POD, "metadata": {"name": "a", "labels": {"app": "db"}}}
     found = {"Service/ns/*": [{"metadata": {"name": "db"}, "spec": {"selector": {"app": "db"}}}]}
     assert check({}, pod, live=found).children

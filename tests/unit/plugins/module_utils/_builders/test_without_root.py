@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What runs without root where the operator forbids it: every container of every pod."""
+"""Every container of every pod runs without root if the operator forbids root."""
 
 from __future__ import annotations
 
@@ -101,12 +101,12 @@ def risks_of(pod: Json) -> list[str]:
     return found
 
 
-def test_all_kinds_that_make_pods_are_looked_at() -> None:
+def test_without_root_covers_all_kinds_with_pods() -> None:
     served = {item["kind"] for item in yaml.safe_load((ROOT / "watches.yaml").read_text())}
     assert served == OURS, "the GPU stack is in another file: its pods are privileged"
 
 
-def test_no_container_of_any_sample_can_become_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_root_in_all_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(risks_of(pod) for *_kinds, pod in pods_of(SAMPLES, FACTS)), "by default, some can"
     monkeypatch.setenv("NIMOPS_ROOT_USER", "forbid")
     found = pods_of(SAMPLES, FACTS)
@@ -123,7 +123,7 @@ def test_no_container_of_any_sample_can_become_root(monkeypatch: pytest.MonkeyPa
     [file for home in ("", "nemo/") for file in sorted(CONFORMANCE.glob(f"{home}cases/*.yaml"))],
     ids=lambda file: file.stem,
 )
-def test_nor_of_any_recorded_case(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_root_in_all_recordings(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NIMOPS_ROOT_USER", "forbid")
     assert [risks for *_kinds, pod in pods_of([case]) if (risks := risks_of(pod))] == []
 
@@ -141,7 +141,7 @@ def pod_in(child: Child) -> Json:
     return t.cast(Json, child.manifest["spec"]["template"]["spec"])
 
 
-def test_new_pods_get_it_and_keep_the_rest() -> None:
+def test_without_root_new_pods() -> None:
     given = deployment(initContainers=[{"name": "i", "securityContext": {"runAsUser": 5}}])
     before = copy.deepcopy(given)
     child = without_root(Child(given, applied=given), None)
@@ -162,7 +162,7 @@ def test_new_pods_get_it_and_keep_the_rest() -> None:
         {"procMount": "Unmasked"},
     ],
 )
-def test_it_overrides_the_opposite(bad: Json) -> None:
+def test_without_root_overrides_spec(bad: Json) -> None:
     given = deployment(containers=[{"name": "a", "securityContext": bad}])
     (container,) = pod_in(without_root(Child(given), None))["containers"]
     assert container["securityContext"] == NO_ROOT
@@ -176,7 +176,7 @@ LIVE_CASES = {
 
 
 @pytest.mark.parametrize("live", LIVE_CASES.values(), ids=LIVE_CASES.keys())
-def test_running_pods_stay_as_they_are(live: Json) -> None:
+def test_without_root_keeps_running_pods(live: Json) -> None:
     """Also when only what restarts no pod changes."""
     running = deployment(**live)
     running["spec"]["replicas"] = 7
@@ -186,8 +186,8 @@ def test_running_pods_stay_as_they_are(live: Json) -> None:
     assert has_wanted(running["spec"]["template"], template)
 
 
-def test_pods_with_variables_in_another_order_stay_as_they_are() -> None:
-    """As at a takeover from some releases of the reference operator."""
+def test_without_root_keeps_pods_with_other_env_order() -> None:
+    """A takeover from some releases of the reference operator has this order."""
 
     def with_env(*names: str) -> Json:
         env = [{"name": name, "value": "x"} for name in names]
@@ -200,7 +200,7 @@ def test_pods_with_variables_in_another_order_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize("live", LIVE_CASES.values(), ids=LIVE_CASES.keys())
 @pytest.mark.parametrize("change", ["image", "label"])
-def test_what_replaces_them_brings_it(live: Json, change: str) -> None:
+def test_without_root_with_other_change(live: Json, change: str) -> None:
     wanted = deployment()
     if change == "image":
         wanted["spec"]["template"]["spec"]["containers"][0]["image"] = "b"
@@ -209,7 +209,7 @@ def test_what_replaces_them_brings_it(live: Json, change: str) -> None:
     assert risks_of(pod_in(without_root(Child(wanted), deployment(**live)))) == []
 
 
-def test_replicas_of_a_predictor_restart_no_pod() -> None:
+def test_without_root_ignores_predictor_replicas() -> None:
     def inference(replicas: int) -> Json:
         predictor = {"containers": [{"name": "a"}], "minReplicas": replicas}
         return {
@@ -221,6 +221,6 @@ def test_replicas_of_a_predictor_restart_no_pod() -> None:
     assert without_root(Child(inference(2)), inference(1)).manifest == inference(2)
 
 
-def test_objects_without_pods_stay() -> None:
+def test_without_root_objects_without_pods() -> None:
     child = Child({"kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"containers": "a"}})
     assert without_root(child, None) == child

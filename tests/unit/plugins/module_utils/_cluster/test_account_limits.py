@@ -19,7 +19,7 @@ def find(cluster, tmp_path):
     return lambda: list(find_missing_limits(client, "nim"))
 
 
-def test_what_is_accepted_is_a_warning_that_says_what_to_do(cluster, find):
+def test_find_missing_limits_warns_with_advice(cluster, find):
     (said,) = find()
     assert "Apply admission.yaml" in said
     (request,) = cluster.calls("PATCH")
@@ -28,12 +28,12 @@ def test_what_is_accepted_is_a_warning_that_says_what_to_do(cluster, find):
 
 
 @pytest.mark.parametrize("status", [403, 404])
-def test_what_is_refused_is_none(cluster, find, refused, status):
+def test_find_missing_limits_refused(cluster, find, refused, status):
     cluster.refuse["PATCH", PATH] = [refused(status, "is forbidden")]
     assert find() == []
 
 
-def test_a_server_without_an_answer_is_an_error(cluster, find, refused):
+def test_find_missing_limits_without_answer(cluster, find, refused):
     cluster.refuse["PATCH", PATH] = [refused(500, "etcd")]
     with pytest.raises(ApiError, match="etcd"):
         find()

@@ -50,20 +50,20 @@ def refusal(call):
     return caught.value
 
 
-def test_get_is_the_object_as_it_is(client, cluster):
+def test_get_returns_object_unchanged(client, cluster):
     pod = cluster.put(POD, {"metadata": {"name": "llm"}, "spec": {"x-odd": [1, None]}})
     assert client.get(POD) == pod
     assert cluster.server.requests[-1].headers["authorization"] == f"Bearer {SECRET}"
 
 
-def test_get_of_nothing_is_none(client):
+def test_get_missing(client):
     assert client.get(POD) is None
     assert client.list_objects("/api/v1/namespaces/nim/pods") == []
     assert client.list_objects("/apis/x.example/v1/namespaces/nim/odds") is None
 
 
 @pytest.mark.parametrize("name", ["a/b", "100%s", ".", "..", "../../pods"])
-def test_a_name_that_no_object_can_have_is_not_asked_for(client, cluster, name):
+def test_get_invalid_name_without_request(client, cluster, name):
     """The operator's proxy answers 500 to some, and to others what is above."""
     cluster.put(POD, {"metadata": {"name": "llm"}})
     path = api_path("Pod", "nim", name)
@@ -75,18 +75,18 @@ def test_a_name_that_no_object_can_have_is_not_asked_for(client, cluster, name):
 
 
 @pytest.mark.parametrize("name", ["...", "a.b", "a b", "{{ x }}"])
-def test_other_names_are_asked_for(client, cluster, name):
+def test_get_unusual_name(client, cluster, name):
     assert client.get(api_path("Pod", "nim", name)) is None
     assert len(cluster.server.requests) == 1
 
 
-def test_queries_are_quoted(client, cluster):
+def test_get_quotes_query(client, cluster):
     client.get("/api/v1/namespaces/nim/pods", fieldSelector="metadata.name=a&b")
     assert cluster.server.requests[-1].query == {"fieldSelector": "metadata.name=a&b"}
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 409, 422, 429, 500, 503])
-def test_the_user_sees_the_message_of_the_api_server(client, cluster, refused, code):
+def test_error_has_message_of_api_server(client, cluster, refused, code):
     cluster.refuse["GET", POD] = [refused(code, f'pods "llm" said {code}')]
     error = refusal(lambda: client.get(POD))
     assert (error.status, str(error)) == (code, f'pods "llm" said {code}')
@@ -111,12 +111,12 @@ def test_the_user_sees_the_message_of_the_api_server(client, cluster, refused, c
         pytest.param(200, "[]", f"the API server's answer to GET {POD} is not JSON", id="list"),
     ],
 )
-def test_odd_answers(client, cluster, answer, status, body, text):
+def test_invalid_answers(client, cluster, answer, status, body, text):
     cluster.refuse["GET", POD] = [answer(status, body, {"Location": "http://127.0.0.1:1/"})]
     assert str(refusal(lambda: client.get(POD))) == text
 
 
-def test_what_is_nested_too_deep_is_cut(client, cluster, answer):
+def test_get_cuts_deep_nesting(client, cluster, answer):
     text = '{"kind": "NIMService", "spec": ' + '{"a":' * 100000 + "1" + "}" * 100001
     cluster.refuse["GET", POD] = [answer(200, text)]
     found = client.get(POD)
@@ -124,7 +124,7 @@ def test_what_is_nested_too_deep_is_cut(client, cluster, answer):
     assert str(found).count("{") == 100
 
 
-def test_metadata_of_all_pages(client, cluster, answer):
+def test_list_metadata_all_pages(client, cluster, answer):
     def page(names, token):
         items = [{"metadata": {"name": name}, "kind": "PartialObjectMetadata"} for name in names]
         return answer(200, {"metadata": {"continue": token}, "items": items})
@@ -139,7 +139,7 @@ def test_metadata_of_all_pages(client, cluster, answer):
     assert client.list_metadata("/api/v1/nodes") == []
 
 
-def test_a_table_of_all_pages(client, cluster, answer):
+def test_list_table_all_pages(client, cluster, answer):
     def page(names, token):
         rows = [{"cells": [name], "object": {"metadata": {"name": name}}} for name in names]
         found = {"metadata": {"continue": token}, "columnDefinitions": [{"name": "Name"}]}
@@ -154,7 +154,7 @@ def test_a_table_of_all_pages(client, cluster, answer):
     assert first.headers["accept"] == "application/json;as=Table;g=meta.k8s.io;v=v1"
 
 
-def test_presence_says_nothing_of_what_is_held(client, cluster):
+def test_get_presence_without_contents(client, cluster):
     """Nor do annotations: `kubectl apply` keeps a copy of all that it applied."""
     path = "/api/v1/namespaces/nim/secrets/s"
     held = {"metadata": {"name": "s", "annotations": {"a": "s3cr3t"}}, "data": {"k": "s3cr3t"}}
@@ -176,19 +176,17 @@ def test_presence_says_nothing_of_what_is_held(client, cluster):
         pytest.param(403, {}, False, id="forbidden"),
     ],
 )
-def test_whether_the_runtime_has_seen_an_object(
-    client, cluster, answer, status, headers, is_cached
-):
+def test_is_cached(client, cluster, answer, status, headers, is_cached):
     cluster.refuse["GET", POD] = [answer(status, "{}", headers)]
     assert client.is_cached(POD) is is_cached
 
 
-def test_whether_the_runtime_has_seen_an_object_cannot_be_told(client, cluster, answer):
+def test_is_cached_unknown(client, cluster, answer):
     cluster.refuse["GET", POD] = [answer(500, "{}")]
     assert refusal(lambda: client.is_cached(POD)).status == 500
 
 
-def test_text_is_cut_at_the_limit(client, cluster, answer):
+def test_get_text_limit(client, cluster, answer):
     path = f"{POD}/log"
     cluster.refuse["GET", path] = [answer(200, "x" * 1_000_000), answer(200, b"\xff")]
     assert client.get_text(path, 10, container="main") == "x" * 10
@@ -197,7 +195,7 @@ def test_text_is_cut_at_the_limit(client, cluster, answer):
     assert client.get(POD) is None
 
 
-def test_patch_is_a_merge_patch(client, cluster):
+def test_patch_is_merge_patch(client, cluster):
     cluster.put(POD, {"metadata": {"name": "llm"}, "spec": {"a": 1, "b": 2}})
     assert client.patch(POD, {"metadata": {}, "spec": {"a": None}})["spec"] == {"b": 2}
     request = cluster.server.requests[-1]
@@ -205,7 +203,7 @@ def test_patch_is_a_merge_patch(client, cluster):
     assert (request.method, request.query) == ("PATCH", {})
 
 
-def test_what_is_beyond_ascii_is_applied_as_it_is(client, cluster):
+def test_apply_non_ascii(client, cluster):
     """YAML knows no surrogates, which JSON in ASCII is full of, nor bare control characters."""
     body = {"metadata": {"name": "llm", "annotations": {"a": "\U0001f600 \ud800\x7f\x85\ufeff"}}}
     client.apply(POD, body, "nimops.nim")
@@ -217,7 +215,7 @@ def test_what_is_beyond_ascii_is_applied_as_it_is(client, cluster):
     assert int(sent.headers["content-length"]) == len(text.encode())
 
 
-def test_apply_is_forced_and_says_who(client, cluster):
+def test_apply_forced_with_field_manager(client, cluster):
     client.apply(POD, {"metadata": {"name": "llm"}}, "nimops.nim")
     request = cluster.server.requests[-1]
     assert request.headers["content-type"] == "application/apply-patch+yaml"
@@ -226,7 +224,7 @@ def test_apply_is_forced_and_says_who(client, cluster):
 
 
 @pytest.mark.parametrize("breaks", [1, 2])
-def test_a_connection_that_breaks_is_tried_once_again(cluster, tmp_path, monkeypatch, breaks):
+def test_broken_connection_is_retried_once(cluster, tmp_path, monkeypatch, breaks):
     respond, broken = cluster.server.respond, []
 
     def give_up(request):
@@ -248,7 +246,7 @@ def test_a_connection_that_breaks_is_tried_once_again(cluster, tmp_path, monkeyp
 
 
 def busy(answer, seconds="1", status=429):
-    """As the API server answers while it changes the storage of a CRD, or limits its load."""
+    """The API server answers so while it changes the storage of a CRD, or limits its load."""
     body = {"kind": "Status", "message": "storage is (re)initializing", "code": status}
     return answer(status, body, {"Retry-After": seconds})
 
@@ -261,9 +259,7 @@ def slept(monkeypatch):
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_request_is_repeated_when_the_api_server_asks_for_it(
-    client, cluster, answer, slept, status
-):
+def test_retry_after_repeats_request(client, cluster, answer, slept, status):
     cluster.put(POD, {"metadata": {"name": "llm"}})
     cluster.refuse["GET", POD] = [busy(answer, status=status), busy(answer, "9" * 5000, status)]
     assert client.get(POD)["metadata"]["name"] == "llm"
@@ -271,20 +267,20 @@ def test_a_request_is_repeated_when_the_api_server_asks_for_it(
     assert len(cluster.server.requests) == 3
 
 
-def test_an_api_server_that_stays_busy_is_an_error(client, cluster, answer, slept):
+def test_retry_after_is_limited(client, cluster, answer, slept):
     cluster.refuse["GET", POD] = [busy(answer)] * 20
     assert str(refusal(lambda: client.get(POD))) == "storage is (re)initializing"
     assert len(cluster.server.requests) == 6
 
 
 @pytest.mark.parametrize("seconds", ["Wed, 21 Oct 2026 07:28:00 GMT", "-1", "", "nan"])
-def test_an_odd_time_to_wait_is_an_error(client, cluster, answer, slept, seconds):
+def test_retry_after_invalid(client, cluster, answer, slept, seconds):
     cluster.refuse["GET", POD] = [busy(answer, seconds)]
     refusal(lambda: client.get(POD))
     assert slept == []
 
 
-def test_an_eviction_is_not_repeated(client, cluster, answer, slept):
+def test_evict_is_not_repeated(client, cluster, answer, slept):
     """Its Retry-After is about a PodDisruptionBudget; the next pass tries again."""
     cluster.refuse["POST", f"{POD}/eviction"] = [busy(answer, "10")]
     assert refusal(lambda: client.evict(POD, "llm", "nim")).status == 429
@@ -309,8 +305,8 @@ def breaking(tmp_path, kubeconfig_text):
         server.shutdown()
 
 
-def test_a_large_body_is_not_sent_again(breaking):
-    """One that the API server refuses by its size, as far as that can be told."""
+def test_large_body_is_not_repeated(breaking):
+    """The API server may have refused the body by its size."""
     client, got = breaking
     path = "/apis/apps/v1/namespaces/nim/deployments/a"
     large = {"kind": "Deployment", "metadata": {"name": "a"}, "spec": "x" * 9_000_000}
@@ -322,7 +318,7 @@ def test_a_large_body_is_not_sent_again(breaking):
     assert (error.status, len(got)) == (0, 3)
 
 
-def test_a_server_that_is_down(kubeconfig_text, tmp_path):
+def test_unreachable_server(kubeconfig_text, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     path = tmp_path / "config"
@@ -345,7 +341,7 @@ def test_a_server_that_is_down(kubeconfig_text, tmp_path):
     ],
 )
 @pytest.mark.parametrize("where", ["argument", "K8S_AUTH_KUBECONFIG", "KUBECONFIG"])
-def test_an_unusable_kubeconfig_is_named(tmp_path, monkeypatch, content, where):
+def test_kubeconfig_unusable(tmp_path, monkeypatch, content, where):
     path = tmp_path / "config"
     if content is not None:
         path.write_text(content)
@@ -357,7 +353,7 @@ def test_an_unusable_kubeconfig_is_named(tmp_path, monkeypatch, content, where):
     assert "Traceback" not in str(error)
 
 
-def test_which_kubeconfig_wins(cluster, tmp_path, monkeypatch):
+def test_kubeconfig_precedence(cluster, tmp_path, monkeypatch):
     good = cluster.kubeconfig(tmp_path)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "192.0.2.1")
     for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG"):
@@ -367,16 +363,16 @@ def test_which_kubeconfig_wins(cluster, tmp_path, monkeypatch):
         assert Client(good).get(POD) is None
 
 
-def test_an_unknown_context_is_refused(cluster, tmp_path):
+def test_kubeconfig_unknown_context(cluster, tmp_path):
     client = Client(cluster.kubeconfig(tmp_path), "elsewhere")
     assert "elsewhere" in str(refusal(lambda: client.get(POD)))
 
 
-def test_who_asks_for_nothing_needs_no_kubeconfig():
+def test_kubeconfig_not_read_without_request():
     Client("/nowhere")
 
 
-def test_clients_of_one_kubeconfig_may_share_a_connection(cluster, tmp_path):
+def test_source_of_same_kubeconfig(cluster, tmp_path):
     path = cluster.kubeconfig(tmp_path)
     one, other = Client(path), Client(path)
     assert one.source == other.source is not None
@@ -386,14 +382,14 @@ def test_clients_of_one_kubeconfig_may_share_a_connection(cluster, tmp_path):
     assert Client(str(tmp_path / "nowhere")).source is None
 
 
-def test_a_connection_is_one_process_s(cluster, tmp_path, monkeypatch):
+def test_source_differs_per_process(cluster, tmp_path, monkeypatch):
     path = cluster.kubeconfig(tmp_path)
     here = Client(path).source
     monkeypatch.setattr(os, "getpid", lambda: 0)
     assert Client(path).source != here
 
 
-def test_credentials_of_a_pod_are_read_each_time(cluster, tmp_path, monkeypatch):
+def test_source_in_pod_is_none(cluster, tmp_path, monkeypatch):
     """They are renewed, and a kubeconfig that lies about is not what is used."""
     (tmp_path / ".kube").mkdir()
     (tmp_path / ".kube" / "config").write_bytes(Path(cluster.kubeconfig(tmp_path)).read_bytes())
@@ -403,7 +399,7 @@ def test_credentials_of_a_pod_are_read_each_time(cluster, tmp_path, monkeypatch)
     assert Client().source is None
 
 
-def test_several_kubeconfigs_are_merged(cluster, tmp_path, monkeypatch):
+def test_kubeconfig_merge(cluster, tmp_path, monkeypatch):
     (tmp_path / "other").mkdir()
     whole = json.loads(Path(cluster.kubeconfig(tmp_path, token=SECRET)).read_text())
     for name, keys in (("config", {"users", "contexts"}), ("other/config", {"clusters"})):
@@ -416,7 +412,7 @@ def test_several_kubeconfigs_are_merged(cluster, tmp_path, monkeypatch):
     assert cluster.server.requests[-1].headers["authorization"] == f"Bearer {SECRET}"
 
 
-def test_one_connection_serves_all_requests(client, cluster):
+def test_one_connection_for_all_requests(client, cluster):
     cluster.put(POD, {"metadata": {"name": "llm"}})
     for _index in range(3):
         client.get(POD)
@@ -425,12 +421,12 @@ def test_one_connection_serves_all_requests(client, cluster):
     assert cluster.server.connections == 1
 
 
-def test_basic_authentication_as_the_runtime_asks_for_it(cluster, tmp_path):
+def test_basic_authentication(cluster, tmp_path):
     Client(cluster.kubeconfig(tmp_path, username="owner", password="unused")).get(POD)
     assert cluster.server.requests[-1].headers["authorization"].startswith("Basic ")
 
 
-def test_the_kubeconfig_is_not_written(cluster, tmp_path):
+def test_kubeconfig_is_not_written(cluster, tmp_path):
     path = Path(cluster.kubeconfig(tmp_path, token=SECRET))
     before = path.read_bytes()
     Client(str(path)).get(POD)
@@ -516,7 +512,7 @@ def connect(config, tmp_path):
     return Client(str(path))
 
 
-def test_inline_certificates_work_and_leave_no_file(secure, cluster, tmp_path):
+def test_inline_certificates_leave_no_file(secure, cluster, tmp_path):
     client = connect(secure[1], tmp_path)
     cluster.put(POD, {"metadata": {"name": "llm"}})
     assert client.get(POD)["metadata"]["name"] == "llm"
@@ -524,7 +520,7 @@ def test_inline_certificates_work_and_leave_no_file(secure, cluster, tmp_path):
     assert client.get(POD)["metadata"]["name"] == "llm"
 
 
-def test_certificate_files_work(secure, cluster, tmp_path):
+def test_certificate_files(secure, cluster, tmp_path):
     config = secure[1]
     config["users"][0]["user"] = {"client-certificate": "client.crt", "client-key": "client.key"}
     config["clusters"][0]["cluster"]["certificate-authority"] = "authority.crt"
@@ -533,7 +529,7 @@ def test_certificate_files_work(secure, cluster, tmp_path):
     assert (tmp_path / "client.key").exists()
 
 
-def test_an_untrusted_server_is_refused(secure, cluster, tmp_path):
+def test_untrusted_server_is_refused(secure, cluster, tmp_path):
     config = secure[1]
     del config["clusters"][0]["cluster"]["certificate-authority-data"]
     error = refusal(lambda: connect(config, tmp_path).get(POD))
@@ -541,14 +537,14 @@ def test_an_untrusted_server_is_refused(secure, cluster, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
-def test_verification_can_be_turned_off(secure, cluster, tmp_path):
+def test_verification_disabled(secure, cluster, tmp_path):
     config = secure[1]
     del config["clusters"][0]["cluster"]["certificate-authority-data"]
     config["clusters"][0]["cluster"]["insecure-skip-tls-verify"] = True
     assert connect(config, tmp_path).get(POD) is None
 
 
-def test_a_key_that_does_not_fit_is_refused_without_showing_it(secure, cluster, tmp_path):
+def test_wrong_key_error_hides_key(secure, cluster, tmp_path):
     authority, config = secure
     other = base64.b64encode(authority.server[3]).decode()
     config["users"][0]["user"]["client-key-data"] = other
@@ -559,7 +555,7 @@ def test_a_key_that_does_not_fit_is_refused_without_showing_it(secure, cluster, 
     assert os.listdir(tempfile.gettempdir()) == []
 
 
-def test_keys_that_ansible_takes_for_its_own_are_left_out(cluster, tmp_path):
+def test_reserved_keys_are_removed(cluster, tmp_path):
     path = "/api/v1/namespaces/nim/configmaps/c"
     data = {"a": "__ansible_unsafe", "__ansible_unsafe": "x"}
     cluster.put(path, {"metadata": {"name": "c"}, "data": data})

@@ -88,18 +88,18 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("read", "answer"), ANSWERS.values(), ids=ANSWERS)
-def test_facts_answer_as_a_cluster_does(read, answer):
+def test_facts_answer_like_cluster(read, answer):
     facts = Facts([POD, NODE, SECRET], ["registry.example/native:1"])
     assert facts.ask(read) == answer
     assert SimulatedCluster(facts.ask).answer(read) == answer
 
 
-def test_ready_pods_do_not_tell_why_others_are_not():
+def test_facts_list_unready():
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
     assert Facts([POD | {"status": ready}]).ask(ReadUnready("nim", "")) == []
 
 
-def test_objects_of_files_are_as_an_api_server_stores_them() -> None:
+def test_facts_objects_in_stored_form() -> None:
     given = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -118,13 +118,13 @@ def test_objects_of_files_are_as_an_api_server_stores_them() -> None:
 
 
 @pytest.mark.parametrize("field", ["data", "stringData"])
-def test_a_secret_of_a_file_has_maps(field: str) -> None:
+def test_facts_secret_with_invalid_data(field: str) -> None:
     given = {"kind": "Secret", "metadata": {"name": "s"}, "stringData": {"a": "b"}, field: ["a"]}
     with pytest.raises(NimError, match=f'Secret "s": {field} must be a map'):
         Facts([given])
 
 
-def test_outlines_of_what_is_known(gpu):
+def test_facts_redacted(gpu):
     here, there = ({"kind": "Pod", **gpu.replica(name, node)} for name, node in ("ax", "by"))
     facts = Facts([here, there])
     (found,) = facts.ask(ReadRedacted("Pod", field="spec.nodeName=x"))

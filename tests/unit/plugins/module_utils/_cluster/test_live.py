@@ -47,7 +47,7 @@ def live(cluster, tmp_path):
     ],
     ids=["nodes", "a node", "all namespaces"],
 )
-def test_cluster_wide_reads_without_permission_are_empty(cluster, see, refused, read, path):
+def test_answer_optional_read_without_permission(cluster, see, refused, read, path):
     cluster.refuse["GET", path] = [refused(403, "is forbidden")]
     assert see(read)[read.key] == []
 
@@ -61,13 +61,13 @@ def test_cluster_wide_reads_without_permission_are_empty(cluster, see, refused, 
     ],
     ids=["another error", "one namespace", "one object"],
 )
-def test_other_refusals_are_errors(cluster, see, refused, read, path, code):
+def test_answer_refused(cluster, see, refused, read, path, code):
     cluster.refuse["GET", path] = [refused(code, "no")]
     with pytest.raises(ApiError):
         see(read)
 
 
-def test_only_passes_of_the_operator_limit_their_waiting(see, monkeypatch, tmp_path):
+def test_patience_only_if_shared(see, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     given = []
     monkeypatch.setattr(observer, "fetch", lambda url, namespace, patience: given.append(patience))
@@ -83,12 +83,12 @@ def test_only_passes_of_the_operator_limit_their_waiting(see, monkeypatch, tmp_p
     assert given[3] is None
 
 
-def test_settings_are_among_the_answers(see, monkeypatch):
+def test_settings_in_answers(see, monkeypatch):
     monkeypatch.setenv("OPERATOR_VERSION", "1.2.3")
     assert see(ReadObject("Pod", "nim", "p"))["operator"]["version"] == "1.2.3"
 
 
-def test_dry_run_writes_nothing(cluster, live):
+def test_dry_run_without_writes(cluster, live):
     path = "/api/v1/namespaces/nim/configmaps/c"
     item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "nim"}}
     resource = cluster.put(
@@ -123,11 +123,11 @@ def test_minimum_interval(live, monkeypatch, value, seconds):
     assert live().slow_period == seconds
 
 
-def test_now_has_a_time_zone(live):
+def test_now_has_time_zone(live):
     assert live().now().utcoffset().total_seconds() == 0
 
 
-def test_children_of_a_new_resource_are_not_asked_for(cluster, live):
+def test_answer_child_of_new_resource(cluster, live):
     path = "/api/v1/namespaces/nim/services/llm"
     cluster.put(path, {"metadata": {"name": "llm", "namespace": "nim"}})
     child, other = ReadChild("Service", "nim", "llm"), ReadObject("Service", "nim", "llm")
@@ -137,7 +137,7 @@ def test_children_of_a_new_resource_are_not_asked_for(cluster, live):
         assert known.answer(child) == known.answer(other)
 
 
-def test_keys_that_ansible_reserves_are_not_written(cluster, live):
+def test_write_refuses_reserved_keys(cluster, live):
     """They are removed from whatever is read, so they would differ in each pass."""
     child = {
         "apiVersion": "v1",

@@ -32,33 +32,33 @@ def client(cluster, tmp_path):
     return Client(cluster.kubeconfig(tmp_path))
 
 
-def test_a_reference_is_read(client, cluster):
+def test_load_resource_from_reference(client, cluster):
     cluster.put(PATH, stored(image={"tag": "{{ 1 + 1 }}"}))
     assert load_resource(client, REFERENCE)["spec"] == {"image": {"tag": "{{ 1 + 1 }}"}}
     assert [item.path for item in cluster.calls("GET")] == [PATH]
 
 
-def test_what_is_gone_is_none(client):
+def test_load_resource_deleted(client):
     assert load_resource(client, REFERENCE) is None
 
 
-def test_what_is_given_whole_is_not_read(client, cluster):
+def test_load_resource_whole(client, cluster):
     assert load_resource(client, stored(replicas=1)) == stored(replicas=1)
     assert cluster.server.requests == []
 
 
-def test_what_was_stored_with_a_marker_works_without_it(client, cluster):
+def test_load_resource_removes_reserved_keys(client, cluster):
     labels = {"app": "x", "__ansible_unsafe": "y"}
     cluster.put(PATH, stored(nodeSelector=labels, labels={"__ansible_vault": "y"}))
     assert load_resource(client, REFERENCE)["spec"] == {"nodeSelector": {"app": "x"}, "labels": {}}
 
 
-def test_what_is_given_with_a_marker_is_refused(client):
+def test_load_resource_refuses_reserved_keys(client):
     with pytest.raises(NimError, match=r"^spec\.labels\.__ansible_unsafe: keys that begin with"):
         load_resource(client, stored(labels={"__ansible_unsafe": "y"}))
 
 
-def test_a_marker_where_no_rule_could_refuse_it_is_refused(client, cluster):
+def test_load_resource_reserved_key_in_open_field(client, cluster):
     cluster.put(PATH, stored(**with_picker(__ansible_unsafe="y", n=1)))
     with pytest.raises(NimError, match=r"plugins\[0\]\.parameters\.__ansible_unsafe: "):
         load_resource(client, REFERENCE)
@@ -66,14 +66,14 @@ def test_a_marker_where_no_rule_could_refuse_it_is_refused(client, cluster):
     assert told["spec"] == with_picker(n=1)
 
 
-def test_a_marker_does_not_hold_up_a_deletion(client, cluster):
+def test_load_resource_reserved_key_during_deletion(client, cluster):
     deleted = cluster.put(PATH, stored(**with_picker(__ansible_unsafe="y")))
     deleted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert load_resource(client, REFERENCE)["spec"] == with_picker()
 
 
 @pytest.mark.parametrize("metadata", [None, {}, {"name": "llm"}, {"name": "llm", "namespace": 1}])
-def test_half_a_reference_is_an_error(client, metadata):
+def test_load_resource_incomplete_reference(client, metadata):
     with pytest.raises(NimError, match=r"^resource\.metadata\.(name|namespace): missing; set "):
         load_resource(client, {"kind": "NIMService", "metadata": metadata})
 
@@ -89,7 +89,7 @@ def open_fields(schema, path=""):
 
 
 @pytest.mark.skipif(not BASES.is_dir(), reason="needs the repository's config/crd/bases")
-def test_the_open_fields_of_all_kinds_are_known():
+def test_open_field_is_only_one_in_crds():
     found = set()
     for file in glob.glob(f"{BASES}/*.yaml"):
         version = yaml.safe_load(Path(file).read_text())["spec"]["versions"][0]

@@ -19,7 +19,7 @@ SECRET = {"kind": "Secret", "data": {"private.key": GENERATED_KEY, "other": "eA=
 OTHERS = [{"kind": "ConfigMap", "data": {"a": GENERATED_KEY}}, {"kind": "Secret"}]
 
 
-def test_a_key_of_the_kind_that_ssh_takes():
+def test_generate_keys_ssh_format():
     (made,) = generate_keys([SECRET])
     pem = base64.b64decode(made["data"]["private.key"], validate=True)
     assert pem.startswith(b"-----BEGIN RSA PRIVATE KEY-----\n")
@@ -27,25 +27,25 @@ def test_a_key_of_the_kind_that_ssh_takes():
     assert made["data"]["other"] == "eA=="
 
 
-def test_each_is_another():
+def test_generate_keys_differ():
     first, second = (generate_keys([SECRET])[0]["data"]["private.key"] for _ in range(2))
     assert first != second
 
 
-def test_the_rest_stays_as_it_is():
+def test_generate_keys_keeps_rest():
     given = copy.deepcopy([*OTHERS, SECRET])
     made = generate_keys(given)
     assert made[:2] == OTHERS
     assert given == [*OTHERS, SECRET]
 
 
-def test_a_placeholder_is_no_base64():
+def test_generated_key_is_invalid_base64():
     """So the API server refuses a Secret whose key was never made."""
     with pytest.raises(ValueError, match="base64"):
         base64.b64decode(GENERATED_KEY, validate=True)
 
 
-def test_the_package_is_asked_for_when_it_is_needed(monkeypatch):
+def test_generate_keys_without_cryptography(monkeypatch):
     monkeypatch.setattr(keys, "CRYPTOGRAPHY_IMPORT_ERROR", "No module named x")
     assert generate_keys(OTHERS[:1]) == OTHERS[:1]
     with pytest.raises(NimError, match="cryptography"):

@@ -37,7 +37,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.secret_placehol
 POD = "/api/v1/namespaces/nim/pods/p"
 
 
-def test_each_object_is_read_once(cluster, see):
+def test_read_each_object_once(cluster, see):
     cluster.put(POD, {"metadata": {"name": "p"}, "spec": {}})
     absent = ReadObject("Service", "nim", "llm")
     found = see(ReadObject("Pod", "nim", "p"), absent, absent, ReadObject("Pod", "nim", "p"))
@@ -49,7 +49,7 @@ def test_each_object_is_read_once(cluster, see):
     ]
 
 
-def test_reads_are_repeated_until_nothing_is_new(cluster, see):
+def test_observe_repeats_until_nothing_is_new(cluster, see):
     asked = []
 
     def reads(app):
@@ -65,7 +65,7 @@ def test_reads_are_repeated_until_nothing_is_new(cluster, see):
     assert len(asked) == 4
 
 
-def test_presence(cluster, see):
+def test_read_presence(cluster, see):
     secret = {"metadata": {"name": "s"}, "data": {"private.key": "s3cr3t"}}
     cluster.put("/api/v1/namespaces/nim/secrets/s", secret)
     found = see(ReadPresence("Secret", "nim", "s"), ReadPresence("Secret", "nim", "none"))
@@ -73,7 +73,7 @@ def test_presence(cluster, see):
     assert found["Secret/nim/none"] is None
 
 
-def test_lists(cluster, see):
+def test_read_objects(cluster, see):
     node = {"metadata": {"name": "n", "labels": {"gpu": "1"}}, "status": {"images": []}}
     cluster.put("/api/v1/nodes/n", node)
     cluster.put(POD, {"metadata": {"name": "p"}, "spec": {"x": 1}})
@@ -83,7 +83,7 @@ def test_lists(cluster, see):
     assert found["Pod/nim/*"][0]["spec"] == {"x": 1}
 
 
-def test_nodes_by_rows_of_a_table(cluster, see, answer):
+def test_read_node_rows(cluster, see, answer):
     row = {"cells": ["n", "Ready"], "object": {"metadata": {"name": "n", "labels": {"a": "b"}}}}
     columns = [{"name": "Name"}, {"name": "Status"}]
     table = {"columnDefinitions": columns, "rows": [row]}
@@ -92,7 +92,7 @@ def test_nodes_by_rows_of_a_table(cluster, see, answer):
     assert found["Node/*"][0]["metadata"] == {"name": "n", "labels": {"a": "b"}}
 
 
-def test_only_pods_that_are_not_ready_are_read(cluster, see, answer):
+def test_read_unready(cluster, see, answer):
     """By name, after a table without objects; the values of variables may be credentials."""
     path = "/api/v1/namespaces/nim/pods"
     rows = [{"cells": cells} for cells in (["a", "1/1", "Running"], ["b", "0/1", "Pending"])]
@@ -112,7 +112,7 @@ def test_only_pods_that_are_not_ready_are_read(cluster, see, answer):
     ]
 
 
-def test_whether_any_node_has_a_label(cluster, see, answer):
+def test_read_any_node_with_label(cluster, see, answer):
     node = {"metadata": {"name": "n", "labels": {"vsphere-tanzu": ""}}, "status": {"images": []}}
     pages = [answer(200, {"items": None}), answer(200, {"items": [node]})]
     cluster.refuse["GET", "/api/v1/nodes"] = pages
@@ -125,7 +125,7 @@ def test_whether_any_node_has_a_label(cluster, see, answer):
     ]
 
 
-def test_list_of_all_namespaces_by_label(cluster, see, answer):
+def test_read_labelled(cluster, see, answer):
     """The runtime's cache lacks what is not ours; were it asked, its pages would never end."""
     deployment = {"metadata": {"name": "d", "namespace": "n"}, "spec": {"replicas": 1}}
     page = {"metadata": {"continue": "continue-not-supported"}, "items": [deployment]}
@@ -138,7 +138,7 @@ def test_list_of_all_namespaces_by_label(cluster, see, answer):
 
 
 @pytest.mark.parametrize("status", [{"phase": "Pending"}, {}], ids=["pending", "new"])
-def test_state_of_pods(cluster, see, answer, status):
+def test_read_pods(cluster, see, answer, status):
     """The values of variables may be credentials."""
     pod = {"metadata": {"name": "p", "namespace": "nim"}, "status": status}
     path = "/api/v1/namespaces/nim/pods"
@@ -148,7 +148,7 @@ def test_state_of_pods(cluster, see, answer, status):
     assert (asked.path, asked.query) == (path, {"labelSelector": "app=llm", "limit": "500"})
 
 
-def test_objects_of_other_namespaces(cluster, see):
+def test_read_objects_of_other_namespace(cluster, see):
     cluster.put("/api/v1/namespaces/other/configmaps/c", {"metadata": {"name": "c"}})
     found = see(ReadObject("ConfigMap", "other", "c"), ReadObject("ConfigMap", "nim", "c"))
     assert found["ConfigMap/other/c"]["kind"] == "ConfigMap"
@@ -159,7 +159,7 @@ LOG = ReadLog("log", "nim", "p", "main")
 
 
 @pytest.mark.parametrize("code", [400, 404])
-def test_log_that_does_not_exist_yet_is_empty(cluster, see, refused, code):
+def test_read_log_missing(cluster, see, refused, code):
     cluster.refuse["GET", f"{POD}/log"] = [refused(code, "is waiting to start")]
     assert see(LOG)["log"] == ""
     assert cluster.server.requests[-1].query == {
@@ -168,24 +168,24 @@ def test_log_that_does_not_exist_yet_is_empty(cluster, see, refused, code):
     }
 
 
-def test_forbidden_log_is_an_error(cluster, see, refused):
+def test_read_log_forbidden(cluster, see, refused):
     cluster.refuse["GET", f"{POD}/log"] = [refused(403, "pods is forbidden")]
     with pytest.raises(ApiError, match="forbidden"):
         see(LOG)
 
 
-def test_log_is_cut(cluster, see, answer, monkeypatch):
+def test_read_log_limit(cluster, see, answer, monkeypatch):
     monkeypatch.setattr(observer, "LOG_LIMIT", 4)
     cluster.refuse["GET", f"{POD}/log"] = [answer(200, "manifest")]
     assert see(LOG)["log"] == "mani"
 
 
-def test_http(see, serve, answer):
+def test_read_http(see, serve, answer):
     server = serve(lambda request: answer(200, {"data": []}))
     assert see(ReadHttp(server.url))[server.url]["body"] == '{"data": []}'
 
 
-def test_secrets_are_used_and_never_returned(cluster, see, monkeypatch):
+def test_read_protocol_hides_secrets(cluster, see, monkeypatch):
     given = []
     monkeypatch.setattr(
         observer,
@@ -217,7 +217,7 @@ URL = SecretPlaceholder("pg", "password", "me:", "@h")
         pytest.param(None, OTHER, id="no password"),
     ],
 )
-def test_sealed_secret(cluster, see, password, shown):
+def test_read_secret_placeholders(cluster, see, password, shown):
     def put(name, **data):
         coded = {key: base64.b64encode(text.encode()).decode() for key, text in data.items()}
         cluster.put(f"/api/v1/namespaces/nim/secrets/{name}", {"metadata": {}, "data": coded})
@@ -235,7 +235,7 @@ def test_sealed_secret(cluster, see, password, shown):
     assert set(found) == {"operator", "Secret/nim/x", "Secret/nim/none"}
 
 
-def test_digest_has_no_values(cluster, see):
+def test_read_digest_without_values(cluster, see):
     cluster.put("/api/v1/namespaces/nim/secrets/x", {"metadata": {}, "data": {"a": "czNjcjN0"}})
     read = ReadDigest("Secret", "nim", "x", ("a", "b"), "u", "")
     found = see(read, ReadDigest("Secret", "nim", "none", (), "u", ""))
@@ -244,13 +244,13 @@ def test_digest_has_no_values(cluster, see):
     assert "czNjcjN0" not in json.dumps(found)
 
 
-def test_model_server_of_the_namespace(see, monkeypatch):
+def test_read_http_of_namespace(see, monkeypatch):
     monkeypatch.setattr(observer, "fetch", lambda url, namespace, patience: f"{url} of {namespace}")
     read = ReadHttp("https://llm.nim.svc", "nim")
     assert see(read)[read.key] == "https://llm.nim.svc of nim"
 
 
-def test_outlines_are_selected_by_label_and_field(cluster, see):
+def test_read_redacted_by_label_and_field(cluster, see):
     cluster.put(
         POD,
         {
@@ -273,13 +273,13 @@ def test_outlines_are_selected_by_label_and_field(cluster, see):
     assert len(see(everywhere)[everywhere.key]) == 1
 
 
-def test_outlines_of_a_kind_that_nobody_serves(cluster, see, answer):
+def test_read_redacted_of_missing_kind(cluster, see, answer):
     path = "/apis/policy/v1/poddisruptionbudgets"
     cluster.refuse["GET", path] = [answer(404, "404 page not found")]
     read = ReadRedacted("PodDisruptionBudget")
     assert see(read)[read.key] is None
 
 
-def test_the_time_is_in_iso_8601(see):
+def test_read_time_iso_8601(see):
     read = ReadTime()
     assert abs((datetime.now(UTC) - datetime.fromisoformat(see(read)[read.key])).seconds) < 60

@@ -31,7 +31,7 @@ def mend(cluster, tmp_path):
     return lambda *namespaces: list(remove_harmful_annotations(client, KINDS, namespaces or [""]))
 
 
-def test_what_is_out_of_range_goes_and_an_event_says_so(cluster, mend):
+def test_remove_harmful_annotations_with_event(cluster, mend):
     given = {VERBOSITY: "9000000000000000000", PERIOD: "1ns", "mine": "x"}
     path = put(cluster, "nimservices", "llm", **given)
     (line,) = mend()
@@ -46,7 +46,7 @@ def test_what_is_out_of_range_goes_and_an_event_says_so(cluster, mend):
     assert mend() == []
 
 
-def test_of_a_resource_without_a_namespace(cluster, mend):
+def test_remove_harmful_annotations_cluster_scoped(cluster, mend):
     path = "/apis/nvidia.com/v1/clusterpolicies/a"
     cluster.put(path, {"kind": "X", "metadata": {"name": "a", "annotations": {VERBOSITY: "99"}}})
     (line,) = mend()
@@ -56,14 +56,14 @@ def test_of_a_resource_without_a_namespace(cluster, mend):
     assert "/namespaces/default/" in event
 
 
-def test_what_is_in_range_is_not_touched(cluster, mend):
+def test_remove_harmful_annotations_in_range(cluster, mend):
     put(cluster, "nimcaches", "fine", **{VERBOSITY: "2"})
     put(cluster, "nimcaches", "bare")
     assert mend() == []
     assert cluster.calls("PATCH") == []
 
 
-def test_only_watched_namespaces_are_looked_at(cluster, mend):
+def test_remove_harmful_annotations_watched_namespaces(cluster, mend):
     mine = put(cluster, "nimbuilds", "b", "mine", **{VERBOSITY: "99"})
     theirs = put(cluster, "nimbuilds", "b", "theirs", **{VERBOSITY: "99"})
     assert len(mend("mine", "other")) == 1
@@ -71,7 +71,7 @@ def test_only_watched_namespaces_are_looked_at(cluster, mend):
     assert VERBOSITY in cluster.objects[theirs]["metadata"]["annotations"]
 
 
-def test_what_is_refused_does_not_keep_the_others(cluster, mend, refused):
+def test_remove_harmful_annotations_after_refusal(cluster, mend, refused):
     first = put(cluster, "nimservices", "a", **{VERBOSITY: "99"})
     second = put(cluster, "nimservices", "b", **{VERBOSITY: "99"})
     cluster.refuse["PATCH", first] = [refused(403, "no")]
@@ -84,7 +84,7 @@ def test_what_is_refused_does_not_keep_the_others(cluster, mend, refused):
     assert VERBOSITY not in cluster.objects[second]["metadata"]["annotations"]
 
 
-def test_no_answer_at_all_is_an_error(tmp_path, kubeconfig_text):
+def test_remove_harmful_annotations_without_answer(tmp_path, kubeconfig_text):
     path = tmp_path / "kubeconfig"
     path.write_text(kubeconfig_text("http://127.0.0.1:1"))
     with pytest.raises(ApiError, match="cannot be reached"):

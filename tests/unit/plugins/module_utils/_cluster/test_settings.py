@@ -21,14 +21,14 @@ VARIABLES = {
 
 
 @pytest.mark.parametrize(("variable", "key"), VARIABLES.items())
-def test_variables(monkeypatch, variable, key):
+def test_read_settings_variables(monkeypatch, variable, key):
     monkeypatch.delenv(variable, raising=False)
     assert read_settings()[key] == ""
     monkeypatch.setenv(variable, "x")
     assert read_settings()[key] == "x"
 
 
-def test_settings_as_pure_code_reads_them(monkeypatch):
+def test_read_settings_in_observed(monkeypatch):
     for variable, key in VARIABLES.items():
         monkeypatch.setenv(variable, f"my-{key}")
     observed = Observed({"operator": read_settings()})
@@ -37,7 +37,7 @@ def test_settings_as_pure_code_reads_them(monkeypatch):
     assert observed.kserve_namespace == "my-kserve"
 
 
-def test_images(monkeypatch):
+def test_read_settings_images(monkeypatch):
     monkeypatch.setenv("DCGM_IMAGE", "r.test/d:1")
     monkeypatch.setenv("GFD_IMAGE", "")
     images = read_settings()["images"]
@@ -46,7 +46,7 @@ def test_images(monkeypatch):
     assert all(name.endswith("_IMAGE") for name in images)
 
 
-def test_switches(monkeypatch):
+def test_read_settings_switches(monkeypatch):
     monkeypatch.setenv("NIMOPS_HOST_PATHS", "/data")
     monkeypatch.delenv("NIMOPS_ROOT_USER", raising=False)
     observed = Observed({"operator": read_settings()})

@@ -38,7 +38,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_an_answer_about_the_cluster_holds_for_the_next_pass(folder):
+def test_shared_answer_is_cached(folder):
     asked = Asked([NODE], [])
     assert [shared_answer(READ, asked), shared_answer(READ, asked)] == [[NODE], [NODE]]
     assert asked.reads == [READ]
@@ -47,7 +47,7 @@ def test_an_answer_about_the_cluster_holds_for_the_next_pass(folder):
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_it_does_not_hold_for_ever(folder):
+def test_shared_answer_expires(folder):
     asked = Asked([NODE], [])
     shared_answer(READ, asked)
     (file,) = folder.iterdir()
@@ -58,28 +58,28 @@ def test_it_does_not_hold_for_ever(folder):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000])
-def test_a_broken_file_is_asked_for_again(folder, text):
+def test_shared_answer_broken_file(folder, text):
     shared_answer(READ, Asked([]))
     (file,) = folder.iterdir()
     file.write_text(text)
     assert shared_answer(READ, Asked([NODE])) == [NODE]
 
 
-def test_a_folder_that_is_gone_or_not_there_changes_nothing(folder, monkeypatch):
+def test_shared_answer_without_folder(folder, monkeypatch):
     folder.rmdir()
     assert shared_answer(READ, Asked([NODE])) == [NODE]
     monkeypatch.delenv(FOLDER_VARIABLE)
     assert shared_answer(READ, Asked([])) == []
 
 
-def test_what_belongs_to_one_resource_is_asked_each_time(folder):
+def test_shared_answer_of_other_reads(folder):
     asked = Asked(None, {"kind": "Service"})
     read = ReadChild("Service", "nim", "llm")
     assert [shared_answer(read, asked), shared_answer(read, asked)] == [None, {"kind": "Service"}]
     assert list(folder.iterdir()) == []
 
 
-def test_a_fact_is_asked_until_it_is_so_and_holds_when_it_has_settled(folder):
+def test_shared_fact_settles(folder):
     """Else the first child of a kind, Ready while its watch began, was awaited for 30 s."""
     asked = iter([False, True])
     assert [shared_fact("a", lambda: next(asked)) for _ in range(3)] == [False, False, False]
@@ -89,7 +89,7 @@ def test_a_fact_is_asked_until_it_is_so_and_holds_when_it_has_settled(folder):
     assert shared_fact("b", lambda: False) is False
 
 
-def test_without_a_folder_a_fact_is_asked_each_time(monkeypatch):
+def test_shared_fact_without_folder(monkeypatch):
     monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
     asked = iter([True, False])
     assert [shared_fact("a", lambda: next(asked)) for _ in range(2)] == [True, False]

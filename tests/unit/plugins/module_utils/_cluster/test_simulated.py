@@ -30,7 +30,7 @@ CONTROLLER = {
 }
 
 
-def test_a_label_selects():
+def test_answer_by_label():
     facts = Facts([CONTROLLER, POD])
     assert facts.ask(CONTROLLERS) == [{"metadata": CONTROLLER["metadata"]}]
     world = SimulatedCluster(facts.ask)
@@ -41,7 +41,7 @@ def test_a_label_selects():
     assert world.answer(CONTROLLERS) == [{"metadata": CONTROLLER["metadata"]}]
 
 
-def test_a_world_has_what_was_put_into_it():
+def test_answer_after_put():
     world = SimulatedCluster(Facts([POD]).ask)
     other = {**POD, "metadata": {"name": "b", "namespace": "nim"}}
     world.put(other)
@@ -54,7 +54,7 @@ def test_a_world_has_what_was_put_into_it():
     assert world.find(ObjectKey("Pod", "nim", "b")) == other
 
 
-def test_a_digest_is_that_of_what_was_put():
+def test_answer_digest_after_put():
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -70,7 +70,7 @@ def test_a_digest_is_that_of_what_was_put():
     assert world.answer(read) is None
 
 
-def test_an_evicted_pod_is_gone_unless_a_budget_holds_it(gpu):
+def test_write_eviction(gpu):
     budget = {"kind": "PodDisruptionBudget", **gpu.budget(healthy=1, wanted=1)}
     held = {"kind": "Pod", **gpu.replica("held", "n")}
     free = {"kind": "Pod", **gpu.replica("free", "n", service="other")}
@@ -83,7 +83,7 @@ def test_an_evicted_pod_is_gone_unless_a_budget_holds_it(gpu):
     assert world.find(ObjectKey("Pod", "nim", "held")) == held
 
 
-def test_what_an_orphaned_object_owned_stays_without_an_owner():
+def test_write_orphan():
     owner = {"kind": "ConfigMap", "name": "a", "uid": "u"}
     parent = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "u"}}
     world = SimulatedCluster(Facts([]).ask)

@@ -94,7 +94,7 @@ def status_writes(cluster):
     return [item for item in cluster.calls("PATCH") if item.path == f"{PATH}/status"]
 
 
-def test_the_first_status(cluster, resource, run):
+def test_write_first_status(cluster, resource, run):
     said = run(resource)
     status = cluster.objects[PATH]["status"]
     assert (said.changed, said.error, said.period) == (True, "", "")
@@ -110,7 +110,7 @@ def test_the_first_status(cluster, resource, run):
     assert set(first.body) == {"metadata", "status"}
 
 
-def test_the_same_status_is_not_written_again(cluster, resource, run, assess):
+def test_write_same_status(cluster, resource, run, assess):
     run(resource)
     assess(lambda *_: Assessment({"state": "Ready", "conditions": [READY]}))
     said = run(cluster.objects[PATH])
@@ -118,7 +118,7 @@ def test_the_same_status_is_not_written_again(cluster, resource, run, assess):
     assert cluster.server.requests == []
 
 
-def test_only_what_differs_is_written(cluster, resource, run, assess):
+def test_write_only_changes(cluster, resource, run, assess):
     run(resource)
     assess(lambda *_: Assessment({"state": "NotReady", "conditions": [READY]}))
     run(cluster.objects[PATH])
@@ -126,13 +126,13 @@ def test_only_what_differs_is_written(cluster, resource, run, assess):
     assert request.body["status"] == {"state": "NotReady"}
 
 
-def test_what_the_runtime_left_is_taken_away(cluster, resource, run, assess):
+def test_write_removes_runtime_conditions(cluster, resource, run, assess):
     failure = condition("Failure", True, "x")
     assess(lambda *_: Assessment({"conditions": [failure, READY]}))
     assert [item["type"] for item in run(resource).status["conditions"]] == ["Ready"]
 
 
-def test_a_stale_resource_is_assessed_again(cluster, resource, run, assess):
+def test_report_reassesses_after_conflict(cluster, resource, run, assess):
     seen = []
 
     def count(cr, observed, outcome):
@@ -158,7 +158,7 @@ def test_a_stale_resource_is_assessed_again(cluster, resource, run, assess):
     }
 
 
-def test_conflicts_without_end_are_an_error(cluster, resource, run, refused):
+def test_report_endless_conflicts(cluster, resource, run, refused):
     cluster.refuse["PATCH", f"{PATH}/status"] = [refused(409, "modified")] * 9
     with pytest.raises(ApiError, match="modified"):
         run(resource)
@@ -176,7 +176,7 @@ def gone_after_conflict(cluster, resource):
 
 
 @pytest.mark.parametrize("change", [gone, gone_after_conflict])
-def test_a_resource_that_is_gone_is_no_error(cluster, resource, run, assess, change):
+def test_report_deleted_resource(cluster, resource, run, assess, change):
     assess(
         lambda *_: Assessment(
             {"conditions": []},
@@ -204,11 +204,11 @@ class Meeting:
     apply = patch
 
 
-def test_events_are_written_beside_the_status(resource):
+def test_write_report_events_in_parallel(resource):
     reporter.write_report(Meeting(), resource, {"state": "Ready"}, Assessment({}, [EVENT]), NOW)
 
 
-def test_a_refused_status_is_an_error(cluster, resource, run, refused):
+def test_write_refused_status(cluster, resource, run, refused):
     cluster.refuse["PATCH", f"{PATH}/status"] = [
         refused(422, 'status.state: Unsupported value: "x"')
     ]
@@ -217,7 +217,7 @@ def test_a_refused_status_is_an_error(cluster, resource, run, refused):
     assert len(status_writes(cluster)) == 1
 
 
-def test_events_are_those_given(cluster, resource, run, assess):
+def test_write_events(cluster, resource, run, assess):
     assess(
         lambda *_: Assessment({"conditions": []}, [EVENT, Event("Warning", "Failed", "m" * 2000)])
     )
@@ -234,7 +234,7 @@ def test_events_are_those_given(cluster, resource, run, assess):
     assert [item.query["fieldManager"] for item in of_events] == ["nimops.nim"] * 2
 
 
-def test_a_refused_event_is_lost(cluster, resource, run, refused, monkeypatch):
+def test_write_refused_event(cluster, resource, run, refused, monkeypatch):
     monkeypatch.setattr(reporter, "event_of", lambda *_: event_of(resource, EVENT, NOW))
     name = event_of(resource, EVENT, NOW)["metadata"]["name"]
     cluster.refuse["PATCH", f"/api/v1/namespaces/nim/events/{name}"] = [refused(403, "terminating")]
@@ -242,7 +242,7 @@ def test_a_refused_event_is_lost(cluster, resource, run, refused, monkeypatch):
     assert cluster.objects[PATH]["status"]["state"] == "Ready"
 
 
-def test_stamps_wake_others(cluster, resource, run, assess, refused):
+def test_write_triggers(cluster, resource, run, assess, refused):
     stamps = [
         Trigger("NIMService", "absent", "k", "v"),
         Trigger("NIMService", "other", "k", "v"),
@@ -270,7 +270,7 @@ def patch_of(other):
     return StatusPatch("NIMService", "other", version, {"profiles": ["a", "b"]})
 
 
-def test_the_status_of_another_is_patched_as_it_was_observed(cluster, resource, run, assess):
+def test_write_patches_with_observed_version(cluster, resource, run, assess):
     patch = patch_of(put_other(cluster))
     assess(lambda *_: Assessment({"conditions": []}, patches=[patch]))
     run(resource)
@@ -292,7 +292,7 @@ def gone_since(cluster):
 
 
 @pytest.mark.parametrize("change", [changed_since, made_anew_since, gone_since])
-def test_the_status_of_another_that_changed_is_left_alone(cluster, resource, run, assess, change):
+def test_write_patches_conflict(cluster, resource, run, assess, change):
     patch = patch_of(put_other(cluster))
     assess(lambda *_: Assessment({"conditions": []}, patches=[patch], requeue=Requeue(after=True)))
     change(cluster)
@@ -302,7 +302,7 @@ def test_the_status_of_another_that_changed_is_left_alone(cluster, resource, run
     assert cluster.objects.get(OTHER) == before
 
 
-def test_a_refused_patch_of_another_is_an_error(cluster, resource, run, assess, refused):
+def test_write_patches_refused(cluster, resource, run, assess, refused):
     patch = patch_of(put_other(cluster))
     assess(lambda *_: Assessment({"conditions": []}, patches=[patch]))
     cluster.refuse["PATCH", f"{OTHER}/status"] = [refused(403, "may not")]
@@ -310,7 +310,7 @@ def test_a_refused_patch_of_another_is_an_error(cluster, resource, run, assess, 
         run(resource)
 
 
-def test_a_dry_run_writes_nothing(cluster, resource, run, assess):
+def test_report_dry_run(cluster, resource, run, assess):
     stamps = [Trigger("NIMService", "llm", "k", "v")]
     patches = [patch_of(put_other(cluster))]
     assess(
@@ -324,18 +324,18 @@ def test_a_dry_run_writes_nothing(cluster, resource, run, assess):
     assert cluster.server.requests == []
 
 
-def test_an_error_is_told_after_the_status_was_written(cluster, resource, run, assess):
+def test_report_error_after_status(cluster, resource, run, assess):
     assess(lambda *_: Assessment({"state": "Failed", "conditions": []}, error="try again"))
     assert run(resource).error == "try again"
     assert cluster.objects[PATH]["status"]["state"] == "Failed"
 
 
-def test_what_was_another_than_was_seen_is_looked_at_again_at_once(resource, run):
+def test_report_period_after_race(resource, run):
     assert run(resource, outcome=Outcome(raced=["Service/llm"])).period == "1s"
     assert run(resource).period == ""
 
 
-def test_the_outcome_and_the_answers_are_assessed(resource, run, assess):
+def test_report_assesses_outcome_and_answers(resource, run, assess):
     def see(cr, observed, outcome):
         return Assessment({"state": observed.get("x"), "model": outcome.failure, "conditions": []})
 
@@ -348,9 +348,7 @@ def test_the_outcome_and_the_answers_are_assessed(resource, run, assess):
     ("setting", "is_slow", "period"),
     [("30", True, "30s"), ("30", False, "1s"), ("5 minutes", True, "5s")],
 )
-def test_where_a_look_costs_more_there_are_fewer(
-    resource, run, assess, monkeypatch, setting, is_slow, period
-):
+def test_report_period_slow(resource, run, assess, monkeypatch, setting, is_slow, period):
     monkeypatch.setenv("NIMOPS_SLOW_PAUSE", setting)
     assess(
         lambda *_: Assessment({"conditions": [READY]}, requeue=Requeue(after=True, slow=is_slow))
@@ -367,7 +365,7 @@ def test_where_a_look_costs_more_there_are_fewer(
         pytest.param(False, True, None, "1s", id="none of this"),
     ],
 )
-def test_what_is_told_of_is_looked_at_again_hardly_ever(
+def test_report_period_wake_on_child(
     cluster, resource, run, assess, answer, wake_on_child, has_events, cache, period
 ):
     path = "/apis/apps/v1/namespaces/nim/deployments/llm"
@@ -397,7 +395,7 @@ def test_what_is_told_of_is_looked_at_again_hardly_ever(
         ".".join(["a" * 62] * 4),
     ],
 )
-def test_event_names_are_dns_subdomains(name):
+def test_event_of_name(name):
     cr = {
         "apiVersion": "v",
         "kind": "NIMService",

@@ -78,7 +78,7 @@ INVALID = 'Deployment.apps "llm" is invalid: spec.replicas: Invalid value: -1: m
         ),
     ],
 )
-def test_the_user_sees_the_words_of_the_api_server(text, expected):
+def test_refusal_text(text, expected):
     found = refusal_text(text, "HTTPRoute", "x.io/v1")
     assert found == expected or (expected.endswith("Pool") and found.startswith(expected))
 
@@ -93,7 +93,7 @@ def test_the_user_sees_the_words_of_the_api_server(text, expected):
         ("None", 0),
     ],
 )
-def test_status_codes(text, code):
+def test_status_code(text, code):
     assert status_code(text) == code
 
 
@@ -160,13 +160,13 @@ def outcome(plan, written=None, deleted=None, failure="", dry=False):
         ),
     ],
 )
-def test_what_was_written(plan, written, names, refusals):
+def test_make_outcome_written(plan, written, names, refusals):
     found = outcome(plan, written)
     assert list(found.written) == names
     assert found.refusals == [Refusal(*item) for item in refusals]
 
 
-def test_a_silent_error_is_still_a_refusal():
+def test_make_outcome_error_without_message():
     silent = ODD | {"error": {"reason": ""}}
     assert outcome({"apply": [A]}, silent).refusals == [
         Refusal("Service", "a", "rejected without a message")
@@ -203,7 +203,7 @@ def test_a_silent_error_is_still_a_refusal():
         pytest.param(SKIPPED, [], [], id="skipped"),
     ],
 )
-def test_what_was_deleted(deleted, names, refusals):
+def test_make_outcome_deleted(deleted, names, refusals):
     found = outcome({"prune": [A]}, deleted=deleted)
     assert found.deleted == names
     assert found.refusals == [Refusal(*item) for item in refusals]
@@ -223,7 +223,7 @@ REPLACED = 'Deployment.apps "a" is invalid: metadata.uid: Invalid value: "u1": f
         pytest.param(REPLACED, 400, False, id="another answer that says so"),
     ],
 )
-def test_what_is_not_what_was_seen_is_left_to_the_next_pass(message, code, is_raced):
+def test_make_outcome_raced(message, code, is_raced):
     result = {"result": {}, "error": {"msg": in_bytes(message, code)}}
     applied = outcome({"apply": [A]}, result)
     deleted = outcome({"prune": [A]}, deleted={"results": [result]})
@@ -232,18 +232,18 @@ def test_what_is_not_what_was_seen_is_left_to_the_next_pass(message, code, is_ra
     assert (applied.written, deleted.deleted) == ({}, [])
 
 
-def test_each_turn_of_a_loop_has_its_result():
+def test_make_outcome_loop():
     found = outcome({"prune": [A, B]}, deleted={"results": [REFUSED, {"result": {}}]})
     assert (found.deleted, [item.name for item in found.refusals]) == (["Service/nim/b"], ["a"])
 
 
-def test_several_deleted():
+def test_make_outcome_several_deleted():
     found = outcome({"prune": [A, B]}, deleted=many(REFUSED, {"result": {}}))
     assert found.deleted == ["Service/nim/b"]
     assert [item.name for item in found.refusals] == ["a"]
 
 
-def test_a_dry_run_writes_nothing():
+def test_make_outcome_dry():
     found = outcome({"apply": [A], "prune": [B]}, OK_A, {"result": {}}, dry=True)
     assert (found.written, found.deleted) == ({}, [])
     assert outcome({"apply": [A]}, REFUSED, dry=True).refusals
@@ -258,6 +258,6 @@ def test_a_dry_run_writes_nothing():
         ({"failure": "", "failure_reason": ""}, "", ("", "Failed")),
     ],
 )
-def test_failures(plan, failure, expected):
+def test_make_outcome_failure(plan, failure, expected):
     found = outcome(plan, failure=failure)
     assert (found.failure, found.failure_reason) == expected

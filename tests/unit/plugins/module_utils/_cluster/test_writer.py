@@ -44,7 +44,7 @@ def write(cluster, tmp_path):
         pytest.param({}, "u-other", "written", id="shared"),
     ],
 )
-def test_only_what_was_seen_is_written(cluster, write, bound, live, expected):
+def test_apply_only_observed_version(cluster, write, bound, live, expected):
     if live:
         cluster.put(f"{FOLDER}/a", config_map("a", uid=live) | {"data": {"by": "another"}})
     found = write(apply=[config_map("a", **bound)])
@@ -66,7 +66,7 @@ def test_only_what_was_seen_is_written(cluster, write, bound, live, expected):
         pytest.param(None, "deleted", id="is gone"),
     ],
 )
-def test_only_what_was_seen_is_deleted(cluster, write, live, expected):
+def test_prune_only_observed_object(cluster, write, live, expected):
     if live:
         cluster.put(f"{FOLDER}/a", config_map("a", uid=live))
     found = write(prune=[config_map("a", uid="u-seen")])
@@ -79,7 +79,7 @@ def test_only_what_was_seen_is_deleted(cluster, write, live, expected):
     assert request.body["propagationPolicy"] == "Background"
 
 
-def test_an_adoption_that_lost_a_race_is_tried_again_soon(cluster, write, refused):
+def test_adopt_race(cluster, write, refused):
     """Another refusal would only be repeated, so it waits for the next routine pass."""
     for name in ("a", "b", "c"):
         cluster.put(f"{FOLDER}/{name}", config_map(name, uid=f"u-{name}"))
@@ -90,7 +90,7 @@ def test_an_adoption_that_lost_a_race_is_tried_again_soon(cluster, write, refuse
     assert (found.raced, found.refusals) == (["ConfigMap/nim/b"], [])
 
 
-def test_refusals_do_not_stop_the_rest(cluster, write, refused):
+def test_apply_continues_after_refusal(cluster, write, refused):
     cluster.refuse["PATCH", f"{FOLDER}/a"] = [refused(403, NO)]
     cluster.put(f"{FOLDER}/c", config_map("c"))
     found = write(
@@ -140,7 +140,7 @@ OF_A_SERVICE = [
         pytest.param(("rolebindings", "services", "deployments"), id="what pods do not need"),
     ],
 )
-def test_children_are_written_side_by_side(meet):
+def test_apply_in_parallel(meet):
     client = Meeting(*meet)
     found = execute_plan(client, Plan(apply=OF_A_SERVICE))
     order = client.written.index
@@ -153,7 +153,7 @@ def named(item, name, **fields):
     return item | {"metadata": item["metadata"] | {"name": name}} | fields
 
 
-def test_what_starts_at_once_waits_for_all_before_it():
+def test_apply_job_waits_for_all():
     """More of them than there are threads."""
     client = Meeting()
     kinds = [("Pod", "v1"), ("Job", "batch/v1")] * 4
@@ -211,9 +211,7 @@ def keys(*kinds):
         pytest.param(422, "metadata.uid: Invalid value: x: field is immutable", id="replaced"),
     ],
 )
-def test_what_refers_to_an_object_that_is_not_written_is_not_written(
-    cluster, write, refused, kind, waiting, status, said
-):
+def test_apply_skips_references_to_unwritten(cluster, write, refused, kind, waiting, status, said):
     cluster.refuse["PATCH", api_path(kind, "nim", "a")] = [refused(status, said)]
     found = write(apply=CONNECTED)
     kinds = [item["kind"] for item in CONNECTED]
@@ -229,7 +227,7 @@ def test_what_refers_to_an_object_that_is_not_written_is_not_written(
         assert all(item.message.startswith("waits for ") for item in found.refusals[1:])
 
 
-def test_a_workload_that_is_there_stops_no_route(cluster, write, refused):
+def test_apply_route_of_existing_workload(cluster, write, refused):
     """An Ingress changes its host, although the Deployment lacks a quota."""
     live = DEPLOYMENT | {"metadata": DEPLOYMENT["metadata"] | {"uid": "u"}}
     cluster.refuse["PATCH", api_path("Deployment", "nim", "a")] = [refused(403, NO)]
@@ -237,7 +235,7 @@ def test_a_workload_that_is_there_stops_no_route(cluster, write, refused):
     assert list(found.written) == keys("Service", "HTTPRoute")
 
 
-def test_what_refers_to_others_comes_after_them_wherever_it_stands():
+def test_apply_references_first():
     client = Meeting()
     found = execute_plan(
         client, Plan(apply=[SCALER, ROUTE, BINDING, *CONNECTED[:2], SERVICE, DEPLOYMENT])
@@ -249,7 +247,7 @@ def test_what_refers_to_others_comes_after_them_wherever_it_stands():
     assert list(found.written)[-1] == "Deployment/nim/a", "in the order given"
 
 
-def test_an_outer_service_waits_for_its_pods_and_an_inner_one_does_not():
+def test_apply_service_order():
     client = Meeting("services", "deployments")
     execute_plan(client, Plan(apply=[SERVICE, child("Deployment", "apps/v1") | pods()]))
     client = Meeting()
@@ -262,7 +260,7 @@ def node(name, **labels):
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
 
 
-def test_objects_of_others_are_patched_side_by_side_and_right_before_pods_start_on_nodes():
+def test_patch_in_parallel_before_daemonsets():
     client = Meeting("nodes", "nodes")
     given = [child("DaemonSet", "apps/v1"), child("RuntimeClass", "node.k8s.io/v1")]
     found = execute_plan(client, Plan(patch=[node("a"), node("b")], apply=given))
@@ -287,7 +285,7 @@ class Slow:
         return body
 
 
-def test_patches_of_one_object_are_written_in_order():
+def test_patch_same_object_in_order():
     client = Slow()
     execute_plan(
         client, Plan(patch=[node("a", state="1"), node("a", state="2"), node("b", state="1")])
@@ -295,7 +293,7 @@ def test_patches_of_one_object_are_written_in_order():
     assert client.written == ["b1", "a1", "a2"]
 
 
-def test_nodes_are_cordoned_in_order():
+def test_patch_cordons_nodes_in_order():
     client = Slow()
     client.other.set()
     names = [f"n{number}" for number in range(20)]
@@ -305,7 +303,7 @@ def test_nodes_are_cordoned_in_order():
     assert sorted(client.written[20:]) == ["a0", "b0"]
 
 
-def test_a_patch_that_is_refused_stops_no_other(cluster, write, refused):
+def test_patch_continues_after_refusal(cluster, write, refused):
     for name in "abc":
         cluster.put(f"/api/v1/nodes/{name}", node(name))
     cluster.refuse["PATCH", "/api/v1/nodes/b"] = [refused(403, NO)]
@@ -317,13 +315,13 @@ def test_a_patch_that_is_refused_stops_no_other(cluster, write, refused):
     assert list(found.written) == ["ConfigMap/nim/a"]
 
 
-def test_an_api_server_that_is_gone_is_told_from_any_thread(cluster, write):
+def test_execute_plan_unreachable_server(cluster, write):
     cluster.server.close()
     with pytest.raises(ApiError, match="cannot be reached"):
         write(apply=[config_map("a"), config_map("b")])
 
 
-def test_kind_that_is_not_served(cluster, write, answer):
+def test_apply_missing_kind(cluster, write, answer):
     manifest = {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "ServiceMonitor",
@@ -346,7 +344,7 @@ SEALED = {
 }
 
 
-def test_sealed_values_are_inserted_and_not_returned(cluster, write):
+def test_apply_inserts_secret_values(cluster, write):
     secrets = "/api/v1/namespaces/nim/secrets"
     cluster.put(f"{secrets}/pg", {"metadata": {"name": "pg"}, "data": {"password": "czNjcjN0"}})
     found = write(apply=[SEALED])
@@ -356,7 +354,7 @@ def test_sealed_values_are_inserted_and_not_returned(cluster, write):
     assert len(asked) == 1, "a value that changes meanwhile would not be told from somebody else's"
 
 
-def test_sealed_value_that_is_gone_is_a_refusal(cluster, write):
+def test_apply_missing_secret_value(cluster, write):
     """And the rest is written."""
     found = write(apply=[SEALED, config_map("a")])
     (refusal,) = found.refusals
@@ -365,7 +363,7 @@ def test_sealed_value_that_is_gone_is_a_refusal(cluster, write):
     assert "/api/v1/namespaces/nim/secrets/x" not in cluster.objects
 
 
-def test_what_an_orphaned_object_owns_stays(cluster, write):
+def test_orphan_keeps_dependents(cluster, write):
     cluster.put(f"{FOLDER}/a", config_map("a", uid="u-seen"))
     found = write(orphan=[config_map("a", uid="u-seen")])
     assert found.deleted == ["ConfigMap/nim/a"]
@@ -375,7 +373,7 @@ def test_what_an_orphaned_object_owns_stays(cluster, write):
 
 
 @pytest.mark.parametrize("is_refused", [False, True])
-def test_nodes_lose_labels_after_what_runs_there_was_orphaned(cluster, write, refused, is_refused):
+def test_orphan_before_node_labels(cluster, write, refused, is_refused):
     """Pods of a DaemonSet would end with the label that it selects its nodes by."""
     cluster.put(f"{FOLDER}/a", config_map("a", uid="u-seen"))
     cluster.put("/api/v1/nodes/n", node("n", owner="a"))
@@ -399,7 +397,7 @@ def pod_reference(uid="u-seen"):
     }
 
 
-def test_a_pod_is_evicted_by_the_eviction_api(cluster, write):
+def test_evict_pod(cluster, write):
     cluster.put(POD, pod_reference())
     found = write(evict=[pod_reference()])
     assert (found.deleted, found.held, found.refusals) == (["Pod/nim/a"], {}, [])
@@ -424,7 +422,7 @@ def test_a_pod_is_evicted_by_the_eviction_api(cluster, write):
         pytest.param(500, "InternalError", ([], {}, [], [NO]), id="several budgets"),
     ],
 )
-def test_what_becomes_of_an_eviction(cluster, write, refused, status, reason, expected):
+def test_evict_outcomes(cluster, write, refused, status, reason, expected):
     cluster.put(POD, pod_reference())
     cluster.refuse["POST", EVICTION] = [refused(status, NO, reason)]
     found = write(evict=[pod_reference()])
@@ -436,7 +434,7 @@ def test_what_becomes_of_an_eviction(cluster, write, refused, status, reason, ex
     ) == expected
 
 
-def test_a_deletion_that_is_throttled_is_not_held(cluster, write, refused):
+def test_prune_throttled(cluster, write, refused):
     cluster.put(POD, pod_reference())
     cluster.refuse["DELETE", POD] = [refused(429, NO, "TooManyRequests")]
     found = write(prune=[pod_reference()])

@@ -23,7 +23,7 @@ def add_label(child: t.Any, resource: t.Any) -> t.Any:
     return child
 
 
-def test_each_child_is_changed_and_the_given_one_is_not() -> None:
+def test_adjust_children_copies_each_child() -> None:
     whole, part = {**SERVICE, "spec": {"a": 1, "b": 2}}, {**SERVICE, "spec": {"a": 1}}
     wanted = Desired([Child(SERVICE, create_only=True), Child(whole, applied=part)], [("Job", "x")])
     found = adjust_children(wanted, RESOURCE, add_label)
@@ -44,12 +44,12 @@ def test_each_child_is_changed_and_the_given_one_is_not() -> None:
         {"metadata": {**SERVICE["metadata"], "ownerReferences": []}},
     ],
 )
-def test_a_child_stays_the_same_object(change: t.Any) -> None:
+def test_adjust_children_refuses_new_identity(change: t.Any) -> None:
     with pytest.raises(NimError, match='child filters: Service "llm" must keep its apiVersion'):
         adjust_children(Desired([Child(SERVICE)]), RESOURCE, lambda child, _: {**child, **change})
 
 
 @pytest.mark.parametrize("value", [None, "text", {}, {"metadata": None}])
-def test_a_filter_returns_an_object(value: t.Any) -> None:
+def test_adjust_children_requires_object(value: t.Any) -> None:
     with pytest.raises(NimError, match='child filters: Service "llm" has become'):
         adjust_children(Desired([Child(SERVICE)]), RESOURCE, lambda *_: value)

@@ -24,16 +24,16 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources i
         (("Secret", "a/b", "s?x"), "/api/v1/namespaces/a%2Fb/secrets/s%3Fx"),
     ],
 )
-def test_paths(arguments, path):
+def test_api_path(arguments, path):
     assert api_path(*arguments) == path
 
 
-def test_other_kinds_have_no_path():
+def test_api_path_unknown_kind():
     with pytest.raises(KeyError):
         api_path("Odd", "nim")
 
 
-def test_manifests():
+def test_manifest():
     made = manifest(
         "Role", "r", "nim", metadata={"labels": {}, "annotations": None, "x": {"a": 1}}, rules=[]
     )
@@ -47,5 +47,5 @@ def test_manifests():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_plurals_are_lower_case(kind):
+def test_kinds_plurals_are_lower_case(kind):
     assert KINDS[kind][1] == KINDS[kind][1].lower()

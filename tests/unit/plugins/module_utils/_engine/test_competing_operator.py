@@ -64,7 +64,7 @@ def answers(*entries: Json, uid: str = "u1") -> Json:
         pytest.param(answers(OURS, theirs(time=None)), False, id="without a time"),
     ],
 )
-def test_find_rival(found: Json, is_rival: bool) -> None:
+def test_find_competing_write(found: Json, is_rival: bool) -> None:
     said = find_competing_write(RESOURCE, found, NOW)
     assert bool(said) is is_rival
     assert not said or said.startswith(
@@ -87,7 +87,7 @@ def told(seconds: int) -> Json:
         pytest.param([told(900)], False, False, 0, id="is over"),
     ],
 )
-def test_report_rival(
+def test_report_competing_operator(
     conditions: list[Json], is_active: bool, is_contested: bool, events: int
 ) -> None:
     ready = {"type": "Ready", "status": "True"}

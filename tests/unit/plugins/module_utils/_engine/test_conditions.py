@@ -21,7 +21,7 @@ FAILED = condition("Failed", False, "Ready", "m")
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 
 
-def test_a_condition():
+def test_condition():
     assert condition("Ready", False, "R", "m") == {
         "type": "Ready",
         "status": "False",
@@ -47,7 +47,7 @@ def test_set_condition(conditions, new, expected):
     assert conditions == before
 
 
-def test_find_and_drop():
+def test_find_condition_and_drop_condition():
     assert find_condition(None, "Ready") is None
     assert find_condition([FAILED, READY], "Ready") is READY
     assert find_condition([None, 1.5, "Ready", READY], "Ready") is READY
@@ -56,7 +56,7 @@ def test_find_and_drop():
     assert drop_condition(None, "Ready") == []
 
 
-def test_progress_stands_only_while_it_is_true():
+def test_set_progress_lists_only_true():
     moving = set_progress([READY], reconciling=("ApplyRun", "1 of 2"))
     assert [item["type"] for item in moving] == ["Ready", "Reconciling"]
     stuck = set_progress(moving, stalled=("Failed", "no"))
@@ -85,6 +85,6 @@ def test_stamp(previous, since):
     assert "lastTransitionTime" not in READY
 
 
-def test_what_was_not_touched_is_not_stamped():
+def test_stamp_skips_untouched():
     old = READY | {"lastTransitionTime": THEN, "observedGeneration": 1}
     assert stamp([old], [old], NOW, 3) == [old]

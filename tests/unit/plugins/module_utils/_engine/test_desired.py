@@ -11,7 +11,7 @@ WHOLE, PART = {"spec": {"a": 1, "b": 2}}, {"spec": {"a": 1}}
 
 
 @pytest.mark.parametrize(("applied", "to_apply"), [(None, WHOLE), (PART, PART), ({}, {})])
-def test_to_apply(applied, to_apply):
+def test_child_to_apply(applied, to_apply):
     assert Child(WHOLE, applied=applied).to_apply == to_apply
 
 
@@ -24,11 +24,11 @@ def test_to_apply(applied, to_apply):
         ("no", "NameReserved", True),
     ],
 )
-def test_is_final(failure, reason, is_final):
+def test_outcome_is_final(failure, reason, is_final):
     assert Outcome(failure=failure, failure_reason=reason).is_final is is_final
 
 
-def test_view_has_what_was_written():
+def test_outcome_view_contains_writes():
     observed = Observed({"kept": 1, "changed": 1, "deleted": 1})
     outcome = Outcome(written={"changed": {"x": 2}, "new": {}}, deleted=["deleted"])
     found = outcome.view(observed)

@@ -29,7 +29,7 @@ def with_data(**data: t.Any) -> t.Any:
     return LIVE | {"data": data}
 
 
-def test_answer() -> None:
+def test_find_digest() -> None:
     found = answer(keys=("a", "c", "d"))
     assert (found["version"], found["missing"], len(found["digest"])) == ("7", ["c", "d"], 24)
 
@@ -50,11 +50,11 @@ def test_answer() -> None:
         pytest.param({"keys": ()}, False, id="all keys count"),
     ],
 )
-def test_digest_changes_with_the_values(change: t.Any, *, is_same: bool) -> None:
+def test_find_digest_changes_with_values(change: t.Any, *, is_same: bool) -> None:
     assert (digest(**change) == digest()) is is_same
 
 
-def test_all_values_of_a_config_map_count() -> None:
+def test_find_digest_config_map_values() -> None:
     changed = LIVE | {"binaryData": {"c": "Qw=="}}
     assert digest(live=changed, keys=()) != digest(keys=())
 
@@ -66,15 +66,15 @@ def test_all_values_of_a_config_map_count() -> None:
         pytest.param({"metadata": {"name": "s"}, "data": {"a": "QQ=="}}, "", id="a file"),
     ],
 )
-def test_no_digest_is_computed(live: t.Any, known: str) -> None:
+def test_find_digest_known_version(live: t.Any, known: str) -> None:
     assert answer(live, known=known)["digest"] == ""
     assert answer(live, known=known)["missing"] == []
 
 
-def test_the_key_depends_on_which_keys_are_read() -> None:
+def test_digest_key_depends_on_keys() -> None:
     found = {digest_key("Secret", "ns", "s", keys) for keys in ("ab", "ba", "aab")}
     assert found == {'Secret/ns/s#["a", "b"]'}
 
 
-def test_a_missing_key_is_told_once() -> None:
+def test_find_digest_missing_key_once() -> None:
     assert answer(keys=("c", "c"))["missing"] == ["c"]

@@ -16,7 +16,7 @@ def pod(gpu):
     return gpu.replica("a", "n")
 
 
-def test_a_budget_selects_by_namespace_and_labels(gpu, pod):
+def test_budgets_of_namespace_and_labels(gpu, pod):
     mine, other = gpu.budget(), gpu.budget("other", app="x")
     elsewhere = gpu.budget("elsewhere")
     elsewhere["metadata"]["namespace"] = "z"
@@ -51,26 +51,26 @@ def test_a_budget_selects_by_namespace_and_labels(gpu, pod):
         ),
     ],
 )
-def test_when_a_budget_lets_go(gpu, pod, budget, held, never):
+def test_why_held_and_why_never_evicted(gpu, pod, budget, held, never):
     budgets = [gpu.budget(**budget)]
     assert (why_held(pod, budgets), why_never_evicted(pod, budgets)) == (held, never)
 
 
-def test_several_budgets_never_do(gpu, pod):
+def test_why_never_evicted_several_budgets(gpu, pod):
     budgets = [gpu.budget("b"), gpu.budget("a")]
     both = "PodDisruptionBudget nim/a and PodDisruptionBudget nim/b"
     assert why_held(pod, budgets).startswith(f"{both} select it")
     assert why_never_evicted(pod, budgets).startswith(f"{both} select the same pod")
 
 
-def test_a_pod_that_does_not_run_is_not_asked_about(gpu, pod):
+def test_why_held_pod_not_running(gpu, pod):
     budgets = [gpu.budget(healthy=0)]
     assert why_held(pod, budgets)
     for phase in ("Pending", "Failed", "Succeeded"):
         assert why_held({**pod, "status": {"phase": phase}}, budgets) == ""
 
 
-def test_a_new_budget_holds_until_it_is_counted(gpu, pod):
+def test_why_held_new_budget(gpu, pod):
     budget = gpu.budget()
     del budget["status"]
     assert "allows none now" in why_held(pod, [budget])

@@ -132,7 +132,7 @@ def test_has_wanted(live, want, expected):
         ),
     ],
 )
-def test_a_custom_resource_keeps_what_it_was_given(live, want, expected):
+def test_has_wanted_verbatim_custom_resource(live, want, expected):
     assert has_wanted(live, want, is_verbatim=True) is expected
     ours = {"managedFields": [{"manager": "nimops.nim", "operation": "Apply"}]}
     head = {"apiVersion": "apps.nvidia.com/v1alpha1", "kind": "NIMService"}

@@ -90,11 +90,11 @@ EXTRA_ENV = {
 }
 
 
-def test_unwanted_fields_of_what_we_want_are_none():
+def test_unwanted_fields_all_wanted():
     assert unwanted_fields(OWN_FIELDS, WANT) == {}
 
 
-def test_unwanted_fields_names_the_leaf():
+def test_unwanted_fields_leaf():
     assert unwanted_fields(EXTRA_ENV, WANT) == {
         "f:spec": {
             "f:template": {
@@ -110,7 +110,7 @@ def test_unwanted_fields_names_the_leaf():
     }
 
 
-def test_unwanted_fields_of_a_set():
+def test_unwanted_fields_set():
     assert unwanted_fields({"f:f": {'v:"a"': {}, 'v:"b"': {}}}, {"f": ["a"]}) == {
         "f:f": {'v:"b"': {}}
     }
@@ -120,7 +120,7 @@ def fields_of(claimed, manager):
     return next((item["fieldsV1"] for item in claimed if item["manager"] == manager), None)
 
 
-def test_claim_nothing_of_our_own():
+def test_adopt_fields_own_entry():
     assert adopt_fields(live_deployment(), WANT) is None
 
 
@@ -192,11 +192,11 @@ def test_claim_nothing_of_our_own():
         ),
     ],
 )
-def test_claim_leaves_alone(foreign):
+def test_adopt_fields_keeps_foreign(foreign):
     assert adopt_fields(live_deployment(foreign), WANT) is None
 
 
-def test_claim_replicas_left_to_others():
+def test_adopt_fields_unset_replicas():
     want = copy.deepcopy(WANT)
     del want["spec"]["replicas"]
     foreign = entry({"f:spec": {"f:replicas": {}}}, "kubectl-patch", "Update")
@@ -205,7 +205,7 @@ def test_claim_replicas_left_to_others():
     assert adopt_fields(live, want) is None
 
 
-def test_claim_leaves_the_secrets_of_an_account_alone():
+def test_adopt_fields_service_account_secrets():
     """OpenShift puts its registry's secrets into every ServiceAccount, and would do so again."""
     want = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": WANT["metadata"]}
     openshift = entry(
@@ -218,7 +218,7 @@ def test_claim_leaves_the_secrets_of_an_account_alone():
     assert adopt_fields(live, want) is None
 
 
-def test_claim_what_a_hand_added():
+def test_adopt_fields_manual_addition():
     claimed = adopt_fields(live_deployment(entry(EXTRA_ENV, "kubectl-edit", "Update")), WANT)
     assert fields_of(claimed, "kubectl-edit") is None
     own = fields_of(claimed, "nimops.nim")
@@ -226,14 +226,14 @@ def test_claim_what_a_hand_added():
     assert set(env) == {'k:{"name":"A"}', 'k:{"name":"B"}'}
 
 
-def test_claim_a_leaf_of_spec():
+def test_adopt_fields_leaf_of_spec():
     claimed = adopt_fields(
         live_deployment(entry({"f:spec": {"f:paused": {}}}, "k", "Update")), WANT
     )
     assert "f:paused" in fields_of(claimed, "nimops.nim")["f:spec"]
 
 
-def test_claim_what_a_hand_added_to_groups():
+def test_adopt_fields_manual_addition_to_groups():
     added = {"f:leaderTemplate": {"f:metadata": {"f:x": {}}, "f:spec": {"f:hostNetwork": {}}}}
     foreign = entry({"f:spec": {"f:leaderWorkerTemplate": added}}, "kubectl-edit", "Update")
     claimed = adopt_fields(live_deployment(foreign), WANT)
@@ -241,7 +241,7 @@ def test_claim_what_a_hand_added_to_groups():
     assert groups == {"f:leaderTemplate": {"f:spec": {"f:hostNetwork": {}}}}
 
 
-def test_claim_keeps_the_rest_of_the_entry():
+def test_adopt_fields_keeps_rest_of_entry():
     foreign = entry(
         {"f:metadata": {"f:annotations": {"f:x": {}}}, "f:spec": {"f:paused": {}}}, "k", "Update"
     )
@@ -249,7 +249,7 @@ def test_claim_keeps_the_rest_of_the_entry():
     assert fields_of(claimed, "k") == {"f:metadata": {"f:annotations": {"f:x": {}}}}
 
 
-def test_claim_all_that_the_reference_wrote():
+def test_adopt_fields_reference_entry():
     reference = entry(
         {
             "f:metadata": {
@@ -273,7 +273,7 @@ def test_claim_all_that_the_reference_wrote():
 HASH = {"f:annotations": {"f:nvidia.com/last-applied-hash": {}}, "f:labels": {"f:team": {}}}
 
 
-def test_a_later_update_of_the_reference_is_adopted_with_all_its_metadata():
+def test_adopt_fields_later_reference_update():
     """It owns what it has added since we applied the object, without the managed-by label."""
     finalizers = {"f:finalizers": {'v:"finalizer.nimservice.apps.nvidia.com"': {}}}
     update = entry({"f:metadata": HASH | finalizers}, "nim-operator", "Update")

@@ -41,7 +41,7 @@ def owning(live, fields):
 
 
 @pytest.mark.parametrize("env", [[A, A, B], [B, A, A], [A2, B, A]])
-def test_a_list_with_the_same_meaning_is_kept_and_not_applied(env):
+def test_keep_lists_equivalent_list(env):
     live = deployment(env)
     want = deployment([A, B])
     before = copy.deepcopy(want)
@@ -52,7 +52,7 @@ def test_a_list_with_the_same_meaning_is_kept_and_not_applied(env):
     assert want == before
 
 
-def test_several_lists():
+def test_keep_lists_several_lists():
     live = deployment([A, A], [SECRET, SECRET])
     kept = keep_lists(Child(deployment([A])), live)
     assert kept.manifest == live
@@ -74,12 +74,12 @@ def test_several_lists():
         pytest.param([{"name": {}}] * 2, [{"name": {}}], id="names that are maps"),
     ],
 )
-def test_other_lists_are_applied(live, want):
+def test_keep_lists_different_lists(live, want):
     child = Child(deployment(want))
     assert keep_lists(child, deployment(live)) is child
 
 
-def test_another_order_is_kept_and_applied():
+def test_keep_lists_other_order():
     kept = keep_lists(Child(deployment([A, B])), owning(deployment([B, A]), {}))
     assert pod_of(kept.to_apply)["containers"][0]["env"] == [B, A]
     served = deployment([A, B]) | {"apiVersion": "apps.nvidia.com/v1alpha1", "kind": "NIMService"}
@@ -91,14 +91,14 @@ def test_another_order_is_kept_and_applied():
     ("live", "same"),
     [([A, B], True), ([B, A], True), ([B, A, A], True), ([A2, B], False), ([A], False)],
 )
-def test_a_template_has_the_meaning_of_another(live, same):
+def test_has_equivalent(live, same):
     want = deployment([A, B])
     before = copy.deepcopy(want)
     assert has_equivalent(deployment(live), want) is same
     assert want == before
 
 
-def test_what_we_have_applied_is_applied_again():
+def test_keep_lists_applied_before():
     """Else server-side apply would remove the whole list, which is ours."""
     child = Child(deployment([A]))
     of_env = {"f:containers": {'k:{"name":"ctr"}': {"f:env": {'k:{"name":"A"}': {"f:name": {}}}}}}
@@ -107,6 +107,6 @@ def test_what_we_have_applied_is_applied_again():
     assert keep_lists(child, owning(deployment([A, A]), of_secrets)) is not child
 
 
-def test_a_child_that_is_applied_in_part_is_left_alone():
+def test_keep_lists_partly_applied_child():
     child = Child(deployment([A]), applied=deployment(None))
     assert keep_lists(child, deployment([A, A])) is child

@@ -22,7 +22,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import (
     ],
     ids=["by default", "given"],
 )
-def test_names_are_derived(more, api_version, finalizer):
+def test_kind_derived_names(more, api_version, finalizer):
     kind = Kind("NIMToy", "nimtoys", None, None, None, None, **more)
     assert kind.singular == "nimtoy"
     assert (kind.api_version, kind.finalizer) == (api_version, finalizer)
@@ -37,5 +37,5 @@ def test_names_are_derived(more, api_version, finalizer):
         ("InferenceService", "an InferenceService"),
     ],
 )
-def test_a_kind_in_a_sentence(kind: str, expected: str) -> None:
+def test_with_article(kind: str, expected: str) -> None:
     assert with_article(kind) == expected

@@ -42,7 +42,7 @@ LABELS = {"app": "a", "tier": "x", "example.com/team": "ml", "empty": ""}
         ("app=", False),
     ],
 )
-def test_selects(text, expected):
+def test_selector_selects(text, expected):
     assert parse_selector(text, "f").selects(LABELS) is expected
 
 
@@ -50,12 +50,12 @@ def test_selects(text, expected):
     "text",
     ["a=b=c", "a in b", "a in (b", ",", "a,,b", "=a", "a=b c", "a{{b}}", "a in (b c)", "x" * 5000],
 )
-def test_what_is_no_selector_is_refused_with_the_field(text):
+def test_parse_selector_invalid(text):
     with pytest.raises(NimError, match=r"^spec\.podSelector: "):
         parse_selector(text, "spec.podSelector")
 
 
-def test_no_labels_at_all():
+def test_selector_selects_without_labels():
     assert parse_selector("!a", "f").selects(None)
     assert not parse_selector("a", "f").selects(None)
 
@@ -79,7 +79,7 @@ def test_no_labels_at_all():
         ),
     ],
 )
-def test_objects_select(given, expected):
+def test_selector_of_object(given, expected):
     assert selector_of(given).selects(LABELS) is expected
 
 
@@ -90,9 +90,9 @@ def test_objects_select(given, expected):
         *((text, False) for text in ("a b", "-a", "a-", ".", "ä", "x" * 64, "a\n", "a/b")),
     ],
 )
-def test_which_texts_are_values_of_labels(text, expected):
+def test_is_label_value(text, expected):
     assert is_label_value(text) is expected
 
 
-def test_no_object_selects_nothing():
+def test_selector_of_none():
     assert selector_of(None) is None

@@ -55,13 +55,13 @@ CASES = [
 
 
 @pytest.mark.parametrize(("field", "want", "live", "expected"), CASES)
-def test_a_list_keeps_the_live_order_where_it_has_no_meaning(field, want, live, expected):
+def test_keep_order_of_unordered_lists(field, want, live, expected):
     before = copy.deepcopy(want)
     assert keep_order({field: want}, {field: live}) == {field: expected}
     assert want == before
 
 
-def test_lists_within_containers_find_their_container_by_name():
+def test_keep_order_matches_containers_by_name():
     def pod(*orders):
         return {"containers": [{"name": n, "env": e} for n, e in zip("xy", orders, strict=True)]}
 
@@ -69,7 +69,7 @@ def test_lists_within_containers_find_their_container_by_name():
     assert keep_order(pod([A, B], [A, B]), live) == pod([B, A], [A, B])
 
 
-def test_what_does_not_move_is_the_same_object():
+def test_keep_order_returns_same_object():
     want = {"template": {"env": [A, B], "args": ["x"]}, "replicas": 1}
     assert keep_order(want, copy.deepcopy(want)) is want
     assert keep_order(want, {}) is want
@@ -77,7 +77,7 @@ def test_what_does_not_move_is_the_same_object():
 
 
 def expand(variables):
-    """What a container gets: Kubernetes' own expansion, from the definitions before."""
+    """The environment of a container: Kubernetes expands references to earlier variables."""
     known = {}
 
     def look_up(found):
@@ -88,7 +88,7 @@ def expand(variables):
     return known
 
 
-def test_a_container_gets_the_same_in_any_order():
+def test_keep_order_of_env_references():
     values = ["1", "$(A)", "$(B)-$(C)", "$(D)", "$(A)$(D)"]
     chance = random.Random(1)
     for chosen in itertools.product(values, repeat=4):
@@ -102,7 +102,7 @@ def test_a_container_gets_the_same_in_any_order():
 
 
 @pytest.mark.parametrize("text", ["$(", "$", "$($(", "$$("])
-def test_expansion_is_read_in_linear_time(text):
+def test_keep_order_in_linear_time(text):
     def seconds(count):
         want = [{"name": "X", "value": text * count}, A, B]
         start = time.process_time()

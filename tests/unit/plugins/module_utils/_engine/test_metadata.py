@@ -34,7 +34,7 @@ def test_merge_missing(first, second, expected):
     assert merge_missing(first, second) == expected
 
 
-def test_the_owner_is_the_controller():
+def test_owner_reference_is_controller():
     assert OWNER["controller"] is True
     assert OWNER["uid"] == "1"
     assert owner_reference(CR | {"metadata": {"name": "llm"}})["uid"] == ""
@@ -50,26 +50,26 @@ def test_the_owner_is_the_controller():
         pytest.param([OWNER | {"controller": None, "uid": "2"}, OWNER], True, id="among others"),
     ],
 )
-def test_who_controls(references, controlled):
+def test_is_controlled_by(references, controlled):
     live = {"metadata": {"ownerReferences": references}}
     assert is_controlled_by(live, CR) is controlled
     assert (controller_of(live) is not None) is (controlled or references == [OWNER | {"uid": "2"}])
 
 
 @pytest.mark.parametrize("text", ["", "a", "llm-cache", "x" * 300, "ü"])
-def test_hashes_are_short_and_stable(text):
+def test_hash_name_short_and_stable(text):
     assert hash_name(text) == hash_name(text)
     assert len(hash_name(text)) <= 12
     assert set(hash_name(text)) <= set("456789bcdf")
 
 
-def test_hashes_differ():
+def test_hash_name_differs():
     # FNV-1a of nothing is its offset basis, 2166136261
     assert hash_name("") == "65bb57b6b5"
     assert len({hash_name(f"name-{index}") for index in range(500)}) == 500
 
 
-def test_labels_of_the_operator():
+def test_operator_labels():
     assert operator_labels("llm") == {
         "app": "k8s-nim-operator",
         "app.kubernetes.io/name": "llm",

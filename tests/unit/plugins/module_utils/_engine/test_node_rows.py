@@ -44,7 +44,7 @@ def whole(status="True", runtime="containerd://2.1", **spec):
         ("Unknown", False, False),
     ],
 )
-def test_a_table_tells_state_and_runtime(status, is_ready, is_cordoned):
+def test_nodes_of_table_state_and_runtime(status, is_ready, is_cordoned):
     (node,) = nodes_of_table(table(["a", status, "<none>", "Debian", "6.8", "cri-o://1.33"]))
     assert node == {
         "metadata": {"name": "a"},
@@ -56,7 +56,7 @@ def test_a_table_tells_state_and_runtime(status, is_ready, is_cordoned):
     }
 
 
-def test_a_table_without_such_columns():
+def test_nodes_of_table_without_columns():
     found = nodes_of_table({"rows": [{"cells": [], "object": {"metadata": {"name": "a"}}}]})
     assert found[0]["status"]["nodeInfo"] == {"containerRuntimeVersion": ""}
     assert nodes_of_table({}) == []
@@ -70,10 +70,10 @@ def test_a_table_without_such_columns():
         (whole("Unknown", unschedulable=True), "NotReady,SchedulingDisabled"),
     ],
 )
-def test_a_whole_node_is_shown_in_the_same_way(node, status):
+def test_row_of_node_like_table(node, status):
     (row,) = nodes_of_table(table(["a", status, "", "", "", "containerd://2.1"]))
     assert row_of_node(node) == {**row, "metadata": {"name": "a", "labels": {"x": "y"}}}
 
 
-def test_a_node_without_a_status():
+def test_row_of_node_without_status():
     assert row_of_node({"metadata": {"name": "a"}})["status"]["conditions"][0]["status"] == "False"

@@ -14,7 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 )
 
 
-def test_answers():
+def test_observed_answers():
     seen = Observed({"Job/nim/a": None, "NIMService": [{"metadata": {"name": "llm"}}]})
     assert seen.has("Job/nim/a")
     assert not seen.has("Job/nim/b")
@@ -32,22 +32,22 @@ ANSWERS = {
 @pytest.mark.parametrize(
     "given", [pytest.param(ANSWERS, id="a dictionary"), pytest.param(pack(ANSWERS), id="a text")]
 )
-def test_answers_come_out_as_they_went_in(given):
+def test_pack_and_unpack(given):
     assert unpack(given) == ANSWERS
 
 
 @pytest.mark.parametrize("given", [None, {}, ""])
-def test_nothing_observed(given):
+def test_unpack_empty(given):
     assert unpack(given) == {}
 
 
-def test_ansible_2_18_makes_no_tree_of_the_text():
+def test_pack_stays_text_in_ansible():
     """It evaluates what a template gives if that begins as a literal does."""
     assert not pack(ANSWERS).startswith(("{", "["))
 
 
 @pytest.mark.parametrize("given", ["text", "[]", [ANSWERS], 7])
-def test_what_is_no_answers_is_refused(given):
+def test_unpack_invalid(given):
     with pytest.raises(NimError, match=r"^observed: "):
         unpack(given)
 
@@ -81,11 +81,11 @@ def nodes(*labels):
         pytest.param({"Node/*?vsphere-tanzu": []}, "Kubernetes", id="no node has the label"),
     ],
 )
-def test_the_orchestrator(answers, name):
+def test_observed_orchestrator(answers, name):
     assert Observed(answers).orchestrator == name
 
 
-def test_the_version_of_the_operator():
+def test_observed_operator_version():
     assert Observed({"operator": {"version": "1"}}).operator_version == "1"
     assert Observed({"operator": None}).operator_version == ""
     assert Observed({}).operator_version == ""

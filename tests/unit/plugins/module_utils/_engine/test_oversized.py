@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is too large to be served, for every kind: no plan, a condition, an event, and an end."""
+"""Oversized resources of every kind: no plan, a condition, an event, and finalization."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ def deep(kind: str = "NIMService", depth: int = 100, **fields: t.Any) -> Json:
     return resource(kind, spec=config, **fields)
 
 
-def test_the_reason_is_final() -> None:
+def test_too_large_is_final() -> None:
     assert TOO_LARGE in FINAL
 
 
-def test_limits_are_those_of_the_proxy() -> None:
+def test_limits_equal_those_of_apiproxy() -> None:
     if not PROXY.exists():
         pytest.skip("the proxy's sources are not here")
     text = PROXY.read_text()
@@ -96,7 +96,7 @@ def test_limits_are_those_of_the_proxy() -> None:
     ],
     ids=["empty", "usual", "as deep", "status", "managedFields", "annotated by a user"],
 )
-def test_what_is_not_too_large(given: Json) -> None:
+def test_find_excess_none(given: Json) -> None:
     assert find_excess(given) is None
     assert not is_stub(given)
 
@@ -117,7 +117,7 @@ def test_what_is_not_too_large(given: Json) -> None:
     ],
     ids=["list", "map", "in a list", "text", "bytes count", "odd key", "many fields"],
 )
-def test_the_field_is_named(spec: Json, field: str) -> None:
+def test_find_excess_names_field(spec: Json, field: str) -> None:
     found = find_excess(resource(spec=spec))
     assert found
     assert found.reason == TOO_LARGE
@@ -128,13 +128,13 @@ def test_the_field_is_named(spec: Json, field: str) -> None:
     )
 
 
-def test_labels_and_annotations_count() -> None:
+def test_find_excess_counts_metadata() -> None:
     given = resource(spec={})
     given["metadata"]["annotations"] = {"a": "x" * MAX_BYTES}
     assert str(find_excess(given)).startswith("metadata.annotations.a: ")
 
 
-def test_depth() -> None:
+def test_find_excess_depth() -> None:
     assert str(find_excess(deep(depth=10000))) == (
         "spec.expose.router.eppConfig.config.a.a.a: lists and maps are nested 10005 levels deep,"
         f" more than 64: flatten them{STAYS}"
@@ -155,7 +155,7 @@ def test_depth() -> None:
         ({"field": "\x1b[31m" + "x" * 9999}, None),
     ],
 )
-def test_what_a_stub_tells(told: t.Any, text: str | None) -> None:
+def test_stub_error(told: t.Any, text: str | None) -> None:
     found = find_excess(stub(told=told))
     assert found
     assert found.reason == TOO_LARGE
@@ -163,7 +163,7 @@ def test_what_a_stub_tells(told: t.Any, text: str | None) -> None:
     assert str(found).isprintable()
 
 
-def test_a_stub_with_an_annotation_that_is_no_json() -> None:
+def test_stub_error_invalid_annotation() -> None:
     given = stub()
     given["metadata"]["annotations"][ANNOTATION] = "[" * 100000
     assert find_excess(given)
@@ -189,7 +189,7 @@ STATES["NVIDIADriver"] = "notReady"
 
 @pytest.mark.parametrize("make", [stub, large, deep])
 @pytest.mark.parametrize("name", kind_names())
-def test_a_pass_makes_no_plan_and_tells_once(name: str, make: t.Callable[..., Json]) -> None:
+def test_pass_without_plan_reports_once(name: str, make: t.Callable[..., Json]) -> None:
     cluster, given = SimulatedCluster(Facts([]).ask), make(name)
     kind, excess = kind_of(given), find_excess(given)
     done = reconcile(kind, given, cluster)
@@ -219,7 +219,7 @@ def test_a_pass_makes_no_plan_and_tells_once(name: str, make: t.Callable[..., Js
 
 
 @pytest.mark.parametrize("name", kind_names())
-def test_what_the_status_says_otherwise_stays(name: str) -> None:
+def test_pass_keeps_other_status_fields(name: str) -> None:
     """A stub may lack large fields of the status, which a merge patch then leaves alone."""
     ready = {"state": "Ready", "model": {"name": "m"}, "pvc": "p", "onDeletion": "x", "states": {}}
     given, cluster = stub(name, status=ready), SimulatedCluster(Facts([]).ask)
@@ -231,7 +231,7 @@ def test_what_the_status_says_otherwise_stays(name: str) -> None:
 
 @pytest.mark.parametrize("make", [stub, large, deep])
 @pytest.mark.parametrize("name", kind_names())
-def test_deletion_works(name: str, make: t.Callable[..., Json]) -> None:
+def test_pass_finalizes_oversized_resource(name: str, make: t.Callable[..., Json]) -> None:
     given = make(name)
     given["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     done = reconcile(kind_of(given), given, SimulatedCluster(Facts([]).ask))
@@ -240,7 +240,7 @@ def test_deletion_works(name: str, make: t.Callable[..., Json]) -> None:
 
 
 @pytest.mark.parametrize("name", kind_names())
-def test_a_failure_of_the_run_does_not_hide_the_reason(name: str) -> None:
+def test_pass_reason_despite_run_failure(name: str) -> None:
     given = stub(name)
     failed = Outcome(failure="the API server is away")
     report = steps.report(kind_of(given), given, {}, failed, SimulatedCluster(Facts([]).ask))
@@ -248,7 +248,7 @@ def test_a_failure_of_the_run_does_not_hide_the_reason(name: str) -> None:
     assert conditions(report.status)["Stalled"][1] == TOO_LARGE
 
 
-def test_a_driver_that_is_too_large_gives_its_nodes_back() -> None:
+def test_nvidiadriver_oversized_releases_nodes() -> None:
     given = stub("NVIDIADriver")
     given["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z"}
     del given["metadata"]["namespace"]
@@ -288,7 +288,7 @@ IMAGE = {"repository": "registry.example/nim", "tag": "1.0"}
 SERVICE = {"image": IMAGE, "authSecret": "s", "storage": {"emptyDir": {}}}
 
 
-def test_a_pipeline_leaves_a_service_alone_that_is_too_large() -> None:
+def test_nimpipeline_keeps_oversized_service() -> None:
     entries = [{"name": name, "enabled": True, "spec": SERVICE} for name in ("a", "b")]
     pipeline = served("NIMPipeline", {"services": entries})
     child, leftover = (live_stub("NIMService", name, pipeline) for name in ("a", "left"))
@@ -301,7 +301,7 @@ def test_a_pipeline_leaves_a_service_alone_that_is_too_large() -> None:
     assert (done.report.status["state"], done.report.error) == ("Failed", "")
 
 
-def test_a_pipeline_cannot_be_kept_from_a_service_that_is_not_its_own() -> None:
+def test_nimpipeline_ignores_foreign_oversized_service() -> None:
     entries = [{"name": "a", "enabled": True, "spec": SERVICE}]
     pipeline = served("NIMPipeline", {"services": entries})
     done = reconcile(
@@ -311,7 +311,7 @@ def test_a_pipeline_cannot_be_kept_from_a_service_that_is_not_its_own() -> None:
 
 
 @pytest.mark.parametrize("state", ["Ready", "NotReady"])
-def test_a_service_says_that_its_cache_is_too_large(state: str) -> None:
+def test_nimservice_reports_oversized_cache(state: str) -> None:
     service = served("NIMService", {**SERVICE, "storage": {"nimCache": {"name": "cache"}}})
     cache = live_stub("NIMCache", "cache", state=state)
     done = reconcile(kind_of(service), service, SimulatedCluster(Facts([cache]).ask))
@@ -321,7 +321,7 @@ def test_a_service_says_that_its_cache_is_too_large(state: str) -> None:
     assert message == f"NIMCache cache is too large to be served: {TEXT}"
 
 
-def test_a_build_says_that_its_cache_is_too_large() -> None:
+def test_nimbuild_reports_oversized_cache() -> None:
     build = served("NIMBuild", {"image": IMAGE, "nimCache": {"name": "cache"}})
     cache = live_stub("NIMCache", "cache", state="Ready", pvc="p")
     done = reconcile(kind_of(build), build, SimulatedCluster(Facts([cache]).ask))
@@ -329,7 +329,7 @@ def test_a_build_says_that_its_cache_is_too_large() -> None:
     assert conditions(done.report.status)["Stalled"][1] == "NIMCacheTooLarge"
 
 
-def test_a_cache_does_not_mind_users_that_are_too_large() -> None:
+def test_nimcache_ignores_oversized_users() -> None:
     source = {
         "ngc": {"modelPuller": "registry.example/nim:1", "pullSecret": "p", "authSecret": "s"}
     }
@@ -346,7 +346,7 @@ def gpu_node(owner: str) -> Json:
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": labels}}
 
 
-def test_a_driver_is_not_handed_back_because_the_policy_is_too_large() -> None:
+def test_nvidiadriver_stays_with_oversized_policy() -> None:
     """Without a spec, a policy seems to install the drivers itself."""
     driver = served("NVIDIADriver", {"default": True})
     facts = Facts([live_stub("ClusterPolicy", "policy"), driver, gpu_node("mine")])
@@ -355,7 +355,7 @@ def test_a_driver_is_not_handed_back_because_the_policy_is_too_large() -> None:
     assert conditions(done.report.status)["Stalled"][1] == TOO_LARGE
 
 
-def test_nodes_stay_while_a_driver_is_too_large() -> None:
+def test_nvidiadriver_oversized_keeps_nodes() -> None:
     """Without a spec, a driver seems to select all nodes."""
     policy = served("ClusterPolicy", {"driver": {"useNvidiaDriverCRD": True}}, "policy")
     driver = served("NVIDIADriver", {"nodeSelector": {}})

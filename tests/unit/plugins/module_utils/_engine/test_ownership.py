@@ -50,7 +50,7 @@ def test_ownership_of(live: Json | None, ownership: str) -> None:
 
 
 @pytest.mark.parametrize("live", [None, owned(), owned(uid="old")])
-def test_refuse_foreign_returns_the_ownership(live: Json | None) -> None:
+def test_refuse_foreign_returns_ownership(live: Json | None) -> None:
     assert refuse_foreign(live, CR, "Pod p") == ownership_of(live, CR)
 
 
@@ -76,5 +76,5 @@ def test_refuse_foreign_raises() -> None:
     ],
     ids=["same name", "ours", "another name", "another kind", "nobody's"],
 )
-def test_is_of_namesake(live: Json, expected: bool) -> None:
+def test_belongs_to_namesake(live: Json, expected: bool) -> None:
     assert belongs_to_namesake(live, CR) is expected

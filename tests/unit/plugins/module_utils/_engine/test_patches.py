@@ -63,7 +63,9 @@ NOTHING = "nothing"
         pytest.param(node(None), ABSENT, FieldPolicy.LEAVE, NOTHING, id="absent already"),
     ],
 )
-def test_a_field(live: t.Any, value: t.Any, policy: FieldPolicy, wanted: t.Any) -> None:
+def test_merge_patch_of_field(
+    live: t.Any, value: t.Any, policy: FieldPolicy, wanted: t.Any
+) -> None:
     body = merge_patch_of(Patch("Node", live, (Field(LABEL, value, policy),)))
     if wanted is NOTHING:
         assert body is None
@@ -75,7 +77,7 @@ def test_a_field(live: t.Any, value: t.Any, policy: FieldPolicy, wanted: t.Any) 
     }
 
 
-def test_several_fields_are_one_patch() -> None:
+def test_merge_patch_of_several_fields() -> None:
     fields = (Field(LABEL, "a"), Field(("spec", "unschedulable"), True), Field(("x",), None))
     body = merge_patch_of(Patch("Node", node(None), fields))
     assert body is not None

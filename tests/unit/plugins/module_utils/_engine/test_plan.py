@@ -104,7 +104,7 @@ def test_compare(found, child, expected):
     assert [item.name for item in plan.refusals] == (["llm"] if expected == "refuse" else [])
 
 
-def test_duplicates_of_others_are_not_applied():
+def test_compare_omits_duplicates_of_other_managers():
     """`kept_lists.py` says which lists mean the same."""
     item = {"name": "a"}
     found = live(**OWNED, **APPLIED) | {"spec": {"type": "ClusterIP", "list": [item, item]}}
@@ -131,7 +131,7 @@ def test_compare_prunes_only_ours(found, deleted):
     assert [item["metadata"] for item in plan.prune] == ([reference] if deleted else [])
 
 
-def test_what_an_orphaned_child_owns_stays():
+def test_compare_orphans():
     observed = Observed({"Service/nim/llm": live(**OWNED)})
     plan = compare(CR, Desired(orphaned=[("Service", "llm")]), observed)
     assert [item["metadata"]["uid"] for item in plan.orphan] == ["u5"]
@@ -140,7 +140,7 @@ def test_what_an_orphaned_child_owns_stays():
     assert compare(CR, Desired(orphaned=[("Service", "llm")]), observed).is_empty
 
 
-def test_unwanted_children_may_be_in_another_namespace():
+def test_compare_unwanted_in_other_namespace():
     found = live(namespace="other", ownerReferences=[owner_reference(CR)])
     observed = Observed({"Service/other/llm": found})
     unwanted = [("Service", "llm")]
@@ -149,14 +149,14 @@ def test_unwanted_children_may_be_in_another_namespace():
     assert pruned["metadata"]["namespace"] == "other"
 
 
-def test_fields_are_claimed_of_the_object_that_was_seen_and_no_other():
+def test_compare_adopts_observed_version_only():
     entry = {"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:spec": {"f:odd": {}}}}
     found = live(**OWNED, managedFields=[entry])
     (patch,) = compare(CR, Desired([Child(WANT)]), Observed({"Service/nim/llm": found})).adopt
     assert (patch["metadata"]["uid"], patch["metadata"]["resourceVersion"]) == ("u5", "5")
 
 
-def test_compare_refusal_says_what_to_do():
+def test_compare_refusal_has_advice():
     plan = compare(CR, Desired([Child(WANT)]), Observed({"Service/nim/llm": live(**OTHER)}))
     assert "controlled by NIMPipeline p" in plan.refusals[0].message
     assert "delete or rename it" in plan.refusals[0].message
@@ -195,7 +195,7 @@ def foreign_account(**metadata):
 
 
 @pytest.mark.parametrize("is_there", [False, True], ids=["new", "running"])
-def test_what_refers_to_something_refused_stays_as_it_is(gpu, is_there):
+def test_compare_blocks_references_to_refused(gpu, is_there):
     pods = PODS | {"metadata": PODS["metadata"] | OWNED, "spec": {"replicas": 7}}
     plan = with_account(gpu, foreign_account(), pods if is_there else None)
     assert [item["kind"] for item in (*plan.apply, *plan.adopt)] == ["Service"]
@@ -209,7 +209,7 @@ def test_what_refers_to_something_refused_stays_as_it_is(gpu, is_there):
     )
 
 
-def test_the_rest_is_done_if_nothing_is_refused_or_the_children_are_independent(gpu):
+def test_compare_rest_without_refusal_or_independent(gpu):
     for plan in (
         with_account(gpu, None),
         with_account(gpu, foreign_account(), are_independent=True),
@@ -217,7 +217,7 @@ def test_the_rest_is_done_if_nothing_is_refused_or_the_children_are_independent(
         assert (len(plan.prune), len(plan.evict), len(plan.patch)) == (1, 1, 1)
 
 
-def test_what_will_be_gone_soon_is_waited_for(gpu):
+def test_compare_waits_for_deletion(gpu):
     """It blocks as well, but that is not final."""
     namesake = {"ownerReferences": [owner_reference(CR) | {"uid": "former"}]}
     for found in (foreign_account(**namesake), foreign_account(deletionTimestamp="x")):
@@ -243,7 +243,7 @@ def test_what_will_be_gone_soon_is_waited_for(gpu):
         ("Role", "nim-cache-role", {}, ""),
     ],
 )
-def test_a_refusal_says_which_name_to_change(kind, name, spec, advice):
+def test_compare_refusal_names_field(kind, name, spec, advice):
     found = {"kind": kind, "metadata": {"name": name, "namespace": "nim"}}
     wanted, observed = Desired([Child(found)]), Observed({f"{kind}/nim/{name}": found})
     (refusal,) = compare(CR | {"spec": spec}, wanted, observed).refusals
@@ -252,7 +252,7 @@ def test_a_refusal_says_which_name_to_change(kind, name, spec, advice):
     )
 
 
-def test_pods_are_ended_by_uid(gpu):
+def test_compare_evictions_have_uid(gpu):
     evicted, deleted, leaving = (gpu.pod(name) for name in "abc")
     leaving["metadata"]["deletionTimestamp"] = "now"
     wanted = Desired(

@@ -30,7 +30,7 @@ def refusal(plan: Plan) -> str:
     return str(caught.value)
 
 
-def test_an_object_that_is_too_large() -> None:
+def test_refuse_large_object() -> None:
     refuse_large(CR, Plan(apply=[obj(MIB)]))
     assert refusal(Plan(apply=[obj(10), obj(MIB + 1)])) == (
         'spec.args (4 KiB): Deployment "a" would have 1 MiB, and an object may have 1 MiB: use'
@@ -39,14 +39,14 @@ def test_an_object_that_is_too_large() -> None:
     assert "an object may have" in refusal(Plan(adopt=[obj(MIB + 1)]))
 
 
-def test_objects_that_are_too_large_together() -> None:
+def test_refuse_large_sum_of_objects() -> None:
     refuse_large(CR, Plan(apply=[obj(MIB)] * 4))
     assert "all 5 objects would have 4 MiB, and they may have 4 MiB" in refusal(
         Plan(apply=[obj(MIB)] * 4 + [obj(100)])
     )
 
 
-def test_what_is_not_ours_to_bound_does_not_count() -> None:
+def test_refuse_large_ignores_foreign_parts() -> None:
     """Nodes, what managers are listed, and the escapes of a ConfigMap's text."""
     refuse_large(CR, Plan(patch=[obj(MIB)] * 9))
     managed = {"metadata": {"name": "a", "managedFields": "x" * MIB}}
@@ -56,6 +56,6 @@ def test_what_is_not_ours_to_bound_does_not_count() -> None:
     assert "ConfigMap" in refusal(Plan(apply=[{**texts, "data": {"a": "\n" * (MIB + 1)}}]))
 
 
-def test_a_pass_with_nothing_to_write_measures_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuse_large_empty_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_size, "json_size", None)
     refuse_large(CR, Plan(prune=[obj.__dict__], patch=[{"kind": "Node"}]))

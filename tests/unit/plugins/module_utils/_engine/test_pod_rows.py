@@ -37,11 +37,11 @@ def table(*rows):
         (("0/1", "CrashLoopBackOff", "4 (8s ago)"), True),
     ],
 )
-def test_which_rows_are_of_pods_that_tell_why(cells, expected):
+def test_unready_names(cells, expected):
     assert unready_names(table(("a", *cells))) == (["a"] if expected else [])
 
 
-def test_of_each_state_one_comes_first():
+def test_unready_names_one_per_state_first():
     starting = [(f"a{number}", "0/1", "Pending", 0) for number in range(200)]
     rest = [
         ("b", "0/1", "ImagePullBackOff", 0),
@@ -52,7 +52,7 @@ def test_of_each_state_one_comes_first():
     assert len(unready_names(table(*starting))) == MAX_PODS
 
 
-def test_a_table_without_such_columns():
+def test_unready_names_without_columns():
     assert unready_names({}) == []
     assert unready_names({"rows": [{"cells": []}]}) == []
 
@@ -65,5 +65,5 @@ def test_a_table_without_such_columns():
         ({"conditions": [{"type": "Ready", "status": "True"}]}, False),
     ],
 )
-def test_which_whole_pods_are_not_ready(status, expected):
+def test_is_unready(status, expected):
     assert is_unready({"metadata": {"name": "a"}, "status": status}) is expected

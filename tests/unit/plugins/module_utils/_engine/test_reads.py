@@ -53,24 +53,24 @@ READS: dict[str, tuple[Read, ObjectKey | None, str]] = {
 
 
 @pytest.mark.parametrize("key", READS)
-def test_what_is_read(key: str) -> None:
+def test_read_answers(key: str) -> None:
     read, target, listed = READS[key]
     assert (read.key, read.target, read.listed) == (key, target, listed)
 
 
-def test_reads_with_one_key_have_answers_of_different_shapes() -> None:
+def test_read_key_of_different_answers() -> None:
     assert ReadNodes().key == ReadNodeRows().key
     assert ReadNodes() != ReadNodeRows()
     assert ReadObject("Pod", "nim", "a") != ReadChild("Pod", "nim", "a")
     assert len({ReadNodes(), ReadNodes(), ReadNodeRows()}) == 2
 
 
-def test_same_keys_are_read_once() -> None:
+def test_read_key_equal_for_equal_reads() -> None:
     reads = [ReadDigest("Secret", "ns", "s", tuple(keys), "", "") for keys in ("ab", "ba", "aab")]
     assert {read.key for read in reads} == {'Secret/ns/s#["a", "b"]'}
 
 
-def test_only_some_answers_are_shared_or_may_be_missing() -> None:
+def test_read_flags() -> None:
     reads = [read for read, *_rest in READS.values()]
     assert [read for read in reads if read.is_child] == [ReadChild("Pod", "nim", "c")]
     assert [read for read in reads if read.is_lasting] == [tanzu_reads()[1]]
@@ -82,7 +82,7 @@ def test_only_some_answers_are_shared_or_may_be_missing() -> None:
 
 
 class Absent:
-    """A source that has nothing, and assumes what it is told to."""
+    """An empty source with assumed objects."""
 
     def __init__(self, *assumed: str) -> None:
         self.assumed = assumed
@@ -121,5 +121,5 @@ class Absent:
         pytest.param(ReadUnready("nim", "a"), [], id="a pod that has gone since"),
     ],
 )
-def test_answers_about_what_does_not_exist(read: Read, answer: t.Any) -> None:
+def test_read_answers_of_missing_objects(read: Read, answer: t.Any) -> None:
     assert read.answer(Absent("known")) == answer  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ def nim(**metadata: t.Any) -> dict[str, t.Any]:
 READY = {"state": "Ready"}
 
 
-def test_the_mark_is_a_patch_of_the_resource() -> None:
+def test_mark_of_is_merge_patch() -> None:
     assert mark_of(nim(annotations={MARK: "2"}), READY) == {
         "apiVersion": "apps.nvidia.com/v1alpha1",
         "kind": "NIMService",
@@ -36,11 +36,11 @@ def test_the_mark_is_a_patch_of_the_resource() -> None:
         (nim(deletionTimestamp="2026-01-01T00:00:00Z"), READY),
     ],
 )
-def test_tasks_are_not_due(resource: t.Any, status: t.Any) -> None:
+def test_mark_of_not_due(resource: t.Any, status: t.Any) -> None:
     assert mark_of(resource, status) == {}
 
 
-def test_a_cluster_scoped_resource_has_no_namespace() -> None:
+def test_mark_of_cluster_scoped_resource() -> None:
     resource = nim()
     del resource["metadata"]["namespace"]
     assert "namespace" not in mark_of(resource, READY)["metadata"]

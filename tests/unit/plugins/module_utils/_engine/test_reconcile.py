@@ -42,14 +42,14 @@ class Raced(SimulatedCluster):
         return replace(outcome, raced=["Service/nim/llm"] if len(self.plans) == 1 else [])
 
 
-def test_a_new_resource_whose_children_are_there_is_observed_again() -> None:
+def test_reconcile_restarts_if_children_exist() -> None:
     cluster = Raced()
     done = reconcile(kind_of(NIM), NIM, cluster)
     assert len(cluster.plans) == 2
     assert (cluster.is_new, done.outcome.raced, done.plan) == (False, [], cluster.plans[1])
 
 
-def test_another_race_is_left_to_the_next_pass() -> None:
+def test_reconcile_leaves_other_race_to_next_pass() -> None:
     cluster = Raced()
     cluster.is_new = False
     assert reconcile(kind_of(NIM), NIM, cluster).report.period == "1s"

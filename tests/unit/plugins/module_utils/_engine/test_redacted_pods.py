@@ -10,7 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.redacted_pods i
 SECRET = "s3cret"
 
 
-def test_a_pod_loses_what_may_hold_credentials():
+def test_redact_pod():
     container = {
         "name": "c",
         "image": "i",
@@ -48,7 +48,7 @@ def test_a_pod_loses_what_may_hold_credentials():
     }
 
 
-def test_a_node_loses_its_images():
+def test_redact_node():
     node = {
         "metadata": {"name": "n"},
         "spec": {"unschedulable": True, "podCIDR": "10.0.0.0/24"},
@@ -65,6 +65,6 @@ def test_a_node_loses_its_images():
     }
 
 
-def test_others_are_left_whole():
+def test_redact_other_kinds_unchanged():
     item = {"metadata": {"name": "r"}, "revision": 1, "data": {"a": 1}}
     assert redact("ControllerRevision", item) == item

@@ -104,7 +104,7 @@ TEMPLATE = {"metadata": {"labels": {"app": "a"}}, "spec": POD}
     ],
     ids=lambda item: str(item["kind"]),
 )
-def test_references_of_pods_wherever_they_are(item: Json) -> None:
+def test_references_of_pods_at_any_depth(item: Json) -> None:
     found = list(references_of(item))
     assert {(target.kind, target.name) for target, _path in found} == OF_POD
     assert {target.namespace for target, _path in found} == {"ns", ""}, "a RuntimeClass has none"
@@ -173,7 +173,7 @@ def test_references_of(item: Json, expected: list[str]) -> None:
     assert [str(target) for target, _path in references_of(item)] == expected
 
 
-def test_a_reference_says_by_which_field() -> None:
+def test_references_of_paths() -> None:
     item = make("HTTPRoute", spec=ROUTE)
     assert [path for _target, path in references_of(item)][:2] == [
         "spec.rules[0].backendRefs[0].name",
@@ -215,7 +215,7 @@ SERVICE = make("Service", spec={"selector": {"app": "a"}}) | {
         ),
     ],
 )  # fmt: skip
-def test_references_between_objects(items: list[Json], expected: t.Any) -> None:
+def test_find_references(items: list[Json], expected: t.Any) -> None:
     found = find_references(items)
     assert {one: list(named) for one, named in found.items() if named} == expected
 
@@ -244,7 +244,7 @@ ALL = [HTTP, SCALER, SERVICE, GRANT, ROLE, ACCOUNT, WORKLOAD]
     ],
     ids=lambda item: item["kind"] if isinstance(item, dict) else "",
 )
-def test_what_refers_to_something_refused_is_blocked(refused: Json, expected: list[str]) -> None:
+def test_find_blocked(refused: Json, expected: list[str]) -> None:
     found = find_blocked(ALL, {identity(refused)})
     assert [one.kind for one in found] == expected
     known = {identity(refused)}
@@ -257,7 +257,7 @@ def kinds(items: t.Iterable[t.Any]) -> list[str]:
     return [item["kind"] if isinstance(item, dict) else item.kind for item in items]
 
 
-def test_order_of_writes() -> None:
+def test_in_order() -> None:
     needed = find_needed(ALL)
     assert kinds(needed[key("HTTPRoute")]) == ["Service", "Deployment", "ServiceAccount"]
     assert needed[key("Service")] == [], "nobody reaches it from outside"
@@ -266,7 +266,7 @@ def test_order_of_writes() -> None:
     ]  # fmt: skip
 
 
-def test_objects_that_refer_to_each_other_are_still_written() -> None:
+def test_in_order_with_cycle() -> None:
     one = make("Pod", "one", spec={"subdomain": "a"})
     other = make("Service", spec={"type": "NodePort", "x": {"kind": "Pod", "name": "one"}})
     assert kinds(in_order([one, other], find_needed([one, other]))) == ["Service", "Pod"]

@@ -25,26 +25,26 @@ def cases(word: str) -> list:
     ]
 
 
-def test_each_has_cases():
+def test_ranges_have_cases():
     assert {PREFIX + name for name in CASES} == set(RANGES)
 
 
 @pytest.mark.parametrize(("name", "value"), cases("taken"))
-def test_taken(name, value):
+def test_out_of_range_accepted(name, value):
     assert out_of_range({name: value}) == {}
 
 
 @pytest.mark.parametrize(("name", "value"), cases("refused"))
-def test_refused(name, value):
+def test_out_of_range_refused(name, value):
     assert set(out_of_range({name: value})) == {name}
 
 
 @pytest.mark.parametrize("annotations", [None, {}, {"example.com/verbosity": "9000"}])
-def test_nothing_to_refuse(annotations):
+def test_out_of_range_without_annotations(annotations):
     assert out_of_range(annotations) == {}
 
 
-def test_all_that_are_wrong_are_told_with_what_is_right():
+def test_out_of_range_lists_all_errors():
     found = out_of_range(
         {f"{PREFIX}verbosity": "8", f"{PREFIX}reconcile-period": "1ns", "example.com/a": "b"}
     )

@@ -45,7 +45,7 @@ def find(password: bytes | None) -> t.Callable[[str], Json | None]:
         pytest.param(b"", "", id="empty"),
     ],
 )
-def test_value_is_percent_encoded(password: bytes, shown: str) -> None:
+def test_insert_values_percent_encoded(password: bytes, shown: str) -> None:
     found = insert_values(secret(uri=URL.placeholder, plain="Zm9v"), find(password))["data"]
     assert base64.b64decode(found["uri"]).decode() == f"postgresql://me:{shown}@pg:5432/db"
     assert found["plain"] == "Zm9v"
@@ -61,18 +61,18 @@ def test_value_is_percent_encoded(password: bytes, shown: str) -> None:
         ),
     ],
 )
-def test_missing_value(live: Json | None, message: str) -> None:
+def test_insert_values_missing(live: Json | None, message: str) -> None:
     with pytest.raises(NimError) as error:
         insert_values(secret(uri=URL.placeholder), lambda _name: live)
     assert (str(error.value), error.value.reason) == (message, "SecretNotFound")
 
 
-def test_value_that_is_not_base64_is_empty() -> None:
+def test_insert_values_invalid_base64() -> None:
     """The API server stores none, but a file may have one; an error would quote it."""
     assert base64.b64decode(URL.fill(secret(password="s3cr3t!"))) == b"postgresql://me:@pg:5432/db"
 
 
-def test_placeholder_is_refused_by_any_api_server() -> None:
+def test_placeholder_is_invalid_base64() -> None:
     for value in (URL.placeholder, OTHER):
         with pytest.raises(binascii.Error):
             base64.b64decode(value, validate=True)
@@ -80,12 +80,12 @@ def test_placeholder_is_refused_by_any_api_server() -> None:
 
 
 @pytest.mark.parametrize("value", ["", "Zm9v", "<other>", "<generated>", None])
-def test_other_values_are_no_placeholders(value: t.Any) -> None:
+def test_placeholder_parse_other_value(value: t.Any) -> None:
     assert SecretPlaceholder.parse(value) is None
     assert not has_placeholders(secret(uri=value))
 
 
-def test_only_secrets_have_placeholders() -> None:
+def test_has_placeholders_only_in_secrets() -> None:
     assert has_placeholders(secret(plain="Zm9v", uri=URL.placeholder))
     assert not has_placeholders(secret("ConfigMap", uri=URL.placeholder))
     assert not has_placeholders({"kind": "Secret"})
@@ -101,12 +101,12 @@ def test_only_secrets_have_placeholders() -> None:
         pytest.param(b"postgresql://me:p@@pg:5432/db", b"p@", OTHER, id="as the reference wrote"),
     ],
 )
-def test_live_secret_shows_no_value(live: bytes, password: bytes | None, shown: str) -> None:
+def test_replace_values_of_live_secret(live: bytes, password: bytes | None, shown: str) -> None:
     found = replace_values(secret(uri=b64(live)), {"uri": URL.placeholder}, find(password))
     assert found["data"] == {"uri": shown}
 
 
-def test_neither_other_keys_nor_annotations_are_shown() -> None:
+def test_replace_values_hides_other_data() -> None:
     """`kubectl apply` keeps a copy of the values in an annotation."""
     live = secret(uri=URL.placeholder, more="Zm9v") | {
         "metadata": {"name": "x", "uid": "u", "annotations": {"last-applied": "s3cr3t"}}

@@ -44,7 +44,7 @@ def stages(*apply: dict[str, t.Any], **more: t.Any) -> dict[str, list[str]]:
     return {name: kinds(things) for name, things in found.items() if things}
 
 
-def test_each_stage_refers_to_earlier_ones() -> None:
+def test_stages_of_references_to_earlier_stages() -> None:
     assert stages(SCALER, DEPLOYMENT, CONFIG, ACCOUNT, SECRET) == {
         "own": ["Secret"],
         "first": ["ServiceAccount", "ConfigMap"],
@@ -53,7 +53,7 @@ def test_each_stage_refers_to_earlier_ones() -> None:
     }
 
 
-def test_daemon_sets_come_after_labels_of_nodes() -> None:
+def test_stages_of_daemonsets_after_node_labels() -> None:
     names = list(STAGES)
     assert stages(ACCOUNT, DAEMONS, patch=[NODE]) == {
         "first": ["ServiceAccount"],
@@ -63,14 +63,14 @@ def test_daemon_sets_come_after_labels_of_nodes() -> None:
     assert names.index("rest") < names.index("daemonsets")
 
 
-def test_a_daemon_set_that_kubernetes_core_cannot_apply_follows_the_labels_too() -> None:
+def test_stages_of_special_daemonset_after_labels() -> None:
     assert stages(item("DaemonSet", text=EMOJI), patch=[NODE]) == {
         "rest": ["DaemonSet"],
         "others": ["Node"],
     }
 
 
-def test_what_kubernetes_core_cannot_apply_is_ours_with_all_that_refers_to_it() -> None:
+def test_stages_of_special_characters() -> None:
     assert stages(ACCOUNT, DECORATED, SCALER) == {
         "first": ["ServiceAccount"],
         "rest": ["Deployment", "HorizontalPodAutoscaler"],
@@ -88,11 +88,11 @@ def test_what_kubernetes_core_cannot_apply_is_ours_with_all_that_refers_to_it() 
         (item("ConfigMap", **{EMOJI: 1}), False),
     ],
 )
-def test_what_kubernetes_core_can_apply(manifest: t.Any, expected: bool) -> None:
+def test_can_write(manifest: t.Any, expected: bool) -> None:
     assert can_write(manifest) is expected
 
 
-def test_every_part_of_a_plan_has_a_stage() -> None:
+def test_stages_of_every_part_of_plan() -> None:
     plan = Plan(
         adopt=[CONFIG],
         apply=[ACCOUNT],
@@ -125,7 +125,7 @@ def kinds(items: t.Iterable[dict[str, t.Any]]) -> list[str]:
     return [thing["kind"] for thing in items]
 
 
-def test_nothing_refers_to_what_was_refused() -> None:
+def test_writable_after_refusal() -> None:
     results = {"first": many(NO, {"result": CONFIG})}
     assert kinds(writable(PLAN, "first", results)) == ["ServiceAccount", "ConfigMap"]
     assert writable(PLAN, "second", results) == []
@@ -141,7 +141,7 @@ def test_nothing_refers_to_what_was_refused() -> None:
     assert list(outcome.written) == ["ConfigMap/nim/a"]
 
 
-def test_what_refers_to_a_race_is_raced() -> None:
+def test_writable_after_race() -> None:
     outcome = make_outcome(PLAN, {"first": many({"result": ACCOUNT}, RACED)}, "", dry=False)
     assert outcome.raced == [
         *("ConfigMap/nim/a", "Deployment/nim/a", "HorizontalPodAutoscaler/nim/a", "DaemonSet/nim/a")
@@ -149,7 +149,7 @@ def test_what_refers_to_a_race_is_raced() -> None:
     assert outcome.refusals == []
 
 
-def test_a_workload_that_was_refused_gets_no_autoscaler() -> None:
+def test_writable_without_refused_workload() -> None:
     results = {
         "first": many({"result": ACCOUNT}, {"result": CONFIG}),
         "second": {"result": {}, **NO},
@@ -158,7 +158,7 @@ def test_a_workload_that_was_refused_gets_no_autoscaler() -> None:
     assert writable(PLAN, "third", results) == []
 
 
-def test_what_our_own_task_wrote_counts() -> None:
+def test_writable_counts_own_task() -> None:
     refusal = {"kind": "Secret", "name": "a", "message": "no", "reason": ""}
     ours = {"written": {"ConfigMap/nim/b": CONFIG}, "deleted": ["Pod/nim/p"], "refusals": [refusal]}
     user = item(

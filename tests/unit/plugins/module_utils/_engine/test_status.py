@@ -34,7 +34,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
         (86400, "15s"),
     ],
 )
-def test_looking_again_grows_rarer(elapsed, period):
+def test_requeue_period_grows(elapsed, period):
     since = format_time(NOW - timedelta(seconds=elapsed))
     created = {"metadata": {"creationTimestamp": since}}
     assert requeue_period(created, {"conditions": []}, NOW) == period
@@ -44,7 +44,7 @@ def test_looking_again_grows_rarer(elapsed, period):
     assert requeue_period({"metadata": {}}, {"conditions": []}, NOW) == "1s"
 
 
-def test_what_holds_a_worker_up_is_looked_at_in_a_small_share_of_the_time():
+def test_requeue_period_at_least():
     elapsed, looks = 0, []
     while elapsed < 3600:
         since = format_time(NOW - timedelta(seconds=elapsed))
@@ -56,7 +56,7 @@ def test_what_holds_a_worker_up_is_looked_at_in_a_small_share_of_the_time():
     assert len(looks) < 35, "in the first hour"
 
 
-def test_what_an_event_will_tell_of_is_hardly_polled():
+def test_wake_period():
     """The first look is early: an event may have come before the runtime watched the child."""
     elapsed, looks = 0, []
     while elapsed < 600:
@@ -67,12 +67,12 @@ def test_what_an_event_will_tell_of_is_hardly_polled():
     assert looks == [30, 300, 300]
 
 
-def test_looking_again_before_anything_can_be_told():
+def test_requeue_period_without_transition():
     created = {"metadata": {"creationTimestamp": format_time(NOW - timedelta(seconds=90))}}
     assert wake_period(created, {"conditions": []}, NOW, is_watched=False) == "5s"
 
 
-def test_looking_again_at_what_has_stalled():
+def test_requeue_period_stalled():
     stalled = condition("Stalled", True, "JobFailed") | {"lastTransitionTime": format_time(NOW)}
     assert requeue_period({"metadata": {}}, {"conditions": [stalled]}, NOW) == "4s"
 
@@ -96,7 +96,7 @@ def test_looking_again_at_what_has_stalled():
         ({}, {"a": {}}, {"a": {}}),
     ],
 )
-def test_merge_patches(old, new, patch):
+def test_merge_patch(old, new, patch):
     assert merge_patch(old, new) == patch
 
 
@@ -106,7 +106,7 @@ def some(rng, depth=0):
     return rng.choice([0, 1, "", "x", True, False, [], [1], [{"a": 1}], {}])
 
 
-def test_a_patch_makes_the_new_of_the_old(merge_json):
+def test_merge_patch_reproduces_new(merge_json):
     rng = random.Random(7)
     for _index in range(3000):
         old, new = ({key: some(rng) for key in "abcd" if rng.random() < 0.7} for _ in range(2))

@@ -15,21 +15,21 @@ FAILED = "TOY_FAILED"
 
 
 @pytest.mark.parametrize("status", [{}, {"state": None, "conditions": None}])
-def test_empty_status(status):
+def test_status_builder_empty_status(status):
     builder = StatusBuilder(status)
     assert (builder.state, builder.conditions) == ("", [])
     assert builder.finish().status["conditions"] == []
 
 
 @pytest.mark.parametrize("value", ["", None, [], {}, 0, False])
-def test_empty_value_removes_a_field(value):
+def test_set_field_empty_removes(value):
     builder = StatusBuilder({"a": 1, "b": 2})
     builder.set_field("a", value)
     builder.set_field("c", value)
     assert builder.status == {"b": 2}
 
 
-def test_set_and_remove_conditions():
+def test_set_condition_and_remove_condition():
     builder = StatusBuilder({})
     for kind in ("A", "B", "C"):
         builder.set_condition(kind, False, "Old")
@@ -51,7 +51,7 @@ def test_set_and_remove_conditions():
         pytest.param(condition(FAILED, False, "Reconciled", "no"), True, id="again"),
     ],
 )
-def test_fail_has_an_event_once(old, is_told):
+def test_fail_event_once(old, is_told):
     builder = StatusBuilder({"conditions": [old] if old else []})
     builder.fail(FAILED, "Toy a", "no")
     text = "Toy a reconcile failed, msg: no"
@@ -59,7 +59,7 @@ def test_fail_has_an_event_once(old, is_told):
     assert builder.conditions == [condition(FAILED, True, "ReconcileFailed", "no")]
 
 
-def test_recover_changes_only_a_condition_that_is_there():
+def test_recover_only_existing_condition():
     builder = StatusBuilder({})
     builder.recover(FAILED)
     assert builder.conditions == []
@@ -68,7 +68,7 @@ def test_recover_changes_only_a_condition_that_is_there():
     assert builder.conditions == [condition(FAILED, False, "Reconciled")]
 
 
-def test_retry_fails_the_run():
+def test_retry_fails_run():
     builder = StatusBuilder({})
     builder.retry("down")
     found = builder.finish()
@@ -102,7 +102,7 @@ def test_retry_fails_the_run():
         "stalled and requeued",
     ],
 )
-def test_requeue(fields, after):
+def test_finish_requeue(fields, after):
     assert StatusBuilder({}, **fields).finish().requeue.after is after
 
 

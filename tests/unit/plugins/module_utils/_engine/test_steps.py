@@ -72,7 +72,7 @@ def cluster() -> SimulatedCluster:
     return SimulatedCluster(Facts([NODE]).ask)
 
 
-def test_nothing_of_a_plan_that_is_too_large_is_written(cluster: SimulatedCluster) -> None:
+def test_plan_too_large_is_empty(cluster: SimulatedCluster) -> None:
     done = reconcile(TOY, {**toy(), "spec": {"size": 1 << 20}}, cluster)
     assert done.report.status["written"] == ["ConfigMap/nim/a"]
     done = reconcile(TOY, {**toy(), "spec": {"size": (1 << 20) + 1}}, cluster)
@@ -81,7 +81,7 @@ def test_nothing_of_a_plan_that_is_too_large_is_written(cluster: SimulatedCluste
     assert 'spec.size (1 KiB): ConfigMap "a" would have 1 MiB' in done.report.status["failure"]
 
 
-def test_all_of_a_pass(cluster: SimulatedCluster) -> None:
+def test_steps_of_whole_pass(cluster: SimulatedCluster) -> None:
     done = reconcile(TOY, toy(), cluster)
     assert set(done.answers) == {"operator", "Node/*", "ConfigMap/nim/a"}
     assert done.report.status["written"] == ["ConfigMap/nim/a"]
@@ -97,14 +97,14 @@ def test_all_of_a_pass(cluster: SimulatedCluster) -> None:
     assert node["metadata"]["labels"] == {"toy": "a"}
 
 
-def test_the_next_one_changes_nothing(cluster: SimulatedCluster) -> None:
+def test_steps_second_pass_changes_nothing(cluster: SimulatedCluster) -> None:
     reconcile(TOY, toy(), cluster)
     cluster.has_moved = False
     assert reconcile(TOY, toy(), cluster).plan.patch == []
     assert not cluster.has_moved
 
 
-def test_another_operator_is_reported(cluster: SimulatedCluster) -> None:
+def test_report_competing_operator(cluster: SimulatedCluster) -> None:
     """`rivals.py` says which writes are another operator's."""
     hashes = {"f:metadata": {"f:annotations": {"f:nvidia.com/parent-spec-hash": {}}}}
     time = cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -120,21 +120,21 @@ def test_another_operator_is_reported(cluster: SimulatedCluster) -> None:
     assert reconcile(TOY, toy(), cluster).report.status["conditions"] == []
 
 
-def test_a_spec_that_cannot_be_served(cluster: SimulatedCluster) -> None:
+def test_plan_failure(cluster: SimulatedCluster) -> None:
     resource = toy() | {"spec": {"bad": True}}
     done = reconcile(TOY, resource, cluster)
     assert done.plan == Plan(failure="spec.bad: is set", failure_reason="Bad")
     assert done.report.status["failure"] == "spec.bad: is set"
 
 
-def test_what_is_being_deleted_reads_and_wants_nothing(cluster: SimulatedCluster) -> None:
+def test_steps_deleted_resource(cluster: SimulatedCluster) -> None:
     done = reconcile(TOY, toy(deletionTimestamp="x"), cluster)
     assert set(done.answers) == {"operator"}
     assert done.plan.is_empty
     assert (done.report.changed, done.report.status) == (False, {})
 
 
-def test_what_only_the_kind_can_undo_is_undone(cluster: SimulatedCluster) -> None:
+def test_plan_finalize(cluster: SimulatedCluster) -> None:
     def finalize(app: App) -> Desired:
         return Desired(patches=[Patch("Node", app.observed.nodes[0], (Field(LABEL, "over"),))])
 
@@ -147,14 +147,14 @@ def test_what_only_the_kind_can_undo_is_undone(cluster: SimulatedCluster) -> Non
 @pytest.mark.parametrize(
     "name", [name for name in kind_names() if not kind_of({"kind": name}).finalize]
 )
-def test_none_of_ours_wants_anything_at_its_end(name: str, cluster: SimulatedCluster) -> None:
+def test_plan_finalize_of_nim_kinds(name: str, cluster: SimulatedCluster) -> None:
     resource = toy(deletionTimestamp="x") | {"kind": name}
     done = reconcile(kind_of(resource), resource, cluster)
     assert set(done.answers) == {"operator"}
     assert done.plan.is_empty
 
 
-def test_a_plan_survives_as_plain_data(cluster: SimulatedCluster) -> None:
+def test_plan_from_dict(cluster: SimulatedCluster) -> None:
     from dataclasses import asdict
 
     _wanted, plan = steps.plan(TOY, toy(), App(toy()).observed)

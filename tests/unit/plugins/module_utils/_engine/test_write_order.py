@@ -26,18 +26,18 @@ def waits(*manifests: dict[str, t.Any]) -> dict[str, set[str]]:
     }
 
 
-def test_what_an_object_refers_to_comes_first() -> None:
+def test_turns_references_first() -> None:
     found = turns([DEPLOYMENT, ACCOUNT])
     assert [turn.manifest["kind"] for turn in found] == ["ServiceAccount", "Deployment"]
     assert [key.kind for key in found[1].refers] == ["ServiceAccount"]
 
 
-def test_a_pod_that_is_not_replaced_waits_for_all_before_it() -> None:
+def test_turns_pod_waits_for_all() -> None:
     everything = {"ConfigMap", "ServiceAccount", "Role", "RoleBinding"}
     assert waits(CONFIG, ACCOUNT, ROLE, BINDING, JOB)["Job"] == everything
     assert waits(ROLE, CONFIG, BINDING)["RoleBinding"] == {"Role"}
     assert waits(CONFIG, ROLE)["Role"] == set()
 
 
-def test_one_object_waits_for_nothing() -> None:
+def test_turns_single_object() -> None:
     assert [(turn.manifest, turn.refers, turn.waits) for turn in turns([JOB])] == [(JOB, [], [])]

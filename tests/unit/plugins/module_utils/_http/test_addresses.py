@@ -34,7 +34,7 @@ SPECIAL = (
         for text in texts
     ],
 )
-def test_zones(zone: str, text: str) -> None:
+def test_zone_of(zone: str, text: str) -> None:
     assert zone_of(text) == zone
 
 
@@ -51,7 +51,7 @@ def test_zones(zone: str, text: str) -> None:
         ("1.2.3.4.nip.io", ""),
     ],
 )
-def test_hosts(host: str, literal: str) -> None:
+def test_literal_of(host: str, literal: str) -> None:
     assert literal_of(host) == literal
 
 
@@ -63,6 +63,6 @@ def test_hosts(host: str, literal: str) -> None:
         *("h.io/x", "h@io", "[::1", "[h]", "a" * 64, "a." * 127 + "io"),
     ],
 )
-def test_what_is_no_host(host: str) -> None:
+def test_literal_of_invalid(host: str) -> None:
     with pytest.raises(ValueError, match="is not a host name"):
         literal_of(host)

@@ -71,7 +71,7 @@ def world(monkeypatch):
         pytest.param("mixed.io", "8.8.4.4", id="of several, the public ones"),
     ],
 )
-def test_registries_that_are_asked(world, home, address):
+def test_get_allowed_registries(world, home, address):
     seen = world()
     assert seen.get(home).status == 200
     assert seen.asked == [(address, 443, home, "")]
@@ -85,14 +85,14 @@ def test_registries_that_are_asked(world, home, address):
         *("[fd00:ec2::254]", "[64:ff9b::127.0.0.1]", "168.63.129.16"),
     ],
 )
-def test_registries_that_are_not_asked(world, home):
+def test_get_refused_registries(world, home):
     seen = world()
     with pytest.raises((EgressError, ValueError)):
         seen.get(home)
     assert seen.asked == []
 
 
-def test_a_port_is_no_way_past_tls(world):
+def test_get_requires_tls_at_any_port(world):
     """The runtime's proxy speaks HTTP, on loopback: elsewhere such a port is as good as any."""
     seen = world()
     with pytest.raises(EgressError, match="https"):
@@ -128,7 +128,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("home", "url"), REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("by", ["redirect", "token service"])
-def test_where_nobody_is_led(world, home, url, by):
+def test_get_refused_redirects(world, home, url, by):
     seen = world(redirects={f"https://{home}/": url} if by == "redirect" else {})
     with pytest.raises((EgressError, ValueError)):
         seen.get(home, url if by == "token service" else "")
@@ -146,13 +146,13 @@ def test_where_nobody_is_led(world, home, url, by):
         pytest.param("public.io", "https://mixed.io/x", "8.8.4.4", id="the public address"),
     ],
 )
-def test_where_one_is_led(world, home, url, address, by):
+def test_get_followed_redirects(world, home, url, address, by):
     seen = world(redirects={f"https://{home}/": url} if by == "redirect" else {})
     assert seen.get(home, url if by == "token service" else "").status == 200
     assert seen.asked[-1][0] == address
 
 
-def test_a_public_host_leads_nobody_back_into_a_private_network(world):
+def test_get_no_private_redirect_from_public_host(world):
     redirects = {
         "https://private.corp/": "https://cdn.io/",
         "https://cdn.io/": "https://store.corp/",
@@ -163,7 +163,7 @@ def test_a_public_host_leads_nobody_back_into_a_private_network(world):
     assert [item[2] for item in seen.asked] == ["private.corp", "cdn.io"]
 
 
-def test_redirects_may_be_relative_and_are_bounded(world):
+def test_get_relative_and_bounded_redirects(world):
     seen = world(redirects={"https://public.io/": "/a", "https://public.io/a": "b?c=d"})
     assert seen.get("public.io", authorization="x").status == 200
     assert [item[3] for item in seen.asked] == ["x", "x", "x"]
@@ -174,14 +174,14 @@ def test_redirects_may_be_relative_and_are_bounded(world):
 
 
 @pytest.mark.parametrize("elsewhere", ["https://cdn.io/", "https://public.io:8443/"])
-def test_credentials_are_left_at_the_first_host_for_good(world, elsewhere):
+def test_get_credentials_only_at_first_host(world, elsewhere):
     seen = world(redirects={"https://public.io/": elsewhere, elsewhere: "https://public.io/x"})
     seen.get("public.io", authorization="x")
     assert [item[3] for item in seen.asked] == ["x", "", ""]
 
 
 @pytest.mark.parametrize("by", ["redirect", "token service"])
-def test_hosts_that_are_not_allowed(world, by):
+def test_get_forbidden_hosts(world, by):
     url = "https://cdn.io:8443/x"
     seen = world(redirects={"https://public.io/": url} if by == "redirect" else {})
     with pytest.raises(EgressError, match="not among"):
@@ -190,7 +190,7 @@ def test_hosts_that_are_not_allowed(world, by):
         )
 
 
-def test_what_a_name_means_is_asked_once_for_a_request(world):
+def test_get_resolves_once_per_request(world):
     """Else it could mean another address when it is connected to than when it was checked."""
     answers = [["8.8.8.8"], ["127.0.0.1"]]
     seen = world()
@@ -213,7 +213,7 @@ def test_what_a_name_means_is_asked_once_for_a_request(world):
         pytest.param("https://127.1/", False, id="short address"),
     ],
 )
-def test_behind_a_proxy(world, monkeypatch, url, is_sent):
+def test_get_behind_proxy(world, monkeypatch, url, is_sent):
     monkeypatch.setenv("https_proxy", "http://proxy:3128")
     monkeypatch.setenv("no_proxy", "")
     seen = world(redirects={"https://public.io/": url})
@@ -224,7 +224,7 @@ def test_behind_a_proxy(world, monkeypatch, url, is_sent):
     assert len(seen.asked) == 1 + is_sent
 
 
-def test_time_runs_out():
+def test_get_timeout():
     egress = Egress("public.io", lambda host: True, 0, lambda host, port: ["8.8.8.8"])
     with pytest.raises(EgressError, match="timed out"):
         egress.get("https://public.io/", {})
@@ -240,7 +240,7 @@ def stand_in(monkeypatch, tmp_path, tls):
     return lambda host: Egress(host, lambda host: True, 10, lambda host, port: ["127.0.0.1"])
 
 
-def test_tls_is_with_the_name_though_the_address_is_connected_to(stand_in, serve_https):
+def test_get_tls_verifies_name(stand_in, serve_https):
     port, seen = serve_https("registry.test", respond=lambda path: (200, {"Location": path}))
     host = f"registry.test:{port}"
     egress = stand_in(host)
@@ -257,7 +257,7 @@ def test_tls_is_with_the_name_though_the_address_is_connected_to(stand_in, serve
         pytest.param("registry.test", False, id="of another authority"),
     ],
 )
-def test_certificates_that_do_not_count(stand_in, serve_https, tls, name, is_trusted):
+def test_get_untrusted_certificates(stand_in, serve_https, tls, name, is_trusted):
     port, seen = serve_https(name, tls.authority if is_trusted else tls.issue("stranger"))
     host = f"registry.test:{port}"
     with pytest.raises(urllib3.exceptions.SSLError):
@@ -265,7 +265,7 @@ def test_certificates_that_do_not_count(stand_in, serve_https, tls, name, is_tru
     assert seen == []
 
 
-def test_a_proxy_over_https_is_verified_like_a_registry(stand_in, serve_https, monkeypatch):
+def test_get_verifies_https_proxy(stand_in, serve_https, monkeypatch):
     port, _seen = serve_https("localhost")
     monkeypatch.setenv("https_proxy", f"https://localhost:{port}")
     monkeypatch.setenv("no_proxy", "")
@@ -273,8 +273,8 @@ def test_a_proxy_over_https_is_verified_like_a_registry(stand_in, serve_https, m
         stand_in("registry.test").get("https://registry.test/", {})
 
 
-def test_a_server_of_plain_http_is_told_nothing(stand_in, serve, answer):
-    """As the runtime's proxy would be, if it listened elsewhere than on loopback."""
+def test_get_sends_nothing_over_http(stand_in, serve, answer):
+    """The runtime's proxy would be reachable like this if it did not listen on loopback."""
     server = serve(lambda request: answer(200, {}))
     host = server.host.replace("127.0.0.1", "registry.test")
     with pytest.raises(urllib3.exceptions.HTTPError):
@@ -283,7 +283,7 @@ def test_a_server_of_plain_http_is_told_nothing(stand_in, serve, answer):
     assert server.requests == []
 
 
-def test_loopback_is_asked_over_http_only_where_a_test_says_so(monkeypatch, serve, answer):
+def test_get_loopback_only_in_tests(monkeypatch, serve, answer):
     server = serve(lambda request: answer(200, {}))
     egress = Egress(server.host, lambda host: True, 10)
     monkeypatch.setenv(TEST_VARIABLE, f"127.0.0.1:1, {server.host}")

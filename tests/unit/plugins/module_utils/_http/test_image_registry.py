@@ -91,7 +91,7 @@ def auth_of(host):
         ("h.io/a_b--c.d/e", ("h.io", "a_b--c.d/e", "latest")),
     ],
 )
-def test_references(image, expected):
+def test_parse_reference(image, expected):
     assert parse_reference(image) == expected
 
 
@@ -113,7 +113,7 @@ def test_references(image, expected):
         "h.io/a:t\n",
     ],
 )
-def test_what_is_no_reference(image):
+def test_parse_reference_invalid(image):
     with pytest.raises(RegistryError):
         parse_reference(image)
     assert download_protocol(image, []) == ""
@@ -152,7 +152,7 @@ def test_what_is_no_reference(image):
         pytest.param([encode('{"auths": null}')], "h.io", "", id="null"),
     ],
 )
-def test_credentials(configs, host, expected):
+def test_find_credentials(configs, host, expected):
     assert find_credentials(configs, host) == expected
 
 
@@ -170,7 +170,7 @@ def test_credentials(configs, host, expected):
         pytest.param(docker_config(**{"h.io": {"auth": "/w=="}}), id="auth is no text"),
     ],
 )
-def test_unusable_secrets_are_refused_without_quoting_them(config):
+def test_find_credentials_unusable_secret(config):
     with pytest.raises(RegistryError) as caught:
         find_credentials([config], "h.io")
     assert "s3cr3t" not in str(caught.value)
@@ -192,7 +192,7 @@ PRIVATE = (
 
 
 @pytest.mark.parametrize("host", [*PRIVATE, "10.1", "0x0a.0.0.5", "012.0.0.5", "167772165:443"])
-def test_a_private_address_is_never_connected_to(monkeypatch, host):
+def test_protocol_never_connects_to_private_address(monkeypatch, host):
     """However it is written: what resolvers take for an address is neither a name nor one for us."""
     monkeypatch.setattr(egress, "_connect_to", lambda *_args: pytest.fail("connected"))
     monkeypatch.setattr(egress, "look_up", lambda *_args: pytest.fail("looked up"))
@@ -222,7 +222,7 @@ def test_a_private_address_is_never_connected_to(monkeypatch, host):
         ("*", "8.8.8.8:443", True),
     ],
 )
-def test_which_registries_are_asked(monkeypatch, patterns, host, allowed):
+def test_is_registry_allowed(monkeypatch, patterns, host, allowed):
     if patterns is not None:
         monkeypatch.setenv("NIMOPS_REGISTRIES", patterns)
     assert is_registry_allowed(host) is allowed
@@ -318,7 +318,7 @@ NATIVE = {LABEL: "native-v1"}
         pytest.param([NATIVE, {}], "", id="platforms disagree"),
     ],
 )
-def test_the_protocol(registry, labels, expected):
+def test_protocol_of_labels(registry, labels, expected):
     fake = registry(*labels)
     assert ask(fake) == expected
     assert all("authorization" not in item.headers for item in fake.server.requests)
@@ -337,13 +337,13 @@ def test_the_protocol(registry, labels, expected):
         ),
     ],
 )
-def test_what_is_no_platform_is_not_asked(registry, entry):
+def test_protocol_skips_attestations(registry, entry):
     fake = registry(NATIVE, extra=[entry | {"digest": digest(9)}])
     assert ask(fake) == "native"
     assert not any(digest(9) in item.path for item in fake.server.requests)
 
 
-def test_an_index_without_platforms_says_nothing(registry):
+def test_protocol_of_index_without_platforms(registry):
     assert ask(registry(extra=[{"digest": "x", "platform": {"os": "unknown"}}])) == ""
 
 
@@ -357,20 +357,20 @@ def test_an_index_without_platforms_says_nothing(registry):
         pytest.param("anonymous bearer", "native", "native", id="bearer for all"),
     ],
 )
-def test_authorization(registry, scheme, with_secret, without):
+def test_protocol_authorization(registry, scheme, with_secret, without):
     fake = registry(NATIVE, scheme=scheme)
     assert ask(fake) == with_secret
     assert ask(fake, []) == without
     assert ask(fake, [auth_of("other.io")]) == without
 
 
-def test_the_token_is_fetched_once(registry):
+def test_protocol_fetches_token_once(registry):
     fake = registry(NATIVE, NATIVE, scheme="bearer")
     assert ask(fake) == "native"
     assert [item.path for item in fake.server.requests].count("/token") == 1
 
 
-def test_a_token_service_on_another_host_gets_the_credentials(registry, serve, answer):
+def test_protocol_token_service_on_other_host(registry, serve, answer):
     fake = registry(NATIVE, scheme="bearer")
     service = serve(lambda request: answer(200, {"token": "t0k3n"}))
     fake.realm = f"{service.url}/auth"
@@ -389,7 +389,7 @@ def test_a_token_service_on_another_host_gets_the_credentials(registry, serve, a
         pytest.param("https://me:pw@{host}/token", "a user", id="a user of its own"),
     ],
 )
-def test_credentials_do_not_leave_unencrypted(serve, answer, realm, why):
+def test_protocol_credentials_only_over_https(serve, answer, realm, why):
     service = serve(lambda request: answer(200, {"token": "t"}))
     realm = realm.format(host=service.host)
     with pytest.raises(egress.EgressError, match=why) as caught:
@@ -398,7 +398,7 @@ def test_credentials_do_not_leave_unencrypted(serve, answer, realm, why):
     assert "s3cr3t" not in str(caught.value)
 
 
-def test_registries_are_asked_over_https(monkeypatch):
+def test_protocol_over_https(monkeypatch):
     monkeypatch.setenv(egress.TEST_VARIABLE, "127.0.0.1:5000")
     assert make_registry("h.io")._base == "https://h.io/v2/a"
     assert make_registry("localhost")._base.startswith("https:")
@@ -409,7 +409,7 @@ def test_registries_are_asked_over_https(monkeypatch):
 
 
 @pytest.mark.parametrize("scheme", ["basic", "bearer"])
-def test_redirects_to_other_hosts_do_not_carry_credentials(registry, serve, answer, scheme):
+def test_protocol_redirect_without_credentials(registry, serve, answer, scheme):
     store = serve(lambda request: answer(200, {"config": {"Labels": NATIVE}}))
     fake = registry(NATIVE, scheme=scheme)
     fake.blob_host = store.host
@@ -418,7 +418,7 @@ def test_redirects_to_other_hosts_do_not_carry_credentials(registry, serve, answ
     assert "authorization" not in store.requests[0].headers
 
 
-def test_redirects_of_the_token_service_do_not_carry_credentials(registry, serve, answer):
+def test_protocol_token_redirect_without_credentials(registry, serve, answer):
     thief = serve(lambda request: answer(200, {"token": "t0k3n"}))
     service = serve(lambda request: answer(307, "", {"Location": f"{thief.url}/x"}))
     fake = registry(NATIVE, scheme="bearer")
@@ -428,13 +428,13 @@ def test_redirects_of_the_token_service_do_not_carry_credentials(registry, serve
     assert "authorization" not in thief.requests[0].headers
 
 
-def test_a_loop_of_redirects_ends(serve, answer):
+def test_protocol_redirect_loop(serve, answer):
     server = serve(lambda request: answer(307, "", {"Location": request.path}))
     assert download_protocol(f"{server.host}/a", []) == ""
     assert len(server.requests) < 10
 
 
-def test_a_failure_that_passes_is_tried_again(registry):
+def test_protocol_retries_transient_failure(registry):
     fake = registry(NATIVE)
     fake.failures = [503]
     assert ask(fake) == "native"
@@ -459,7 +459,7 @@ def test_a_failure_that_passes_is_tried_again(registry):
         pytest.param(b"{" + b"x" * 1000, id="large"),
     ],
 )
-def test_answers_that_make_no_sense(monkeypatch, serve, answer, body):
+def test_protocol_invalid_answers(monkeypatch, serve, answer, body):
     monkeypatch.setattr(egress, "LIMIT_BYTES", 500)
     server = serve(lambda request: answer(200, body))
     assert download_protocol(f"{server.host}/a", []) == ""
@@ -474,7 +474,7 @@ def test_answers_that_make_no_sense(monkeypatch, serve, answer, body):
         pytest.param('Bearer service="x"', "realm", id="no realm"),
     ],
 )
-def test_challenges_that_make_no_sense(serve, answer, challenge, text):
+def test_protocol_invalid_challenges(serve, answer, challenge, text):
     server = serve(lambda request: answer(401, "", {"WWW-Authenticate": challenge}))
     with pytest.raises((RegistryError, KeyError), match=text) as caught:
         make_registry(server.host, USER).protocol()
@@ -483,13 +483,13 @@ def test_challenges_that_make_no_sense(serve, answer, challenge, text):
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 429, 500])
-def test_refusals(serve, answer, status):
+def test_protocol_refusals(serve, answer, status):
     server = serve(lambda request: answer(status, ""))
     assert download_protocol(f"{server.host}/a", []) == ""
     assert len(server.requests) <= 2
 
 
-def test_a_registry_that_hangs(serve, answer):
+def test_protocol_hanging_registry(serve, answer):
     release = threading.Event()
 
     def hang(request):
@@ -503,14 +503,14 @@ def test_a_registry_that_hangs(serve, answer):
     assert time.monotonic() - begin < 2
 
 
-def test_nothing_is_sent_to_registries_that_are_not_allowed(monkeypatch, registry):
+def test_protocol_forbidden_registry(monkeypatch, registry):
     monkeypatch.setenv("NIMOPS_REGISTRIES", "nvcr.io")
     fake = registry(NATIVE)
     assert ask(fake) == ""
     assert fake.server.requests == []
 
 
-def test_an_index_is_read_one_entry_at_a_time_and_no_further_than_needed(registry):
+def test_protocol_reads_index_lazily(registry):
     fake = registry(NATIVE, {}, NATIVE, NATIVE)
     assert ask(fake) == ""
     assert [item.path.split("/")[3] for item in fake.server.requests] == [
@@ -519,13 +519,13 @@ def test_an_index_is_read_one_entry_at_a_time_and_no_further_than_needed(registr
 
 
 @pytest.mark.parametrize(("count", "expected"), [(32, "native"), (33, "")])
-def test_the_entries_of_an_index_are_bounded(registry, count, expected):
+def test_protocol_index_entries_bounded(registry, count, expected):
     fake = registry(*[NATIVE] * count)
     assert ask(fake) == expected
     assert len(fake.server.requests) == (1 + 2 * count if expected else 1)
 
 
-def test_what_one_image_may_answer_is_bounded_altogether(monkeypatch, registry):
+def test_protocol_total_size_bounded(monkeypatch, registry):
     monkeypatch.setattr(egress, "TOTAL_BYTES", 3000)
     assert ask(registry(NATIVE, NATIVE)) == "native"
     fake = registry(*[NATIVE | {"other": "x" * 500}] * 8)
@@ -541,7 +541,7 @@ def test_what_one_image_may_answer_is_bounded_altogether(monkeypatch, registry):
         pytest.param("t" * 20_000, id="long"),
     ],
 )
-def test_tokens_that_are_none(registry, serve, answer, token):
+def test_protocol_invalid_tokens(registry, serve, answer, token):
     fake = registry(NATIVE, scheme="bearer")
     service = serve(lambda request: answer(200, {"token": token}))
     fake.realm = f"{service.url}/auth"
@@ -557,13 +557,13 @@ def test_tokens_that_are_none(registry, serve, answer, token):
         pytest.param("a" + "_" * 100_000, id="name"),
     ],
 )
-def test_long_references_are_refused_unread(image):
+def test_parse_reference_too_long(image):
     """Taking the first one apart would take minutes."""
     with pytest.raises(RegistryError):
         parse_reference(image)
 
 
-def test_proxies_of_the_environment_are_used_for_others_only(monkeypatch, registry, serve, answer):
+def test_protocol_proxy_not_for_test_registry(monkeypatch, registry, serve, answer):
     asked = registry(NATIVE)
     proxy = serve(lambda request: answer(502, ""))
     monkeypatch.setenv("https_proxy", proxy.url)

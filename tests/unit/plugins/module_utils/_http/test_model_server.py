@@ -44,7 +44,7 @@ def bytes_of(data):
         pytest.param([HEAD + b"Content-Length: 1\r\n\r\n\xff"], 200, "\ufffd", id="not UTF-8"),
     ],
 )
-def test_answers(raw, chunks, status, body):
+def test_fetch_answers(raw, chunks, status, body):
     assert fetch(raw(chunks)) == {"status": status, "body": body, "error": "", "late": False}
 
 
@@ -73,7 +73,7 @@ def test_answers(raw, chunks, status, body):
         ),
     ],
 )
-def test_no_usable_answer(raw, chunks, error):
+def test_fetch_unusable_answers(raw, chunks, error):
     found = fetch(raw(chunks), seconds=2)
     assert found["status"] == 0
     assert found["body"] == ""
@@ -92,7 +92,7 @@ def test_no_usable_answer(raw, chunks, error):
         pytest.param([HEAD + b"\r\n", *bytes_of(b"x" * 2000)], id="body byte by byte"),
     ],
 )
-def test_total_time_is_bounded(raw, chunks):
+def test_fetch_total_time(raw, chunks):
     begin = time.monotonic()
     url = raw(chunks or [b""] * 100, pause=0.05)
     assert fetch(url, seconds=0.3) == {
@@ -104,7 +104,7 @@ def test_total_time_is_bounded(raw, chunks):
     assert time.monotonic() - begin < 1.5
 
 
-def test_large_answer_is_cut_early(raw):
+def test_fetch_large_answer(raw):
     sent = itertools.count()
     megabyte = b"x" * (1 << 20)
 
@@ -119,25 +119,25 @@ def test_large_answer_is_cut_early(raw):
     assert next(sent) < 20
 
 
-def test_answer_of_exactly_the_limit_is_complete(raw, monkeypatch):
+def test_fetch_answer_at_limit(raw, monkeypatch):
     monkeypatch.setattr(module, "LIMIT_BYTES", 10)
     assert fetch(raw([HEAD + b"Content-Length: 10\r\n\r\n" + b"x" * 10]))["body"] == "x" * 10
     assert fetch(raw([HEAD + b"Content-Length: 11\r\n\r\n" + b"x" * 11]))["status"] == 0
 
 
-def test_compressed_answers_are_not_unpacked(raw):
+def test_fetch_compressed_answer(raw):
     head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n"
     assert fetch(raw([head + b"bomb"]))["body"] == "bomb"
 
 
-def test_refused_connection():
+def test_fetch_refused_connection():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     assert fetch(f"http://127.0.0.1:{port}/")["error"] == "connection refused"
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
-def test_ipv6(raw):
+def test_fetch_ipv6(raw):
     url = raw([HEAD + b"Content-Length: 2\r\n\r\n{}"], family=socket.AF_INET6, address="::1")
     assert fetch(url)["body"] == "{}"
 
@@ -155,13 +155,13 @@ def test_ipv6(raw):
         "http://\x00/",
     ],
 )
-def test_invalid_urls(url):
+def test_fetch_invalid_urls(url):
     found = fetch(url, seconds=2)
     assert found["status"] == 0
     assert 0 < len(found["error"]) < 120
 
 
-def test_proxies_of_the_environment_are_not_used(raw, monkeypatch):
+def test_fetch_ignores_proxies(raw, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.setenv("no_proxy", "")
     assert fetch(raw([HEAD + b"Content-Length: 2\r\n\r\n{}"]))["body"] == "{}"
@@ -170,7 +170,7 @@ def test_proxies_of_the_environment_are_not_used(raw, monkeypatch):
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "localhost", "127.1", "[::ffff:127.0.0.1]", "0.0.0.0"]
 )
-def test_pod_makes_no_request_to_loopback(serve, answer, monkeypatch, host):
+def test_fetch_in_pod_refuses_loopback(serve, answer, monkeypatch, host):
     """There, the runtime's proxy serves the whole cluster, and an address may be anybody's word."""
     server = serve(lambda request: answer(200, {}))
     url = server.url.replace("127.0.0.1", host)
@@ -181,7 +181,7 @@ def test_pod_makes_no_request_to_loopback(serve, answer, monkeypatch, host):
     assert len(server.requests) == 1
 
 
-def test_pod_connects_to_the_checked_address(serve, answer, monkeypatch):
+def test_fetch_in_pod_uses_checked_address(serve, answer, monkeypatch):
     server = serve(lambda request: answer(200, {}))
     port = server.host.split(":")[1]
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
@@ -195,6 +195,6 @@ def test_pod_connects_to_the_checked_address(serve, answer, monkeypatch):
     assert request.headers["host"] == f"llm.ns.svc:{port}"
 
 
-def test_two_calls_take_at_most_ten_seconds():
+def test_fetch_limit_of_two_calls():
     """Two calls, the second after a 404: the bound is what holds a worker of the operator."""
     assert module.LIMIT_SECONDS <= 5

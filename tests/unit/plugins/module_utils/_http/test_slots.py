@@ -63,7 +63,7 @@ def wait(folder: Path, namespace: str) -> bool:
         pytest.param({1}, "many", [2], id="no number"),
     ],
 )
-def test_slots(
+def test_take_slots(
     folder: Path, locks: Locks, monkeypatch: t.Any, held: t.Any, count: str, expected: t.Any
 ) -> None:
     monkeypatch.setenv(SLOTS_VARIABLE, count)
@@ -72,14 +72,14 @@ def test_slots(
     assert locks.slots == expected
 
 
-def test_one_question_of_a_namespace_at_a_time(folder: Path, locks: Locks) -> None:
+def test_take_one_per_namespace(folder: Path, locks: Locks) -> None:
     assert wait(folder, "a")
     locks.held = {locks.taken[0]}
     assert not wait(folder, "a")
     assert wait(folder, "b")
 
 
-def test_who_got_no_slot_leaves_nothing_open(folder: Path, locks: Locks) -> None:
+def test_take_failure_closes_file(folder: Path, locks: Locks) -> None:
     files = len(os.listdir("/proc/self/fd"))
     locks.held = {1, 2}
     assert not wait(folder, "a")
@@ -106,7 +106,7 @@ def make_file_link(folder: Path) -> None:
         pytest.param(lambda folder: folder.parent.chmod(0o500), id="read-only"),
     ],
 )
-def test_a_folder_of_somebody_else_is_not_used(folder: Path, prepare: t.Any) -> None:
+def test_take_refuses_unsafe_folder(folder: Path, prepare: t.Any) -> None:
     prepare(folder)
     if folder.parent.stat().st_mode & 0o200 == 0 and os.geteuid() == 0:
         folder.write_text("")  # root may write anywhere
@@ -115,13 +115,13 @@ def test_a_folder_of_somebody_else_is_not_used(folder: Path, prepare: t.Any) -> 
     folder.parent.chmod(0o700)
 
 
-def test_a_folder_of_another_user_is_not_used(folder: Path, monkeypatch: t.Any) -> None:
+def test_take_refuses_folder_of_other_user(folder: Path, monkeypatch: t.Any) -> None:
     assert wait(folder, "a")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     assert not wait(folder, "a")
 
 
-def test_where_it_is_by_itself(tmp_path: Path, monkeypatch: t.Any) -> None:
+def test_take_default_folder(tmp_path: Path, monkeypatch: t.Any) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     slots = Slots()
     assert list(tmp_path.iterdir()) == []

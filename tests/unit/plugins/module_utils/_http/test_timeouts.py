@@ -124,11 +124,11 @@ TAKEN = [("take", "ns")]
         ),
     ],
 )
-def test_a_pass(questions: t.Any, is_free: bool, expected: t.Any) -> None:
+def test_wait_in_pass(questions: t.Any, is_free: bool, expected: t.Any) -> None:
     assert ask(*questions, is_free=is_free) == expected
 
 
-def test_a_person_waits_without_slots() -> None:
+def test_wait_without_slots() -> None:
     clock = Clock()
     patience = Patience(clock=clock)
     for _number in range(3):
@@ -136,9 +136,7 @@ def test_a_person_waits_without_slots() -> None:
     assert not patience.is_slow
 
 
-def test_a_question_is_asked_once_though_it_is_waited_for_twice(
-    serve: t.Any, answer: t.Any
-) -> None:
+def test_wait_twice_for_one_request(serve: t.Any, answer: t.Any) -> None:
     asked = threading.Event()
 
     class Prompted(Room):
@@ -156,7 +154,7 @@ def test_a_question_is_asked_once_though_it_is_waited_for_twice(
     assert (found["status"], found["late"], len(server.requests)) == (200, True, 1)
 
 
-def test_what_is_not_waited_for_is_late(serve: t.Any, answer: t.Any) -> None:
+def test_fetch_abandoned_is_late(serve: t.Any, answer: t.Any) -> None:
     release = threading.Event()
 
     def respond(_request: t.Any) -> t.Any:
@@ -203,7 +201,7 @@ class Workers:
         ]
 
     def run(self, jobs: t.Iterable[str], count: int, release: threading.Event) -> list[str]:
-        """What all said; ``release`` is set when so many have said something."""
+        """The lines of all processes; ``release`` is set after ``count`` lines."""
         self._jobs, self._count, self._release = list(jobs), count, release
         threads = [threading.Thread(target=self._serve, args=(item,)) for item in self._children]
         for thread in threads:
@@ -229,9 +227,7 @@ class Workers:
                     self._release.set()
 
 
-def test_of_five_tenants_four_hang_and_the_fifth_is_asked_at_once(
-    serve: t.Any, answer: t.Any, tmp_path: Path
-) -> None:
+def test_wait_with_four_hanging_tenants(serve: t.Any, answer: t.Any, tmp_path: Path) -> None:
     """Two of the four are given up and the fifth is answered before the other two are."""
     release = threading.Event()
     folder = tmp_path / "slots"
@@ -247,9 +243,7 @@ def test_of_five_tenants_four_hang_and_the_fifth_is_asked_at_once(
     assert [line[2:] for line in said[3:]] == ["200", "200"]
 
 
-def test_of_one_namespace_one_question_is_waited_for(
-    serve: t.Any, answer: t.Any, tmp_path: Path
-) -> None:
+def test_wait_for_one_request_per_namespace(serve: t.Any, answer: t.Any, tmp_path: Path) -> None:
     release = threading.Event()
 
     def respond(request: t.Any) -> t.Any:
@@ -272,7 +266,7 @@ sys.stdin.read()
 """
 
 
-def test_a_worker_that_dies_frees_its_slot(tmp_path: Path) -> None:
+def test_wait_slot_freed_by_dead_worker(tmp_path: Path) -> None:
     folder = tmp_path / "slots"
     child = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(folder), "ns"],
@@ -290,5 +284,5 @@ def test_a_worker_that_dies_frees_its_slot(tmp_path: Path) -> None:
     assert Slots(folder).take("ns")
 
 
-def test_the_free_moment_is_short_of_what_people_notice() -> None:
+def test_free_seconds_are_short() -> None:
     assert FREE_SECONDS < 0.5

@@ -66,16 +66,16 @@ def names(monkeypatch):
         ("", False),
     ],
 )
-def test_whose_urls_are_the_clusters_own(url, inside):
+def test_is_in_cluster(url, inside):
     assert is_in_cluster(url, "ns") is inside
     assert is_in_cluster(url, "") is False
 
 
-def test_a_dot_in_a_namespace_means_a_dot():
+def test_is_in_cluster_escapes_namespace():
     assert not is_in_cluster("https://llm.nxs.svc/", "n.s")
 
 
-def test_the_token_goes_to_services_of_the_namespace_only(mounted):
+def test_authorization_for_namespace_only(mounted):
     assert authorization(INSIDE, "ns") == {"Authorization": "Bearer t0ken"}
     assert authorization(INSIDE, "other") == {}
     assert authorization("https://example.com/", "ns") == {}
@@ -83,22 +83,22 @@ def test_the_token_goes_to_services_of_the_namespace_only(mounted):
 
 
 @pytest.mark.parametrize("missing", ["ca.crt", "token"])
-def test_without_one_of_the_files_no_token_is_sent(mounted, tmp_path, missing):
+def test_authorization_without_files(mounted, tmp_path, missing):
     (tmp_path / missing).unlink()
     assert authorization(INSIDE, "ns") == {}
 
 
-def test_no_token_is_sent_that_was_not_provided_for_it(mounted, monkeypatch):
+def test_authorization_without_variable(mounted, monkeypatch):
     """Least of all the operator's own, which opens the cluster."""
     monkeypatch.delenv("NIMOPS_MODEL_TOKEN")
     assert authorization(INSIDE, "ns") == {}
 
 
-def test_an_http_url_needs_no_context():
+def test_make_context_of_http_url():
     assert make_context("http://llm.ns.svc") is None
 
 
-def test_tls_is_new_enough(mounted):
+def test_make_context_minimum_version(mounted):
     context = make_context(INSIDE)
     assert context.minimum_version == ssl.TLSVersion.TLSv1_2
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
@@ -107,14 +107,14 @@ def test_tls_is_new_enough(mounted):
     ], "no authority but the cluster's"
 
 
-def test_the_model_is_asked_with_the_token(mounted, serve_https, names):
+def test_fetch_with_token(mounted, serve_https, names):
     port, seen = serve_https("llm.ns.svc")
     found = fetch(f"https://llm.ns.svc:{port}/v1/models", namespace="ns")
     assert found == {"status": 200, "body": "{}", "error": "", "late": False}
     assert [headers.get("Authorization") for headers in seen] == ["Bearer t0ken"]
 
 
-def test_others_are_asked_without_it(mounted, serve_https, names):
+def test_fetch_without_token(mounted, serve_https, names):
     port, seen = serve_https("llm.other.svc")
     assert fetch(f"https://llm.other.svc:{port}/v1/models", namespace="ns")["status"] == 200
     assert [headers.get("Authorization") for headers in seen] == [None]
@@ -127,7 +127,7 @@ def test_others_are_asked_without_it(mounted, serve_https, names):
         pytest.param("other.ns.svc", True, id="for another name"),
     ],
 )
-def test_who_cannot_prove_its_name_gets_nothing(mounted, serve_https, names, tls, name, is_trusted):
+def test_fetch_wrong_name(mounted, serve_https, names, tls, name, is_trusted):
     issuer = {} if is_trusted else {"issuer": tls.issue("stranger")}
     port, seen = serve_https(name, **issuer)
     found = fetch(f"https://llm.ns.svc:{port}/v1/models", namespace="ns")
@@ -135,14 +135,14 @@ def test_who_cannot_prove_its_name_gets_nothing(mounted, serve_https, names, tls
     assert seen == []
 
 
-def test_a_trusted_intermediate_authority_needs_no_root(mounted, serve_https, names, tls):
+def test_make_context_intermediate_authority(mounted, serve_https, names, tls):
     intermediate = tls.issue("intermediate", tls.authority, is_authority=True)
     trust.AUTHORITY.write_bytes(tls.pem(intermediate[0]))
     port, _seen = serve_https("llm.ns.svc", intermediate)
     assert fetch(f"https://llm.ns.svc:{port}/v1/models", namespace="ns")["error"] == ""
 
 
-def test_certificates_are_verified_alike_on_each_python():
+def test_unify_verification_on_each_python():
     strict = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     strict.verify_flags = ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_TRUSTED_FIRST
     assert unify_verification(strict).verify_flags == (
@@ -152,14 +152,14 @@ def test_certificates_are_verified_alike_on_each_python():
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated")
-def test_old_tls_is_refused(mounted, serve_https, names):
+def test_make_context_refuses_old_tls(mounted, serve_https, names):
     port, seen = serve_https("llm.ns.svc", newest=ssl.TLSVersion.TLSv1_1)
     found = fetch(f"https://llm.ns.svc:{port}/v1/models", namespace="ns")
     assert found["error"].startswith("TLS failed")
     assert seen == []
 
 
-def test_without_the_clusters_authority_the_systems_count(mounted, serve_https, names):
+def test_make_context_without_cluster_authority(mounted, serve_https, names):
     trust.AUTHORITY.unlink()
     port, seen = serve_https("llm.ns.svc")
     found = fetch(f"https://llm.ns.svc:{port}/v1/models", namespace="ns")
@@ -167,7 +167,7 @@ def test_without_the_clusters_authority_the_systems_count(mounted, serve_https, 
     assert seen == []
 
 
-def test_an_authority_that_is_none_is_told(mounted):
+def test_make_context_invalid_authority(mounted):
     trust.AUTHORITY.write_text("garbage")
     found = fetch(INSIDE, namespace="ns")
     assert found["status"] == 0

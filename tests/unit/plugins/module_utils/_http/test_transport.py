@@ -14,16 +14,16 @@ import urllib3
 from ansible_collections.nimops.nim.plugins.module_utils._http.transport import explain, within
 
 
-def test_work_in_time_is_returned():
+def test_within_returns_result():
     assert within(5, lambda: "done") == "done"
 
 
-def test_an_error_of_the_work_is_raised():
+def test_within_raises_error():
     with pytest.raises(KeyError, match="x"):
         within(5, lambda: {}["x"])
 
 
-def test_work_that_is_late_is_left_behind():
+def test_within_abandons_late_work():
     release = threading.Event()
     begin = time.monotonic()
     with pytest.raises(TimeoutError):
@@ -92,12 +92,12 @@ def wrapped(outer, inner):
         pytest.param(ValueError("x" * 999), "x" * 300, id="long"),
     ],
 )
-def test_errors_are_explained_in_a_few_words(error, text):
+def test_explain(error, text):
     assert explain(error).startswith(text)
     assert len(explain(error)) <= max(len(text), 80)
 
 
-def test_a_loop_of_errors_ends():
+def test_explain_loop_of_errors():
     left, right = ValueError("left"), ValueError("right")
     left.__cause__, right.__cause__ = right, left
     assert explain(left) in ("left", "right")
