@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import base64
-import copy
 import typing as t
 
 from .._base.errors import NimError
+from .._base.json_copy import copy_json
 from .._base.types import Json
 from .._engine.api_resources import ObjectKey, identity, object_identity
 from .._engine.node_rows import row_of_node
@@ -28,7 +28,7 @@ class Objects(Source):
 
     def ask(self, read: Read) -> t.Any:
         """The answer to a read; the caller may modify it."""
-        return copy.deepcopy(read.answer(self))
+        return copy_json(read.answer(self))
 
     def get(self, kind: str, namespace: str, name: str) -> Json | None:
         return self._objects.get(object_identity(kind, namespace, name))

@@ -10,10 +10,10 @@ simulated.
 
 from __future__ import annotations
 
-import copy
 import typing as t
 from datetime import UTC, datetime
 
+from .._base.json_copy import copy_json
 from .._base.types import Json
 from .._engine.adjust import Adjust
 from .._engine.api_resources import ObjectKey, identity
@@ -88,7 +88,7 @@ class SimulatedCluster:
             key = identity(manifest)
             merged = apply_merge_patch(self.find(key) or {}, {**manifest, "metadata": metadata})
             if manifest["kind"] == "Job":
-                merged["status"] = copy.deepcopy(_SUCCEEDED)
+                merged["status"] = copy_json(_SUCCEEDED)
             self.put(merged)
             written[str(key)] = merged
         held = {}
@@ -164,16 +164,20 @@ class SimulatedCluster:
 
 def apply_merge_patch(live: Json, want: t.Mapping[str, t.Any]) -> Json:
     """The live object merged with the wanted one; lists are replaced, and null removes a field."""
-    merged = copy.deepcopy(live)
+    merged = copy_json(live)
+    _merge(merged, want)
+    return merged
+
+
+def _merge(merged: Json, want: t.Mapping[str, t.Any]) -> None:
     for key, value in want.items():
         have = merged.get(key)
         if value is None:
             merged.pop(key, None)
         elif isinstance(value, dict) and isinstance(have, dict):
-            merged[key] = apply_merge_patch(have, value)
+            _merge(have, value)
         else:
-            merged[key] = copy.deepcopy(value)
-    return merged
+            merged[key] = copy_json(value)
 
 
 def _key_in(item: Json, read: Read) -> ObjectKey:

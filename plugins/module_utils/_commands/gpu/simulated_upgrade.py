@@ -9,10 +9,10 @@ pod comes back with the newest driver. Budgets count as the disruption controlle
 
 from __future__ import annotations
 
-import copy
 import typing as t
 from dataclasses import dataclass, field
 
+from ..._base.json_copy import copy_json
 from ..._base.quantity import parse_quantity
 from ..._base.types import Json
 from ..._builders.pod import has_ended, is_pod_ready
@@ -165,10 +165,10 @@ class SimulatedUpgrade:
 
     def _replace(self, pod: Json) -> None:
         self._made += 1
-        metadata = copy.deepcopy(pod["metadata"])
+        metadata = copy_json(pod["metadata"])
         metadata["name"] = f"{metadata['name'].rpartition('-')[0] or 'pod'}-new{self._made}"
         metadata.pop("uid", None)
-        fresh = {**copy.deepcopy(pod), "metadata": metadata}
+        fresh = {**copy_json(pod), "metadata": metadata}
         if _is(pod, _DRIVERS) and controller_of(pod) is None:
             metadata["ownerReferences"] = [dict(_SUCCESSOR)]
         elif is_of_daemon_set(pod):
@@ -190,7 +190,7 @@ class SimulatedUpgrade:
             if has_ended(pod) or (phase == "Running" and is_pod_ready(pod)):
                 continue
             if node_of(pod):
-                pod["status"] = copy.deepcopy(_READY)
+                pod["status"] = copy_json(_READY)
                 has_changed = True
             elif place := self._place_for(pod):
                 pod["spec"]["nodeName"] = place
