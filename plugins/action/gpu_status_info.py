@@ -56,14 +56,14 @@ class ActionModule(CommandAction):
             take_step(simulation.snapshot(owner), policy) for owner, policy in upgrades.items()
         ]
         namespaces = operand_namespaces(policies, simulation.pods)
-        sight = StackView(
+        view = StackView(
             simulation.nodes,
             simulation.pods,
             read_daemon_sets(client, namespaces),
             read_warnings(client, namespaces),
             Step(tuple(item for step in steps for item in step.nodes)),
         )
-        found = status_of_nodes(sight)
+        found = status_of_nodes(view)
         logs = logs_to_read(found, max(arguments["max_logs"], 0))
         found = with_logs(found, {log: read_log(client, log) for log in logs})
         faults = find_stack_problems(policies, simulation.nodes)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all kinds of the GPU stack need of other kinds."""
+"""Permissions that both kinds of the GPU stack need on other kinds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UPGRADE_ACCESS = (
 
 
 def rbac_access(whose: str) -> tuple[Access, ...]:
-    """For ServiceAccounts and what they may do; ``whose``: what runs as them."""
+    """Access to ServiceAccounts and their RBAC objects; ``whose``: the workloads that use them."""
     return (
         Access("ServiceAccount", "read write delete", f"identities of {whose}"),
         *(
@@ -47,5 +47,5 @@ def rbac_access(whose: str) -> tuple[Access, ...]:
 
 
 def constraint_access(why: str) -> Rule:
-    """For the SecurityContextConstraint that the pods' Roles grant."""
+    """The rule for the SecurityContextConstraint that the Roles of the pods grant."""
     return Rule("security.openshift.io", "securitycontextconstraints", "use", why, is_local=True)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The context of a pass over a kind of the GPU stack."""
+"""Base class of the contexts in which kinds of the GPU stack are reconciled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .upgrade.policy import Upgrades
 class StackApp(App):
     """A cluster-scoped custom resource whose children are in the namespace of the stack.
 
-    Commands know a kind of the stack by this class.
+    Commands recognize a kind of the stack by this class.
     """
 
     @property
@@ -27,27 +27,27 @@ class StackApp(App):
 
     @property
     def labels(self) -> Labels:
-        """None: each object has labels of its own."""
+        """Common labels: none, because each object defines its own."""
         return {}
 
     @property
     def annotations(self) -> Labels:
-        """None: each object has annotations of its own."""
+        """Common annotations: none, because each object defines its own."""
         return {}
 
     @property
     def stack(self) -> Stack:
-        """What the ClusterPolicy decides for all kinds."""
+        """The settings that the ClusterPolicy makes for all kinds."""
         raise NotImplementedError
 
     @property
     def node_selector(self) -> t.Mapping[str, str]:
-        """The labels of the nodes that it is about, besides that of a GPU."""
+        """Labels that select its nodes, in addition to the GPU label."""
         return {}
 
     def upgrades(self, *, is_assumed: bool) -> Upgrades:
-        """How it upgrades drivers, and why not; NimError if the spec is invalid.
+        """The upgrade policies and the reasons against upgrades; NimError if the spec is invalid.
 
-        ``is_assumed``: also drivers that are not upgraded, as if they were.
+        ``is_assumed``: also return the policies of drivers that are not upgraded.
         """
         raise NotImplementedError

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all kinds of the GPU stack look at in a cluster, and what keeps us from serving them."""
+"""Reads that kinds of the GPU stack share, and obstacles in the cluster."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ POLICY_CHANGE = "nimops.nim/cluster-policy"
 
 
 def cluster_reads(observed: Observed) -> list[Read]:
-    """What decides whether anything is served; complete when all answers are there.
+    """Return the reads that show whether the stack can be deployed.
 
-    The runtime logs an error when a kind is listed that there is not.
+    GPUClusters are listed only if the kind exists: otherwise the runtime logs an error.
     """
     found: list[Read] = [POLICIES, GPU_CLUSTER_KIND, CLUSTER_VERSIONS]
     return [*found, GPU_CLUSTERS] if observed.get(GPU_CLUSTER_KIND.key) is not None else found
 
 
 def in_order(policies: t.Iterable[Manifest]) -> list[Manifest]:
-    """ClusterPolicies, the one that is or would be active first; those being deleted at the end."""
+    """Sort ClusterPolicies: the active one first, those being deleted last."""
     return sorted(policies, key=lambda item: (_is_leaving(item), *_age(item)))
 
 
@@ -48,7 +48,7 @@ def active_policy(policies: t.Iterable[Manifest]) -> Manifest | None:
 
 
 def find_gpu_cluster(observed: Observed) -> str:
-    """The name of a GPUCluster, which excludes policies; empty if there is none."""
+    """The name of a GPUCluster, which conflicts with ClusterPolicies; empty if there is none."""
     found = observed.get(GPU_CLUSTERS.key) or []
     return str(found[0]["metadata"]["name"]) if found else ""
 
@@ -59,7 +59,7 @@ def is_openshift(observed: Observed) -> bool:
 
 
 def find_obstacle(observed: Observed, stack: Stack) -> NimError | None:
-    """Why nothing is served in this cluster, None if there is no reason."""
+    """Return why the stack cannot be deployed in this cluster; None if it can be."""
     if rival := find_gpu_cluster(observed):
         return NimError(
             f'conflicting GPUCluster resource "{rival}" detected; ClusterPolicy and GPUCluster'
@@ -68,16 +68,16 @@ def find_obstacle(observed: Observed, stack: Stack) -> NimError | None:
         )
     if stack.has_sandboxes:
         return NimError(
-            "sandboxWorkloads.enabled: workloads in virtual machines are not served by this"
-            " operator, and a part of the stack would be of no use: set it to false, or use"
-            " another operator (running workloads stay unchanged)",
+            "sandboxWorkloads.enabled: this operator does not support workloads in virtual"
+            " machines: set it to false, or use another operator (running workloads stay"
+            " unchanged)",
             reason=NOT_SERVED,
         )
     if is_openshift(observed):
         return NimError(
-            "the GPU stack is not served on OpenShift: its drivers need the Driver Toolkit and"
-            " SecurityContextConstraints, which this operator does not make (running workloads"
-            " stay unchanged)",
+            "this operator does not support the GPU stack on OpenShift: drivers need the"
+            " Driver Toolkit and SecurityContextConstraints there (running workloads stay"
+            " unchanged)",
             reason=NOT_SERVED,
         )
     return None

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Why a DaemonSet is not ready: how far it is, and which pod on which node says why."""
+"""Explains why a DaemonSet is not ready: its progress, and the reasons of its pods."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def unready_pods(app: App, name: str) -> ReadUnready:
 
 
 def explain(app: App, live: Manifest) -> str:
-    """The progress of a DaemonSet, and what holds it up; each reason once."""
+    """Describe the progress of a DaemonSet and its problems; each reason once."""
     name = str(live["metadata"]["name"])
-    told: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for pod in app.observed.get(unready_pods(app, name).key) or []:
         if why := why_not_ready(pod):
-            told.setdefault(why, f"Pod {pod['metadata']['name']}{_place(pod)}{why}")
-    said = f"DaemonSet {name}: {describe_progress(live)}"
-    return "; ".join([said, *list(told.values())[:_MAX_REASONS]])
+            reasons.setdefault(why, f"Pod {pod['metadata']['name']}{_place(pod)}{why}")
+    summary = f"DaemonSet {name}: {describe_progress(live)}"
+    return "; ".join([summary, *list(reasons.values())[:_MAX_REASONS]])
 
 
 def _place(pod: t.Mapping[str, t.Any]) -> str:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fields of a spec by their path; objects on the way may be absent or null."""
+"""Read fields of a spec by path; parent objects may be absent or null."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._base.types import Fields
 
 
 def block(spec: Fields, *path: str) -> Fields:
-    """An object, {} if it is not given."""
+    """An object; {} if it is absent."""
     found: t.Any = spec
     for name in path:
         found = found.get(name) or {}
@@ -19,16 +19,16 @@ def block(spec: Fields, *path: str) -> Fields:
 
 
 def text(spec: Fields, *path: str, default: str = "") -> str:
-    """A text, ``default`` if it is not given or empty."""
+    """A string; ``default`` if it is absent or empty."""
     return str(block(spec, *path[:-1]).get(path[-1]) or default)
 
 
 def flag(spec: Fields, *path: str, default: bool = False) -> bool:
-    """A switch, ``default`` if it is not given."""
+    """A boolean; ``default`` if it is absent."""
     found = block(spec, *path[:-1]).get(path[-1])
     return default if found is None else bool(found)
 
 
 def given(spec: Fields, *names: str) -> dict[str, t.Any]:
-    """Those of these fields that are given and not empty."""
+    """The named fields that are set and not empty."""
     return {name: spec[name] for name in names if spec.get(name)}

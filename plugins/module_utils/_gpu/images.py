@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The images of the GPU stack: the defaults, and how a spec or the operator replaces them."""
+"""Images of the GPU stack: defaults, and overrides by the spec or the operator's environment."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ IMAGES: dict[str, str] = {
     "MIG_MANAGER_IMAGE": "nvcr.io/nvidia/cloud-native/k8s-mig-manager:v0.15.0",
     "VALIDATOR_IMAGE": "nvcr.io/nvidia/gpu-operator:v26.7.0",
 }
-"""The images by the variable of the operator that replaces one. Those of the driver and of its side
-containers lack the operating system, which is appended."""
+"""Default image by the variable of the operator that overrides it. The operating system is appended
+to the images of the driver and of its side containers."""
 
 _DIGEST = "sha256:"
 _SETTING = "images"
 
 
 def resolve_image(operand: OperandSpec, variable: str, observed: Observed) -> str:
-    """The reference of a operand's image; NimError if the spec gives only a part of one."""
+    """Return the image reference of an operand; NimError if the spec sets only a part of it."""
     given = (operand.repository, operand.image, operand.version)
     if any(given):
         return given_image(operand)
@@ -42,7 +42,7 @@ def resolve_image(operand: OperandSpec, variable: str, observed: Observed) -> st
 
 
 def given_image(operand: OperandSpec) -> str:
-    """The reference that a spec gives; NimError if it is incomplete."""
+    """Return the image reference in a spec; NimError if it is incomplete."""
     repository, image, version = operand.repository, operand.image, operand.version
     if image and not repository and not version:
         return image
@@ -56,12 +56,12 @@ def given_image(operand: OperandSpec) -> str:
 
 
 def with_os(image: str, os_tag: str) -> str:
-    """The image of an operating system; a digest names one already."""
+    """Append the operating system to an image, unless it has a digest."""
     return image if _DIGEST in image else f"{image}-{os_tag}"
 
 
 def precompiled_image(operand: OperandSpec, kernel: str, os_tag: str) -> str:
-    """The image of a driver with modules for a kernel; NimError if the spec names none."""
+    """Return the driver image with modules for a kernel; NimError if the spec sets none."""
     if not any((operand.repository, operand.image, operand.version)):
         raise NimError(
             "unable to resolve driver image path for pre-compiled drivers, driver.repository,"
@@ -70,7 +70,7 @@ def precompiled_image(operand: OperandSpec, kernel: str, os_tag: str) -> str:
     image = given_image(operand)
     if _DIGEST in image:
         raise NimError(
-            f"driver.version: {operand.version or image} is a digest, that of the image of one"
-            " kernel: give a version for precompiled drivers"
+            f"driver.version: {operand.version or image} is a digest, which identifies the image"
+            " of one kernel: set a version for precompiled drivers"
         )
     return f"{image}-{kernel}-{os_tag}"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a ClusterPolicy needs to know of the nodes, from their labels and container runtimes."""
+"""Facts about GPU nodes, from their labels and container runtimes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ GPU_PRESENT = "nvidia.com/gpu.present"
 GPU_PRODUCTS = tuple(
     f"feature.node.kubernetes.io/pci-{name}.present" for name in ("10de", "0302_10de", "0300_10de")
 )
-"""Labels of Node Feature Discovery that tell of a GPU."""
+"""Labels by which Node Feature Discovery marks a node with a GPU."""
 
 DEPLOY = "nvidia.com/gpu.deploy."
-"""Labels of nodes that run a operand begin with this."""
+"""Prefix of the node labels that deploy an operand."""
 
 OWNER = "nvidia.com/gpu-operator.driver.owner"
-"""The label that says which NVIDIADriver a node belongs to."""
+"""Node label with the name of its NVIDIADriver."""
 
 _NFD = "feature.node.kubernetes.io/"
 OS_ID, OS_VERSION = f"{_NFD}system-os_release.ID", f"{_NFD}system-os_release.VERSION_ID"
@@ -60,14 +60,14 @@ _ARCHITECTURE = re.compile(r"[._-](?:x86_64|aarch64|amd64|arm64)$")
 
 @dataclass(frozen=True)
 class OperatingSystem:
-    """The distribution of GPU nodes, as Node Feature Discovery labels them."""
+    """The operating system of a GPU node, from labels of Node Feature Discovery."""
 
     id: str
     version: str
 
     @property
     def is_by_major(self) -> bool:
-        """Whether images are for all its minor versions."""
+        """Whether one image serves all minor versions."""
         return self.id in _BY_MAJOR
 
     @property
@@ -77,39 +77,39 @@ class OperatingSystem:
 
     @property
     def tag(self) -> str:
-        """How images spell it: some distributions by the major version alone."""
+        """The tag of images; some distributions use only the major version."""
         return f"{self.id}{self.major if self.is_by_major else self.version}"
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """The nodes, with the labels that they will have after this pass."""
+    """The nodes, with the labels that they have after this pass."""
 
     items: t.Sequence[Manifest]
 
     @property
     def have_nfd_labels(self) -> bool:
-        """Whether Node Feature Discovery has labelled any."""
+        """Whether any node has labels of Node Feature Discovery."""
         return any(label.startswith(_NFD) for node in self.items for label in labels_of(node))
 
     @property
     def with_gpu(self) -> list[Manifest]:
-        """The nodes with a GPU, by name."""
+        """The nodes with a GPU, sorted by name."""
         found = [node for node in self.items if labels_of(node).get(GPU_PRESENT) == "true"]
         return sorted(found, key=lambda node: str(node["metadata"]["name"]))
 
     @property
     def operating_system(self) -> OperatingSystem:
-        """That of the first GPU node; NimError if its labels are missing."""
+        """The operating system of the first GPU node; NimError if its labels are missing."""
         return system_of(self.with_gpu[0])
 
     @property
     def runtime(self) -> str:
-        """The container runtime of the GPU nodes: containerd if any node has it."""
+        """The container runtime of the GPU nodes; containerd if any node uses it."""
         found = ""
         for node in self.with_gpu:
-            said = str(_node_info(node).get("containerRuntimeVersion") or "")
-            known = next((_RUNTIMES[name] for name in _RUNTIMES if said.startswith(name)), "")
+            version = str(_node_info(node).get("containerRuntimeVersion") or "")
+            known = next((_RUNTIMES[name] for name in _RUNTIMES if version.startswith(name)), "")
             if known == "containerd":
                 return known
             found = known or found
@@ -117,7 +117,7 @@ class Nodes:
 
     @property
     def kernels(self) -> dict[str, OperatingSystem]:
-        """The kernels of the GPU nodes and the system of each; NimError if that is ambiguous."""
+        """Kernels of the GPU nodes with their operating systems; NimError if ambiguous."""
         found: dict[str, OperatingSystem] = {}
         for node in self.with_gpu:
             kernel, system = kernel_of(node), _os_of(node)
@@ -135,7 +135,7 @@ def labels_of(node: Manifest) -> dict[str, str]:
 
 
 def owner_of(node: Manifest) -> str:
-    """The name of the NVIDIADriver that a node belongs to; empty if it belongs to none."""
+    """The name of the NVIDIADriver of a node; empty if it has none."""
     return labels_of(node).get(OWNER) or ""
 
 
@@ -158,7 +158,7 @@ def kernel_of(node: Manifest) -> str:
 
 
 def short_kernel(kernel: str) -> str:
-    """A kernel as a part of a name: without the architecture."""
+    """The kernel version without the architecture, for object names."""
     return _ARCHITECTURE.sub("", kernel).replace("_", ".").lower()
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A operand of the GPU stack as a spec describes it."""
+"""Fields of a spec that all operands of the GPU stack have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PULL_POLICIES = ("Always", "Never", "IfNotPresent")
 
 @dataclass(frozen=True)
 class OperandSpec:
-    """The fields that all operands have; ``given_policy`` is the pull policy as it was given."""
+    """Common fields of an operand; ``given_policy``: the pull policy in the spec."""
 
     repository: str = ""
     image: str = ""
@@ -30,19 +30,19 @@ class OperandSpec:
 
     @property
     def pull_policy(self) -> str:
-        """The pull policy; what Kubernetes does not know means IfNotPresent."""
+        """The pull policy; an unknown value means IfNotPresent."""
         return self.given_policy if self.given_policy in _PULL_POLICIES else "IfNotPresent"
 
     def value_of(self, name: str) -> str | None:
-        """The value that the user gives an environment variable, None if none."""
+        """The user's value of an environment variable; None if it is absent."""
         found = [item.get("value") or "" for item in self.env if item["name"] == name]
         return found[-1] if found else None
 
 
 def parse_operand(given: Fields | None, *, is_enabled: bool = True) -> OperandSpec:
-    """A operand; ``is_enabled``: whether it is deployed where the spec does not say."""
+    """Parse an operand; ``is_enabled``: the default of `enabled`."""
     fields = given or {}
-    said = fields.get("enabled")
+    enabled = fields.get("enabled")
     return OperandSpec(
         repository=fields.get("repository") or "",
         image=fields.get("image") or "",
@@ -53,5 +53,5 @@ def parse_operand(given: Fields | None, *, is_enabled: bool = True) -> OperandSp
         args=tuple(fields.get("args") or ()),
         env=tuple(fields.get("env") or ()),
         host_network=bool(fields.get("hostNetwork")),
-        is_enabled=is_enabled if said is None else bool(said),
+        is_enabled=is_enabled if enabled is None else bool(enabled),
     )

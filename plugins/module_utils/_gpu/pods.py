@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts of the pods of the GPU stack."""
+"""Building blocks for the pods of the GPU stack."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FROM_HOST, BOTH_WAYS = "HostToContainer", "Bidirectional"
 
 PRIVILEGED: t.Final = {"privileged": True}
 AS_ROOT: t.Final = {"privileged": True, "runAsUser": 0}
-"""Of the validator's image, whose user is not root."""
+"""Security context for the validator image, whose default user is not root."""
 SE_LINUX: t.Final = {"seLinuxOptions": {"level": "s0"}}
 
 NODE_NAME = field_env("NODE_NAME", "spec.nodeName")
@@ -28,17 +28,17 @@ POD_NAME = field_env("POD_NAME", "metadata.name")
 
 
 def namespace_env(name: str) -> EnvVar:
-    """A variable with the namespace of the pod."""
+    """A variable with the namespace of the pod as its value."""
     return field_env(name, "metadata.namespace")
 
 
 def host_path(name: str, path: str, kind: str = "") -> Item:
-    """A volume of a path of the node."""
+    """A hostPath volume."""
     return {"name": name, "hostPath": {"path": path, **({"type": kind} if kind else {})}}
 
 
 def config_map(name: str, source: str, *keys: str, mode: int | None = None) -> Item:
-    """A volume of a ConfigMap, or of some of its keys."""
+    """A volume from a ConfigMap, or from some of its keys."""
     fields: Item = {"name": source}
     if mode is not None:
         fields["defaultMode"] = mode
@@ -50,7 +50,7 @@ def config_map(name: str, source: str, *keys: str, mode: int | None = None) -> I
 def mount(
     name: str, path: str, spread: str = "", *, read_only: bool = False, key: str = ""
 ) -> Item:
-    """A mount of a volume; ``spread``: how mounts below it propagate; ``key``: one file of it."""
+    """A volume mount; ``spread``: the mount propagation; ``key``: mount only this file."""
     found: Item = {"name": name, "mountPath": path}
     if spread:
         found["mountPropagation"] = spread
@@ -62,12 +62,12 @@ def mount(
 
 
 def set_env(container: Container, name: str, value: str) -> None:
-    """Set a variable, in place of one of that name wherever its value comes from."""
+    """Set a variable to a value, replacing a variable of that name."""
     set_env_var(container, {"name": name, "value": value} if value else {"name": name})
 
 
 def set_env_var(container: Container, item: EnvVar) -> None:
-    """Set a variable to what an EnvVar says; an empty value is stored as none."""
+    """Set a variable, replacing one of that name; an empty value is omitted."""
     item = {key: value for key, value in item.items() if (key, value) != ("value", "")}
     variables = container.setdefault("env", [])
     for index, have in enumerate(variables):
@@ -84,7 +84,7 @@ def set_env_vars(container: Container, items: t.Iterable[EnvVar]) -> None:
 
 
 def env_value(container: Container, name: str) -> str | None:
-    """The value of a variable, None if the container has no such variable."""
+    """The value of a variable; None if the container does not have it."""
     for item in container.get("env") or []:
         if item["name"] == name:
             return str(item.get("value") or "")
@@ -92,7 +92,7 @@ def env_value(container: Container, name: str) -> str | None:
 
 
 def apply_operand(container: Container, operand: OperandSpec, image: str) -> Container:
-    """Give a container the image, the resources and the arguments of its operand."""
+    """Set image, pull policy, resources and arguments from the spec of an operand."""
     container |= {"image": image, "imagePullPolicy": operand.pull_policy}
     if operand.resources:
         container["resources"] = dict(operand.resources)
@@ -102,13 +102,13 @@ def apply_operand(container: Container, operand: OperandSpec, image: str) -> Con
 
 
 def pull_secrets(*operands: OperandSpec) -> list[dict[str, str]]:
-    """The pull secrets of operands in order, each once."""
+    """The pull secrets of operands in order, without duplicates."""
     names = (name for operand in operands for name in operand.pull_secrets)
     return [{"name": name} for name in dict.fromkeys(names)]
 
 
 def use_host_network(pod: Item) -> None:
-    """Put a pod into the network of its node; it still finds the Services of the cluster."""
+    """Use the host network; the DNS policy still resolves Services of the cluster."""
     pod |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
 
 
@@ -118,13 +118,13 @@ def containers_of(pod: Item) -> list[Container]:
 
 
 def add_volumes(pod: Item, items: t.Iterable[Item]) -> None:
-    """Add volumes that the pod lacks by name."""
+    """Add the volumes whose names the pod does not have."""
     names = {item["name"] for item in pod["volumes"]}
     pod["volumes"] += [item for item in items if item["name"] not in names]
 
 
 def set_path(pod: Item, volume: str, path: str) -> None:
-    """Set the path of a volume of the node."""
+    """Set the path of a hostPath volume."""
     for item in pod["volumes"]:
         if item["name"] == volume:
             item["hostPath"] = {**item["hostPath"], "path": path}

@@ -1,12 +1,12 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a live DaemonSet keeps, so that no pods restart without need.
+"""Preserves texts and the digest of a live DaemonSet, to avoid needless restarts of pods.
 
-Texts of ours in a pod template, such as shell code, differ from those of the reference operator and
-from release to release. While nothing else of the template changes, the live ones stay. The same
-holds for the digest by which the driver's pods know whether they must install the driver anew: it
-stays for as long as everything that it stands for does.
+Our texts in a pod template, such as shell code, differ from those of the reference operator and
+between releases. If nothing else in the template changes, the live texts stay. The digest that
+tells the driver pods whether to reinstall the driver also stays while the configuration that it
+stands for is unchanged.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _Trust = t.Callable[[_Path], bool]
 
 
 class _DiffersError(Exception):
-    """More than a text of ours differs."""
+    """More than one of our texts differs."""
 
 
 def keep_texts(wanted: Manifest, live: Manifest | None, texts: t.Collection[str]) -> Manifest:
-    """A DaemonSet with the live texts in place of ours, if its pod template is otherwise the same.
+    """Replace our texts by the live ones, if the pod template is otherwise the same.
 
-    Not if somebody else has changed one of these texts since we applied it.
+    A text that another client changed since we applied it is not kept.
     """
     if live is None:
         return wanted
     fields = (own_entry(live) or {}).get("fieldsV1") or {}
-    # An interrupted takeover leaves us an entry of what we adopt, without what we apply.
+    # After an interrupted takeover, our entry has the adopted fields, but not the applied ones.
     was_applied = _is_in(("f:spec", "f:selector"), fields)
 
     def is_trusted(path: _Path) -> bool:
@@ -58,7 +58,7 @@ def keep_texts(wanted: Manifest, live: Manifest | None, texts: t.Collection[str]
 def set_digest(
     pod: Item, live: Manifest | None, names: t.Collection[str], texts: t.Collection[str]
 ) -> None:
-    """Set the digest of the driver's configuration in the containers of these names."""
+    """Set the digest of the driver configuration in the containers with these names."""
     stands_for = _configuration(pod)
     value = hashlib.sha256(json.dumps(stands_for, sort_keys=True).encode()).hexdigest()[:_LENGTH]
     if live is not None:
@@ -79,7 +79,7 @@ def _digest_of(pod: Item) -> str:
 
 
 def _configuration(pod: Item) -> dict[str, t.Any]:
-    """What the digest stands for: nothing that the API server fills in."""
+    """The fields that the digest covers, without defaults of the API server."""
     used = {}
     for container in containers_of(pod):
         used[container["name"]] = {
@@ -129,7 +129,7 @@ def _is_same(wanted: t.Any, have: t.Any, texts: t.Collection[str]) -> bool:
 def _graft(
     want: t.Any, have: t.Any, texts: t.Collection[str], is_trusted: _Trust, path: _Path
 ) -> t.Any:
-    """``want`` with the texts of ``have``; `_DiffersError` if anything else is not alike."""
+    """Return ``want`` with the texts of ``have``; `_DiffersError` if anything else differs."""
     if isinstance(want, dict):
         live = have if isinstance(have, dict) else {}
         return {
@@ -153,7 +153,7 @@ def _graft(
 
 
 def _step(item: t.Any) -> _Path:
-    """How managedFields spell an item of a list; a list of texts has no items there."""
+    """The path of a list item in managedFields; a list of strings has none."""
     if isinstance(item, dict) and "name" in item:
         return (f'k:{{"name":{json.dumps(item["name"])}}}',)
     return ()

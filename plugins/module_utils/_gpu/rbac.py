@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""ServiceAccounts of the stack's pods, and what they may do."""
+"""Builds the ServiceAccounts of the stack's pods and their permissions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _GROUP = "rbac.authorization.k8s.io"
 
 Rule = dict[str, t.Any]
 ObjectNames = tuple[tuple[str, str], ...]
-"""(kind, name) of objects."""
+"""(kind, name) pairs of objects."""
 
 
 def rule(resources: str, verbs: str, group: str = "") -> Rule:
-    """A rule; lists are space-separated words."""
+    """A policy rule; lists are space-separated words."""
     return {"apiGroups": [group], "resources": resources.split(), "verbs": verbs.split()}
 
 
@@ -28,7 +28,7 @@ WATCH_DAEMON_SETS = rule("daemonsets", "get list watch", "apps")
 
 
 def role_names(name: str, *, has_cluster_role: bool = False) -> ObjectNames:
-    """The objects that grant permissions to the ServiceAccount of this name."""
+    """The ServiceAccount with this name and the objects that grant its permissions."""
     kinds = ["ServiceAccount", "Role", "RoleBinding"]
     if has_cluster_role:
         kinds += ["ClusterRole", "ClusterRoleBinding"]
@@ -44,9 +44,9 @@ def permissions(
     labels: dict[str, str] | None = None,
     constraints: Rule | None = None,
 ) -> t.Iterator[Manifest]:
-    """A ServiceAccount, and these rules in its namespace and in the cluster.
+    """Build a ServiceAccount with these rules in its namespace and in the cluster.
 
-    On OpenShift all need a SecurityContextConstraint, which is granted everywhere.
+    All get a SecurityContextConstraint, which OpenShift requires.
     """
     granted = [constraints or constraint_rule("privileged"), *rules]
     yield app.child("ServiceAccount", name=name, labels=labels)
@@ -63,7 +63,7 @@ def cluster_role(
     account: str,
     labels: dict[str, str] | None = None,
 ) -> t.Iterator[Manifest]:
-    """A ClusterRole for a ServiceAccount."""
+    """Build a ClusterRole and bind it to a ServiceAccount."""
     yield app.child("ClusterRole", name=name, labels=labels, rules=list(rules))
     yield app.child(
         "ClusterRoleBinding",

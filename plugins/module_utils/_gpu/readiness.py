@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the DaemonSets of the stack are ready."""
+"""Readiness and progress of the stack's DaemonSets."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from .._engine.observed import Observed
 
 
 def is_ready(live: Manifest) -> bool:
-    """Whether all nodes that should run a DaemonSet's pod run one of its latest revision.
+    """Whether each of its nodes runs an available pod of the latest revision.
 
-    With OnDelete, too: the controller counts the pods of the latest revision whatever the strategy.
+    This works with OnDelete as well: the controller counts pods of the latest revision with any
+    update strategy.
     """
     status = live.get("status") or {}
     if status.get("observedGeneration", 0) < live["metadata"].get("generation", 0):
@@ -26,22 +27,22 @@ def is_ready(live: Manifest) -> bool:
 
 
 def wakes_when_ready(observed: Observed, outcome: Outcome) -> bool:
-    """Whether a pass follows when DaemonSets become ready.
+    """Whether a watch event triggers a pass when DaemonSets become ready.
 
-    The runtime watches them once a pass has read them, which one that writes them has not.
+    The runtime watches a DaemonSet after a pass has read it; a pass that created it has not.
     """
     return observed.has_child_events and not outcome.written
 
 
 def describe_progress(live: Manifest) -> str:
-    """How far a DaemonSet is."""
+    """Describe the rollout progress of a DaemonSet."""
     status = live.get("status") or {}
     if status.get("observedGeneration", 0) < live["metadata"].get("generation", 0):
-        return "its change is not observed yet"
+        return "its change is not yet observed"
     wanted, updated, available = (
         int(status.get(key) or 0)
         for key in ("desiredNumberScheduled", "updatedNumberScheduled", "numberAvailable")
     )
     if updated < wanted:
-        return f"{updated} of {wanted} pods are of the latest revision"
+        return f"{updated} of {wanted} pods have the latest revision"
     return f"{available} of {wanted} pods are available"

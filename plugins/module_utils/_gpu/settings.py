@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The namespace of the GPU stack, which the administrator can set."""
+"""Namespace of the GPU stack, a setting of the operator."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _USUAL = "gpu-operator"
 
 
 def gpu_namespace(observed: Observed) -> str:
-    """The namespace of the stack: the operator's, unless the administrator names another one.
+    """Return the configured namespace, by default the operator's own.
 
-    Without an operator, as when rendering, it is the one that such stacks usually have.
+    Without an operator, as when rendering, it is the usual namespace of such stacks.
     """
     given = (observed.get(OPERATOR) or {}).get(_NAMESPACE_SETTING)
     return str(given or observed.operator_namespace or _USUAL)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a ClusterPolicy decides for all kinds of the GPU stack."""
+"""Settings of a ClusterPolicy that apply to all kinds of the GPU stack."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from .fields import flag, text
 
 @dataclass(frozen=True)
 class Stack:
-    """``uses_driver_resources``: whether NVIDIADrivers install drivers, and not the policy.
+    """Settings for all kinds of the stack.
 
-    ``has_sandboxes``: whether workloads in virtual machines are asked for, which are not served.
-    ``root``: the root of the nodes' file systems, empty if it is not given.
+    ``uses_driver_resources``: NVIDIADrivers install the drivers, instead of the policy.
+    ``has_sandboxes``: workloads in virtual machines are requested, which are not supported.
+    ``root``: the root of the nodes' file systems, empty if unset.
     """
 
     uses_driver_resources: bool = False
@@ -25,7 +26,7 @@ class Stack:
 
 
 def parse_stack(spec: Fields) -> Stack:
-    """These fields of the spec of a ClusterPolicy."""
+    """Parse these settings from the spec of a ClusterPolicy."""
     return Stack(
         uses_driver_resources=flag(spec, "driver", "useNvidiaDriverCRD"),
         has_sandboxes=flag(spec, "sandboxWorkloads", "enabled"),

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nodes that a cluster of which nothing is known is assumed to have, for the GPU stack.
+"""Assumed nodes for rendering the GPU stack without a cluster.
 
-Without one, there would be no DaemonSets, which are the most of it.
+Without nodes, the stack would have no DaemonSets, its main part.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def assumed_nodes(
     system: str = SYSTEM,
     kernels: t.Sequence[str] = (),
 ) -> list[Manifest]:
-    """A node with a GPU for these custom resources, or one for each kernel.
+    """Return a GPU node for each node selector of these custom resources, and for each kernel.
 
-    And for each selector of nodes that one has. None if nothing is of the GPU stack, or if the
-    facts have nodes. NimError if that is no operating system.
+    The list is empty if no resource belongs to the GPU stack, or if the facts contain nodes.
+    NimError if ``system`` is not an operating system.
     """
     apps = [kind_of(item).app(item, Observed({})) for item in resources]
     stack = [app for app in apps if isinstance(app, StackApp)]
@@ -70,7 +70,7 @@ def assumed_nodes(
 
 
 def check_system(name: str) -> OperatingSystem:
-    """The operating system of this name; NimError if there can be none."""
+    """Parse the name of an operating system; NimError if it is invalid."""
     parts = _SYSTEM.fullmatch(name)
     if not parts:
         raise NimError(f"systems: {name!r} is not a name with a version, such as {SYSTEM}")
@@ -78,7 +78,7 @@ def check_system(name: str) -> OperatingSystem:
 
 
 def describe_assumed(nodes: t.Sequence[Manifest]) -> str:
-    """What was assumed, and how to say otherwise."""
+    """Describe the assumption, and how to replace it."""
     count = "one node with a GPU" if len(nodes) == 1 else f"{len(nodes)} nodes with GPUs"
     return (
         f"assumed: {count} and {SYSTEM}; name the nodes of your cluster in facts, such as those of"
@@ -87,7 +87,7 @@ def describe_assumed(nodes: t.Sequence[Manifest]) -> str:
 
 
 def _selectors(stack: t.Iterable[StackApp]) -> list[t.Mapping[str, str]]:
-    """The labels that resources select nodes by; first none, for all that selects no node."""
+    """The node selectors of resources; the first is empty, for resources without a selector."""
     found: list[t.Mapping[str, str]] = [{}]
     for app in stack:
         if app.node_selector not in found:

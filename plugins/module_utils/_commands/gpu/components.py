@@ -21,18 +21,18 @@ DRIVER, TOOLKIT, VALIDATOR, PLUGIN = (
 
 @dataclass(frozen=True)
 class Component:
-    """``deploy``: the end of its deploy label. ``app``: the label of its pods, by a prefix."""
+    """A component; ``name``: the suffix of its deploy label. ``app``: the app label of its pods."""
 
     name: str
     app: str
 
     @property
     def deploy(self) -> str:
-        """The label of the nodes where it runs."""
+        """The label of the nodes on which it runs."""
         return f"{DEPLOY}{self.name}"
 
     def owns(self, pod_labels: t.Mapping[str, str]) -> bool:
-        """Whether pods with these labels are of it."""
+        """Whether pods with these labels belong to the component."""
         key, _sign, value = labels.DRIVER_PODS.partition("=")
         app = pod_labels.get("app") or ""
         if self.name == DRIVER:

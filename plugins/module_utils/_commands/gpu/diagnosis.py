@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Why a pod of the GPU stack is not ready: what it waits for, since when, which log says why."""
+"""Diagnoses why a pod of the GPU stack is not ready: reason, start time, and the log to read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROBE = "Unhealthy: "
 _PULLING = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
 
 _WAITS = {
-    "k8s-driver-manager": "the driver manager to end what uses GPUs, and to unload the old driver",
+    "k8s-driver-manager": "the driver manager to stop GPU clients and unload the old driver",
     "driver-validation": "a loaded driver",
     "toolkit-validation": "the container toolkit",
     "cuda-validation": "a CUDA program to run on a GPU",
@@ -29,7 +29,7 @@ _WAITS = {
     "mps-control-daemon-mounts": "the shared memory of MPS",
     "config-manager-init": "the configuration of the device plugin",
 }
-"""What it means that an init container runs."""
+"""The event that a running init container waits for."""
 
 _NEEDS = {
     "driver-validation": DRIVER,
@@ -39,17 +39,18 @@ _NEEDS = {
 """The component that an init container waits for."""
 
 _MAIN = {
-    DRIVER: "the driver to be built, loaded and answered by nvidia-smi",
+    DRIVER: "the driver to be built and loaded, and nvidia-smi to succeed",
     PLUGIN: "the device plugin to register its GPUs",
 }
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """``waits``: for what. ``needs``: the component that it waits for. ``since``: ISO 8601.
+    """Reason why a pod is not ready.
 
-    ``container``: the one whose log says why, empty if none does. ``is_fault``: it does not only
-    wait. ``advice``: what to do.
+    ``waits``: the awaited event. ``since``: ISO 8601. ``container``: whose log shows the cause,
+    empty if none does. ``needs``: the component that it waits for. ``is_fault``: the pod fails,
+    rather than waits. ``advice``: how to fix it.
     """
 
     waits: str
@@ -62,11 +63,11 @@ class Diagnosis:
 
 
 def diagnose(component: Component, pod: Json, events: t.Iterable[str] = ()) -> Diagnosis | None:
-    """Why a pod is not ready; None if it is. ``events``: messages of warnings about it."""
+    """Diagnose a pod; None if it is ready. ``events``: messages of its warning events."""
     status = pod.get("status") or {}
     ready = find_condition(status.get("conditions"), "Ready") or {}
     if pod["metadata"].get("deletionTimestamp"):
-        return Diagnosis("its pod to end", str(pod["metadata"]["deletionTimestamp"]))
+        return Diagnosis("its pod to terminate", str(pod["metadata"]["deletionTimestamp"]))
     if ready.get("status") == "True":
         return None
     since = str(ready.get("lastTransitionTime") or pod["metadata"].get("creationTimestamp") or "")
@@ -79,15 +80,15 @@ def diagnose(component: Component, pod: Json, events: t.Iterable[str] = ()) -> D
             component, container, since, is_init=container.get("name") in inits
         )
         return replace(found, advice=_explain_probes(events))
-    if told := next(iter(events), ""):
-        waits, advice = f"its containers to be made: {_clean(told)}", explain_log(told)
-        needs = TOOLKIT if lacks_runtime(told) else ""
+    if message := next(iter(events), ""):
+        waits, advice = f"its containers to be created: {_clean(message)}", explain_log(message)
+        needs = TOOLKIT if lacks_runtime(message) else ""
         return Diagnosis(waits, since, needs=needs, is_fault=True, advice=advice)
     return Diagnosis("its containers to start", since)
 
 
 def _diagnose_fault(component: Component, container: Json, since: str, why: str) -> Diagnosis:
-    """A container cannot start, or ends again and again."""
+    """Diagnose a container that cannot start or keeps failing."""
     state, name = container.get("state") or {}, str(container.get("name") or "")
     reason = str((state.get("waiting") or {}).get("reason") or "")
     if reason in _PULLING:
@@ -106,7 +107,7 @@ def _diagnose_fault(component: Component, container: Json, since: str, why: str)
 def _diagnose_running(
     component: Component, container: Json, since: str, *, is_init: bool
 ) -> Diagnosis:
-    """A container runs, and is not done or not ready yet."""
+    """Diagnose a container that runs but has not completed or is not ready."""
     name = str(container.get("name") or "")
     main = _MAIN.get(component.name, "its container to be ready")
     return Diagnosis(
@@ -118,9 +119,9 @@ def _diagnose_running(
 
 
 def _explain_probes(events: t.Iterable[str]) -> str:
-    """What the output of probes means, which is in no log."""
-    said = (explain_log(event) for event in events if event.startswith(_PROBE))
-    return next(filter(None, said), "")
+    """Explain the output of failed probes, which no log contains."""
+    causes = (explain_log(event) for event in events if event.startswith(_PROBE))
+    return next(filter(None, causes), "")
 
 
 def _diagnose_pull(component: Component, container: Json, since: str, why: str) -> Diagnosis:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How an upgrade would go: the controller's own steps, in a world where everything succeeds.
+"""Forecast of a driver upgrade: runs the controller's steps in a simulation.
 
-What the forecast says is what the operator would do, as both take the same step.
+The operator and the forecast share the code of a step, so their decisions are the same.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ _MAX_WAITS = 5
 
 @dataclass
 class NodePlan:
-    """What happens to a node. ``order``: of those that begin, from 1 on; 0: it does not.
+    """Forecast for a node.
 
-    ``meanwhile``: the nodes that are under way when it begins. ``evicted``: pods. ``waits``: what
-    it waits for on the way. ``state``: how it ends.
+    ``order``: the position among the nodes that start, from 1; 0 if it does not start.
+    ``meanwhile``: the nodes in progress when it starts. ``evicted``: pods. ``waits``: the events
+    that it waits for. ``state``: the final state.
     """
 
     node: str
@@ -44,16 +45,16 @@ class NodePlan:
     is_stuck: bool = False
 
     def to_dict(self) -> Json:
-        """As plain data."""
+        """Return plain data for JSON."""
         return asdict(self)
 
 
 @dataclass
 class ServicePlan:
-    """What happens to a NIMService: its ready replicas before, at the worst time, and after.
+    """Forecast for a NIMService: its ready replicas before, at the lowest point, and after.
 
-    ``nodes``: those that take replicas from it. ``homeless``: the replicas that no node has GPUs
-    for at the worst time. ``gpus``: of a replica.
+    ``nodes``: the nodes that evict its replicas. ``homeless``: the maximum number of replicas for
+    which no node has enough GPUs. ``gpus``: of a replica.
     """
 
     namespace: str
@@ -67,13 +68,16 @@ class ServicePlan:
     nodes: list[str] = field(default_factory=list)
 
     def to_dict(self) -> Json:
-        """As plain data."""
+        """Return plain data for JSON."""
         return asdict(self)
 
 
 @dataclass
 class Forecast:
-    """``nodes``: those with something to do, in the order in which they begin, then the others."""
+    """Result of a simulation.
+
+    ``nodes``: nodes that are upgraded, in the order in which they start, then nodes that wait.
+    """
 
     nodes: list[NodePlan]
     services: list[ServicePlan]
@@ -82,16 +86,16 @@ class Forecast:
 
     @property
     def has_work(self) -> bool:
-        """Whether any node would be upgraded, or waits for that."""
+        """Whether any node would be upgraded or waits for its upgrade."""
         return bool(self.nodes)
 
     @property
     def problems(self) -> list[NodePlan]:
-        """The nodes that do not end upgraded."""
+        """The nodes whose upgrade does not complete."""
         return [item for item in self.nodes if item.state != states.DONE]
 
     def to_dict(self) -> Json:
-        """As plain data."""
+        """Return plain data for JSON."""
         return {
             "nodes": [item.to_dict() for item in self.nodes],
             "services": [item.to_dict() for item in self.services],
@@ -115,9 +119,9 @@ def forecast_upgrade(
             record.count(snapshot.services)
             steps[owner] = step = take_step(snapshot, policy)
             record.note(step, snapshot)
-            played = simulation.play(step)
-            record.end(played.ended, snapshot.services)
-            has_changed |= played.has_changed
+            result = simulation.apply(step)
+            record.end(result.ended, snapshot.services)
+            has_changed |= result.has_changed
         if not has_changed and not any(
             _advance(simulation, steps[owner], policy) for owner, policy in policies.items()
         ):
@@ -126,7 +130,7 @@ def forecast_upgrade(
 
 
 def _advance(simulation: SimulatedUpgrade, step: Step, policy: UpgradePolicy) -> bool:
-    """Let jobs end, or else time pass until a limit is reached; whether there is such a thing."""
+    """Finish jobs, or else advance the time to a limit; return whether either was possible."""
     selector = policy.waiting.selector
     jobs = [item.node.name for item in step.nodes if item.state == states.JOBS]
     if selector and [node for node in jobs if simulation.finish(node, selector)]:
@@ -143,7 +147,7 @@ def _advance(simulation: SimulatedUpgrade, step: Step, policy: UpgradePolicy) ->
 
 
 class _Record:
-    """What was seen of each node and service."""
+    """Collects the history of each node and service."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, NodePlan] = {}
@@ -151,7 +155,7 @@ class _Record:
         self._begun = 0
 
     def count(self, services: Services) -> None:
-        """Note how many replicas are ready."""
+        """Record the number of ready replicas."""
         for item in services:
             plan = self._services.get(str(item))
             if plan is None:
@@ -165,18 +169,18 @@ class _Record:
             plan.homeless = max(plan.homeless, homeless)
 
     def note(self, step: Step, snapshot: UpgradeSnapshot) -> None:
-        """Note which nodes begin, and what they wait for."""
+        """Record the nodes that start, and the events that they wait for."""
         for item in step.nodes:
             plan = self._nodes.setdefault(item.node.name, NodePlan(item.node.name, item.node.state))
             if item.node.state in states.RUNNING and not plan.order:
                 self._begin(plan, snapshot)
-            has_failed = item.node.state == states.FAILED != plan.before  # told when it did
+            has_failed = item.node.state == states.FAILED != plan.before  # reported when it failed
             if item.is_held and not has_failed and item.waits not in plan.waits[:_MAX_WAITS]:
                 plan.waits.append(item.waits)
             plan.notes += [note for note in item.notes if note not in plan.notes]
 
     def end(self, pods: t.Iterable[Json], services: Services) -> None:
-        """Note which pods were evicted, and from which services."""
+        """Record the evicted pods and their services."""
         for pod in pods:
             node, service = node_of(pod), services.of(pod)
             if not _is_driver(pod):
@@ -187,7 +191,7 @@ class _Record:
     def close(
         self, simulation: SimulatedUpgrade, steps: t.Iterable[Step], *, is_complete: bool
     ) -> Forecast:
-        """The forecast; ``steps``: the last ones, which change nothing."""
+        """Return the forecast; ``steps``: the final steps, which change nothing."""
         self.count(simulation.snapshot().services)
         ends = [item for step in steps for item in step.nodes]
         for item in ends:

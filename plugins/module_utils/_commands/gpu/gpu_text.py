@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the commands about GPUs print."""
+"""Text output of the GPU commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STATUS = ("NODE", "STATE", "COMPONENT", "WAITS FOR", "SINCE")
 
 
 def write_forecast(found: Forecast) -> str:
-    """A forecast as tables, what is special about it, and a summary."""
+    """Write a forecast as tables, with notes and a summary."""
     if not found.has_work:
         return summarize_forecast(found)
     lines = [write_table(_PLAN, [_cells_of_plan(item) for item in found.nodes[:MAX_NODES]])]
@@ -37,33 +37,33 @@ def write_forecast(found: Forecast) -> str:
 
 
 def summarize_forecast(found: Forecast) -> str:
-    """How many nodes are upgraded, and what suffers."""
+    """Summarize the number of nodes and the affected services."""
     if not found.has_work:
         return f"nothing to upgrade: the drivers of all {found.total} nodes are in sync"
     begun = sum(bool(item.order) for item in found.nodes)
-    parts = [f"{begun} of {found.total} nodes drain"]
+    parts = [f"{begun} of {found.total} nodes are drained"]
     if found.problems:
         parts.append(f"{len(found.problems)} are not upgraded")
     down = [f"{item.namespace}/{item.name}" for item in found.services if not item.lowest]
     if down:
-        parts.append(f"without a ready replica meanwhile: {_few(down)}")
+        parts.append(f"without a ready replica during the upgrade: {_few(down)}")
     homeless = [f"{item.namespace}/{item.name}" for item in found.services if item.homeless]
     if homeless:
         parts.append(f"too few GPUs are left for: {_few(homeless)}")
     if not found.is_complete:
-        parts.append("the forecast was cut off")
+        parts.append("the forecast is incomplete")
     return "; ".join(parts)
 
 
-def write_status(nodes: t.Sequence[NodeStatus], faults: t.Iterable[str], now: datetime) -> str:
-    """The nodes as a table, and below it what to do about each."""
+def write_status(nodes: t.Sequence[NodeStatus], problems: t.Iterable[str], now: datetime) -> str:
+    """Write the nodes as a table, followed by advice for each."""
     rows, notes = [], []
     for node in nodes[:MAX_NODES]:
         first: Trouble | None = node.troubles[0] if node.troubles else None
         rows.append(_cells_of_status(node, first, now))
         rows += [_cells_of_status(None, item, now) for item in node.troubles[1:]]
         notes += _notes_of(node)
-    lines = [f"! {fault}" for fault in faults]
+    lines = [f"! {problem}" for problem in problems]
     if rows:
         lines.append(write_table(_STATUS, rows))
     if len(nodes) > MAX_NODES:
@@ -79,7 +79,7 @@ def _notes_of(node: NodeStatus) -> list[str]:
         if item.advice:
             lines.append(f"{head}: {item.advice}")
         if item.log:
-            lines.append(f"{head}: why: {item.log}")
+            lines.append(f"{head}: log: {item.log}")
         if item.blocks:
             lines.append(f"{head}: {', '.join(item.blocks)} wait for it")
     return lines

@@ -1,15 +1,15 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the log of a failing pod, or an event about it, means, and what to do.
+"""Known causes of failures, found in the log or the events of a pod, with advice.
 
-Only our own words are shown: a log may hold anything.
+The output contains only fixed texts, because a log may contain secrets.
 """
 
 from __future__ import annotations
 
 MAX_LOG = 64 * 1024
-"""How much of the end of a log is looked at."""
+"""The maximum size of the end of a log that is searched."""
 
 _NO_RUNTIME = ("no runtime for", "unknown runtime", "runtime handler")
 
@@ -25,7 +25,7 @@ _CAUSES: tuple[tuple[tuple[str, ...], str], ...] = (
             "module signature",
             "secure boot",
         ),
-        "Secure Boot refuses the module: use precompiled, signed drivers, or switch it off",
+        "Secure Boot refuses the module: use precompiled, signed drivers, or disable it",
     ),
     (
         (
@@ -39,11 +39,12 @@ _CAUSES: tuple[tuple[tuple[str, ...], str], ...] = (
             "kernel source path",
         ),
         "no kernel headers for the node's kernel: use a supported kernel or precompiled drivers, or"
-        " give a package mirror in driver.repoConfig",
+        " set a package mirror in driver.repoConfig",
     ),
     (
         ("driver/library version mismatch",),
-        "another driver version is still loaded: end what uses GPUs on the node, or reboot it",
+        "another driver version is still loaded: stop the processes that use GPUs on the node, or"
+        " reboot it",
     ),
     (
         (
@@ -53,7 +54,7 @@ _CAUSES: tuple[tuple[tuple[str, ...], str], ...] = (
             "driver is currently in use",
             "nvidia is in use",
         ),
-        "something still uses the old driver: end the pods and host processes that use GPUs there",
+        "the old driver is still in use: stop the pods and host processes that use GPUs there",
     ),
     (
         (
@@ -65,12 +66,12 @@ _CAUSES: tuple[tuple[tuple[str, ...], str], ...] = (
             "fallen off the bus",
             "rm_init_adapter failed",
         ),
-        "no GPU is found: see lspci and dmesg on the node; the GPU may be bound to vfio-pci, be"
+        "no GPU is found: check lspci and dmesg on the node; the GPU may be bound to vfio-pci,"
         " broken, or too old or too new for this driver",
     ),
     (
         _NO_RUNTIME,
-        "the container runtime does not know the RuntimeClass: see the log of the container"
+        "the container runtime does not know the RuntimeClass: check the log of the container"
         " toolkit; its paths for the runtime's configuration may be wrong (toolkit.env)",
     ),
     (
@@ -85,7 +86,7 @@ _CAUSES: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("couldn't communicate with the nvidia driver", "could not communicate with the nvidia"),
-        "the driver is not loaded: see dmesg on the node",
+        "the driver is not loaded: check dmesg on the node",
     ),
     (
         ("no space left on device",),
@@ -98,11 +99,11 @@ _CAUSES: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("temporary failure resolving", "could not resolve host", "connection timed out"),
-        "the node cannot reach a package repository: give a mirror (driver.repoConfig) or a proxy",
+        "the node cannot reach a package repository: set a mirror (driver.repoConfig) or a proxy",
     ),
     (
         ("cuda_error_system_not_ready", "system not yet initialized"),
-        "the NVSwitch fabric is not ready: see nvidia-fabricmanager in the log of the driver",
+        "the NVSwitch fabric is not ready: check nvidia-fabricmanager in the log of the driver",
     ),
     (
         ("cuda driver version is insufficient", "cuda_error_no_device", "no cuda-capable device"),
@@ -111,12 +112,12 @@ _CAUSES: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("insufficient nvidia.com/gpu", "unexpectedadmissionerror"),
-        "all GPUs of the node are in use, so a test pod gets none",
+        "all GPUs of the node are in use, so the test pod gets none",
     ),
     (
         ("in use by another client", "mig mode", "mig-parted"),
-        "the MIG layout cannot be changed while GPUs are in use: end what uses them, or see the"
-        " label nvidia.com/mig.config.state",
+        "the MIG layout cannot be changed while GPUs are in use: stop the processes that use"
+        " them, or check the label nvidia.com/mig.config.state",
     ),
     (
         ("failed to create fsnotify watcher", "too many open files"),
@@ -131,7 +132,7 @@ _PULLING: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("unauthorized", "denied", "forbidden", "authentication required", "401", "403"),
-        "the registry does not let the node pull it: see imagePullSecrets",
+        "the registry refuses the pull: check imagePullSecrets",
     ),
     (
         (
@@ -143,23 +144,23 @@ _PULLING: tuple[tuple[tuple[str, ...], str], ...] = (
             "tls",
             "x509",
         ),
-        "the node cannot reach the registry: see its DNS, proxy and certificates, or use a mirror",
+        "the node cannot reach the registry: check DNS, proxy and certificates, or use a mirror",
     ),
 )
 
 
 def explain_log(text: str) -> str:
-    """What a log says, in our words; empty if nothing in it is known."""
+    """Explain a log; empty if it has no known message."""
     return _find(text[-MAX_LOG:], _CAUSES)
 
 
 def lacks_runtime(text: str) -> bool:
-    """Whether an event says that the node does not know a RuntimeClass."""
+    """Whether an event reports an unknown RuntimeClass on the node."""
     return _has(text.lower(), _NO_RUNTIME)
 
 
 def explain_pull(text: str) -> str:
-    """Why an image cannot be pulled, in our words; empty if that is not known."""
+    """Explain why an image cannot be pulled; empty if the cause is unknown."""
     return _find(text[-MAX_LOG:], _PULLING)
 
 

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The GPU stack of each node: what state it is in, what it waits for, and which log says why.
+"""Status of the GPU stack on each node: state, awaited events, and the logs to read.
 
-Of several pods that are not ready, those are told that do not just wait for another one of these.
+If several pods are not ready, only root causes are reported: pods that do not wait for another one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OPERANDS = f"{DEPLOY}operands"
 
 @dataclass(frozen=True)
 class Log:
-    """The log of a container that says why."""
+    """The container log that shows a cause."""
 
     namespace: str
     pod: str
@@ -48,7 +48,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Trouble:
-    """What a component of a node waits for; ``blocks``: what waits for that component."""
+    """A component that is not ready; ``blocks``: the components that wait for it."""
 
     component: str
     pod: str
@@ -60,14 +60,14 @@ class Trouble:
     is_fault: bool = False
 
     def to_dict(self) -> Json:
-        """As plain data; ``log``: the command that shows it."""
+        """Return plain data for JSON; ``log``: the command that shows the log."""
         found = asdict(self)
         return {**found, "blocks": list(self.blocks), "log": str(self.log) if self.log else ""}
 
 
 @dataclass
 class NodeStatus:
-    """``upgrade``: its state in an upgrade of drivers."""
+    """Status of a node; ``upgrade``: its state in a driver upgrade."""
 
     node: str
     state: str
@@ -75,7 +75,7 @@ class NodeStatus:
     troubles: list[Trouble] = field(default_factory=list)
 
     def to_dict(self) -> Json:
-        """As plain data."""
+        """Return plain data for JSON."""
         troubles = [item.to_dict() for item in self.troubles]
         return {
             "node": self.node,
@@ -87,7 +87,7 @@ class NodeStatus:
 
 @dataclass(frozen=True)
 class StackView:
-    """What is known: nodes and pods in outline, DaemonSets, warnings by the uid of a pod."""
+    """Input of the status: nodes and pods in outline, DaemonSets, warnings by pod UID."""
 
     nodes: t.Sequence[Json]
     pods: t.Sequence[Json]
@@ -96,30 +96,30 @@ class StackView:
     step: Step = field(default_factory=lambda: Step(()))
 
 
-def status_of_nodes(sight: StackView) -> list[NodeStatus]:
-    """The nodes that have GPUs, those with problems first."""
-    waits = {item.node.name: item for item in sight.step.nodes}
+def status_of_nodes(view: StackView) -> list[NodeStatus]:
+    """Return the status of nodes with GPUs, problems first."""
+    waits = {item.node.name: item for item in view.step.nodes}
     deployed = {
         component.name
         for component in COMPONENTS
-        if any(component.owns(_labels(item)) for item in sight.daemon_sets)
+        if any(component.owns(_labels(item)) for item in view.daemon_sets)
     }
     found = []
-    for live in sight.nodes:
+    for live in view.nodes:
         if _has_gpus(live):
-            status = _status_of(Node(live), sight, deployed)
+            status = _status_of(Node(live), view, deployed)
             step = waits.get(status.node)
             if step and (step.node.state in states.RUNNING or step.is_held):
                 status.upgrade = step.node.state
                 _add_upgrade(
-                    status, step.node, step.waits or f"{step.state} to begin", step.is_stuck
+                    status, step.node, step.waits or f"{step.state} to start", step.is_stuck
                 )
             found.append(status)
     return sorted(found, key=lambda item: (_RANK.index(item.state), item.node))
 
 
 def logs_to_read(nodes: t.Iterable[NodeStatus], limit: int) -> list[Log]:
-    """The logs that may say why, of the first few troubles, each once for a component."""
+    """Return the logs to read for the first few troubles without advice, one per component."""
     seen: dict[tuple[str, str], Log] = {}
     for node in nodes:
         for item in node.troubles:
@@ -129,7 +129,7 @@ def logs_to_read(nodes: t.Iterable[NodeStatus], limit: int) -> list[Log]:
 
 
 def with_logs(nodes: t.Iterable[NodeStatus], logs: t.Mapping[Log, str]) -> list[NodeStatus]:
-    """The same, with advice from these logs."""
+    """Add advice from these logs."""
     return [
         NodeStatus(
             item.node,
@@ -142,40 +142,40 @@ def with_logs(nodes: t.Iterable[NodeStatus], logs: t.Mapping[Log, str]) -> list[
 
 
 def find_stack_problems(policies: t.Sequence[Json], nodes: t.Sequence[Json]) -> list[str]:
-    """What is wrong with the whole: no policy, no NFD labels, and what the policy's status says."""
+    """Return cluster-wide problems: no policy, no NFD labels, or errors in a policy's status."""
     if not policies:
         return [f"there is no {POLICIES.kind}: nothing is deployed"]
     found = []
     if not any(label.startswith(_NFD) for live in nodes for label in _labels(live)):
-        found.append("no node has labels of Node Feature Discovery: install it, or see its pods")
+        found.append("no node has labels of Node Feature Discovery: install it, or check its pods")
     elif not any(_has_gpus(live) for live in nodes):
-        found.append("no node has a GPU, says Node Feature Discovery")
+        found.append("Node Feature Discovery found no node with a GPU")
     for policy in policies:
         status = policy.get("status") or {}
         name = f"{POLICIES.kind} {policy['metadata']['name']}"
         if not status.get("state"):
-            found.append(f"{name} has no status: see whether the operator runs, and its log")
+            found.append(f"{name} has no status: check that the operator runs, and its log")
         error = find_condition(status.get("conditions"), "Error") or {}
         if status.get("state") == "ignored":
-            found.append(f"{name} is ignored: there is another one")
+            found.append(f"{name} is ignored: another {POLICIES.kind} is active")
         elif error.get("status") == "True":
             message = " ".join(str(error.get("message") or "").split())
             found.append(f"{name}: {_short(message)}")
     return found
 
 
-def _status_of(node: Node, sight: StackView, deployed: t.Collection[str]) -> NodeStatus:
+def _status_of(node: Node, view: StackView, deployed: t.Collection[str]) -> NodeStatus:
     if node.label(_OPERANDS) == "false":
         return NodeStatus(node.name, OFF)
     if node.label(GPU_PRESENT) != "true":
-        waits = f"its label {GPU_PRESENT}, which the operator sets: see the operator's log"
+        waits = f"its label {GPU_PRESENT}, which the operator sets: check the operator's log"
         return NodeStatus(node.name, WAITING, troubles=[Trouble("labels", "", waits)])
-    pods = [pod for pod in sight.pods if node_of(pod) == node.name]
+    pods = [pod for pod in view.pods if node_of(pod) == node.name]
     found: dict[str, tuple[Diagnosis, str, str]] = {}
     for component in COMPONENTS:
         if component.name in deployed and node.label(component.deploy):
             own = [pod for pod in pods if component.owns(_labels(pod))]
-            if seen := _diagnose(component, node, own, sight.warnings):
+            if seen := _diagnose(component, node, own, view.warnings):
                 found[component.name] = seen
     troubles = _roots(found, deployed)
     state = READY
@@ -194,7 +194,7 @@ def _diagnose(
     pods: t.Sequence[Json],
     warnings: t.Mapping[str, t.Sequence[str]],
 ) -> tuple[Diagnosis, str, str] | None:
-    """(diagnosis, namespace, pod) of a component of a node; None if it is ready, or is off."""
+    """(diagnosis, namespace, pod) of a component on a node; None if it is ready or off."""
     wanted = node.label(component.deploy)
     if not pods:
         if wanted == "false":
@@ -202,7 +202,9 @@ def _diagnose(
         if wanted != "true":
             waits = f"the label {component.deploy}, which is {wanted[:40]}, to be true again"
             return Diagnosis(waits), "", ""
-        waits = "a pod: its DaemonSet has none here, or it is not scheduled; see the node's taints"
+        waits = (
+            "a pod: its DaemonSet has none here, or it is not scheduled; check the node's taints"
+        )
         return Diagnosis(waits), "", ""
     for pod in pods:
         uid = str(pod["metadata"].get("uid") or "")
@@ -214,7 +216,7 @@ def _diagnose(
 def _roots(
     found: t.Mapping[str, tuple[Diagnosis, str, str]], deployed: t.Collection[str]
 ) -> list[Trouble]:
-    """The troubles that do not just come from another one."""
+    """The troubles that no other trouble causes."""
     parents = {name: _parent(name, item[0], found) for name, item in found.items()}
     roots = [name for name, parent in parents.items() if not parent] or list(found)
     troubles = []
@@ -241,9 +243,9 @@ def _roots(
 
 
 def _parent(name: str, item: Diagnosis, found: t.Container[str]) -> str:
-    """The component that another one waits for, or fails without, if that is not ready either.
+    """The unready component that a component waits for or fails without; empty if none.
 
-    The file for which pods wait that need the toolkit is written by the validator.
+    Pods that need the toolkit wait for a file of the validator.
     """
     if not item.needs:
         return ""

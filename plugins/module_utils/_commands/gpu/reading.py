@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads what the commands about GPUs look at. Writes nothing."""
+"""Reads the cluster for the GPU commands; writes nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PAGE = "500"
 
 
 def read_policies(client: Client) -> list[Json]:
-    """The policies of the stack, the active one first."""
+    """Read the policies of the stack, the active one first."""
     found = _list(client, POLICIES)
     if found is None:
         raise NimError(
@@ -43,9 +43,9 @@ def read_policies(client: Client) -> list[Json]:
 
 
 def read_upgrades(client: Client, policy: Json, *, is_assumed: bool = False) -> Upgrades:
-    """How the drivers of a policy, or of the resources that it leaves them to, are upgraded.
+    """Read how drivers are upgraded: by the policy, or by the resources that replace its driver.
 
-    ``is_assumed``: also those that are not upgraded, as if they were.
+    ``is_assumed``: also return the policies of drivers that are not upgraded.
     """
     found = [_app(POLICIES, policy)]
     stack = found[0].stack
@@ -68,12 +68,12 @@ def _list(client: Client, read: ReadObjects) -> list[Json] | None:
 
 
 def _app(read: ReadObjects, item: Json) -> StackApp:
-    """What the kind of these objects knows of one of them."""
+    """The context of an object, without observed answers."""
     return t.cast(StackApp, kind_of({"kind": read.kind}).app(item, Observed({})))
 
 
 def read_simulation(client: Client, is_guarded: bool | None = None) -> SimulatedUpgrade:
-    """The cluster as an upgrade sees it; all pods in outline."""
+    """Read the cluster for a simulated upgrade; all pods in outline."""
     reader = Reader(client)
 
     def outlines(kind: str, selector: str = "") -> list[Json]:
@@ -98,7 +98,7 @@ def read_simulation(client: Client, is_guarded: bool | None = None) -> Simulated
 
 
 def _list_pods(client: Client) -> t.Iterator[Json]:
-    """All pods in outline, page by page: a large cluster has a hundred megabytes of pods."""
+    """Read all pods in outline, page by page: they can take a hundred megabytes."""
     query = {"limit": _PAGE}
     while True:
         page = client.get(api_path("Pod"), **query) or {}
@@ -109,7 +109,7 @@ def _list_pods(client: Client) -> t.Iterator[Json]:
 
 
 def read_daemon_sets(client: Client, namespaces: t.Iterable[str]) -> list[Json]:
-    """The DaemonSets of these namespaces."""
+    """Read the DaemonSets of these namespaces."""
     return [
         item
         for namespace in sorted(set(namespaces))
@@ -118,7 +118,7 @@ def read_daemon_sets(client: Client, namespaces: t.Iterable[str]) -> list[Json]:
 
 
 def read_warnings(client: Client, namespaces: t.Iterable[str]) -> dict[str, list[str]]:
-    """The latest warnings about pods of these namespaces, by the uid of the pod."""
+    """Read the latest warning events of pods in these namespaces, by pod UID."""
     found: dict[str, list[str]] = {}
     for namespace in sorted(set(namespaces)):
         events = client.list_objects(
@@ -136,7 +136,7 @@ def read_warnings(client: Client, namespaces: t.Iterable[str]) -> dict[str, list
 
 
 def read_log(client: Client, log: Log) -> str:
-    """The end of a log; empty if there is none, or we may not read it."""
+    """Read the end of a log; empty if it is missing or access is denied."""
     query = {"container": log.container, "tailLines": "400", "limitBytes": str(MAX_LOG)}
     if log.is_previous:
         query["previous"] = "true"
@@ -150,7 +150,7 @@ def read_log(client: Client, log: Log) -> str:
 
 
 def operand_namespaces(policies: t.Iterable[Json], pods: t.Iterable[Json]) -> set[str]:
-    """Where the GPU stack is: where a policy says, and where its pods are."""
+    """The namespaces of the GPU stack, from the status of policies and from pods."""
     found = {
         str(pod["metadata"].get("namespace") or "")
         for pod in pods

@@ -1,10 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A cluster whose drivers are upgraded, in memory: what it does by itself always succeeds.
+"""In-memory simulation of a driver upgrade, in which every action of the cluster succeeds.
 
-An evicted pod is replaced, scheduled where its GPUs are free, and becomes ready; a deleted driver
-pod comes back with the newest driver. Budgets count as the disruption controller counts them.
+An evicted pod is replaced, scheduled on a node with enough free GPUs, and becomes ready. A deleted
+driver pod is replaced by one with the newest driver. Budgets are computed like in the disruption
+controller.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ _READY = {
     "containerStatuses": [{"name": "all", "ready": True, "restartCount": 0}],
 }
 _SUCCESSOR = {"kind": "DaemonSet", "name": _PLANNED, "uid": _PLANNED, "controller": True}
-"""The DaemonSet that takes the place of a pod which has none any more."""
-_NO_PLACE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+"""The assumed DaemonSet that replaces an orphaned driver pod."""
+_UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
 
 
 class StepResult(t.NamedTuple):
-    """Whether a step has changed anything, and the pods that it has ended."""
+    """Whether a step changed anything, and the pods that it ended."""
 
     has_changed: bool
     ended: list[Json]
@@ -53,7 +54,7 @@ class StepResult(t.NamedTuple):
 
 @dataclass
 class SimulatedUpgrade:
-    """Nodes and pods in outline, and what is around them. ``now``: seconds since 1970."""
+    """Simulated cluster; nodes and pods are in outline. ``now``: seconds since 1970."""
 
     nodes: list[Json]
     pods: list[Json]
@@ -63,10 +64,10 @@ class SimulatedUpgrade:
     claims: list[Json] = field(default_factory=list)
     now: int = 1
     is_guarded: bool | None = None
-    _made: int = 0
+    _replaced: int = 0
 
     def snapshot(self, owner: str | None = None) -> UpgradeSnapshot:
-        """What the upgrade looks at; ``owner`` as of `UpgradeSnapshot`."""
+        """Take a snapshot for the upgrade; ``owner``: see `UpgradeSnapshot`."""
         services = Services(self.pods, self.workloads)
         by_node: dict[str, list[Json]] = {item["metadata"]["name"]: [] for item in self.nodes}
         for pod in self.pods:
@@ -94,7 +95,7 @@ class SimulatedUpgrade:
         )
 
     def outdate(self) -> None:
-        """Give each DaemonSet of drivers a revision that no pod has yet."""
+        """Add a new revision to each driver DaemonSet, so that all driver pods are outdated."""
         owners = {
             owner["uid"]: (owner, pod["metadata"].get("namespace", ""))
             for pod in self.pods
@@ -110,8 +111,8 @@ class SimulatedUpgrade:
             }
             self.revisions.append({"metadata": metadata, "revision": newest + 1, "data": {}})
 
-    def play(self, step: Step) -> StepResult:
-        """Write a step, and let the cluster do its part."""
+    def apply(self, step: Step) -> StepResult:
+        """Apply a step, and simulate the reaction of the cluster."""
         has_written = self._write(step)
         ended = [
             pod
@@ -123,7 +124,7 @@ class SimulatedUpgrade:
         return StepResult(has_written or bool(ended) or has_settled, ended)
 
     def finish(self, node: str, selector: Selector) -> bool:
-        """Let the pods end that a node waits for; whether there are any."""
+        """Complete the jobs that a node waits for; return whether there are any."""
         found = [
             pod
             for pod in self.pods
@@ -136,7 +137,7 @@ class SimulatedUpgrade:
         return bool(found)
 
     def gpus_free(self, node: Json) -> int:
-        """How many GPUs of a node no pod has."""
+        """Return the number of unused GPUs of a node."""
         allocatable = ((node.get("status") or {}).get("allocatable")) or {}
         name = node["metadata"]["name"]
         used = sum(gpus_of(pod) for pod in self.pods if node_of(pod) == name and not has_ended(pod))
@@ -153,7 +154,7 @@ class SimulatedUpgrade:
         return bool(step.patches)
 
     def _end(self, live: Json, *, is_deletion: bool) -> Json | None:
-        """End a pod, unless a budget holds it; the pod."""
+        """End a pod and return it; None if a budget holds it or it is gone."""
         pod = next((item for item in self.pods if _same(item, live)), None)
         if pod is None or (not is_deletion and why_held(pod, self.budgets)):
             return None
@@ -164,9 +165,9 @@ class SimulatedUpgrade:
         return pod
 
     def _replace(self, pod: Json) -> None:
-        self._made += 1
+        self._replaced += 1
         metadata = copy_json(pod["metadata"])
-        metadata["name"] = f"{metadata['name'].rpartition('-')[0] or 'pod'}-new{self._made}"
+        metadata["name"] = f"{metadata['name'].rpartition('-')[0] or 'pod'}-new{self._replaced}"
         metadata.pop("uid", None)
         fresh = {**copy_json(pod), "metadata": metadata}
         if _is(pod, _DRIVERS) and controller_of(pod) is None:
@@ -183,7 +184,7 @@ class SimulatedUpgrade:
         self.pods.append(fresh)
 
     def _settle(self) -> bool:
-        """Schedule pods, and let those that are somewhere become ready."""
+        """Schedule pods, and make scheduled pods ready."""
         has_changed = False
         for pod in self.pods:
             phase = (pod.get("status") or {}).get("phase")
@@ -192,18 +193,18 @@ class SimulatedUpgrade:
             if node_of(pod):
                 pod["status"] = copy_json(_READY)
                 has_changed = True
-            elif place := self._place_for(pod):
+            elif place := self._find_node(pod):
                 pod["spec"]["nodeName"] = place
                 pod["status"] = {"phase": "Pending"}
                 has_changed = True
-            elif pod["status"].get("conditions") != [_NO_PLACE]:
-                pod["status"] = {"phase": "Pending", "conditions": [dict(_NO_PLACE)]}
+            elif pod["status"].get("conditions") != [_UNSCHEDULABLE]:
+                pod["status"] = {"phase": "Pending", "conditions": [dict(_UNSCHEDULABLE)]}
                 has_changed = True
         self._count_budgets()
         return has_changed
 
-    def _place_for(self, pod: Json) -> str:
-        """A node where a pod fits; that with the fewest free GPUs, as a scheduler would pack."""
+    def _find_node(self, pod: Json) -> str:
+        """Choose the node with the fewest free GPUs that fits a pod; empty if none does."""
         needs = gpus_of(pod)
         wanted = (pod.get("spec") or {}).get("nodeSelector") or {}
         fitting = [
@@ -228,7 +229,7 @@ class SimulatedUpgrade:
 
 
 def gpus_of(pod: Json) -> int:
-    """How many GPUs, or parts of GPUs, a pod has; each device claim counts as one."""
+    """Return the number of GPUs or MIG devices of a pod; a device claim counts as one."""
     limits = (
         (item.get("resources") or {}).get("limits") or {}
         for item in (pod.get("spec") or {}).get("containers") or []

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The context of a pass over a ClusterPolicy."""
+"""Context in which a ClusterPolicy is reconciled."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from ..upgrade.policy import NOT_UPGRADED, WHERE, Upgrades
 from ..upgrade.reads import upgrade_step
 from ..upgrade.snapshot import NO_DRIVER, Node
 from ..upgrade.step import Step
-from .node_labels import labelled, node_patch
+from .node_labels import labeled, node_patch
 from .spec import ClusterPolicySpec, parse_spec
 
 SERVICE_MONITORS = ReadPresence(
     "CustomResourceDefinition", "", "servicemonitors.monitoring.coreos.com"
 )
-_DISABLED = "driver.enabled is false: drivers on the nodes are not ours to upgrade"
+_DISABLED = "driver.enabled is false: the operator does not upgrade drivers of the host"
 
 
 class PolicyApp(StackApp):
-    """A ClusterPolicy, what was observed around it, and how to build its children."""
+    """A ClusterPolicy with the observed cluster, which builds its children."""
 
     @cached_property
     def spec(self) -> ClusterPolicySpec:
@@ -40,7 +40,7 @@ class PolicyApp(StackApp):
 
     @property
     def stack(self) -> Stack:
-        """What it decides for all kinds."""
+        """Its settings for all kinds of the stack."""
         return self.spec.stack
 
     # other policies
@@ -58,45 +58,45 @@ class PolicyApp(StackApp):
 
     @property
     def obstacle(self) -> NimError | None:
-        """Why it is not served, so nothing of it is made, changed or deleted; None if it is."""
+        """Why the policy cannot be deployed, so that nothing is changed; None if it can be."""
         return find_obstacle(self.observed, self.stack)
 
     # the cluster
 
     @property
     def has_service_monitors(self) -> bool:
-        """Whether the cluster has ServiceMonitors."""
+        """Whether the cluster has the kind ServiceMonitor."""
         return self.observed.get(SERVICE_MONITORS.key) is not None
 
     @cached_property
     def node_patches(self) -> list[Patch]:
-        """What to set on nodes."""
+        """The patches of the nodes."""
         return [node_patch(self.spec, node) for node in self.observed.get(NODES.key) or []]
 
     @cached_property
     def nodes(self) -> Nodes:
-        """The nodes, labelled."""
-        return Nodes([labelled(patch) for patch in self.node_patches])
+        """The nodes with the labels that the patches set."""
+        return Nodes([labeled(patch) for patch in self.node_patches])
 
     @property
     def upgrade(self) -> Step:
-        """What an upgrade of drivers does now; NimError if the spec is invalid.
+        """The next step of the driver upgrade; NimError if the spec is invalid.
 
-        Nodes of an NVIDIADriver are its own affair.
+        It excludes nodes of an NVIDIADriver, which upgrades them itself.
         """
         owner = NO_DRIVER if self.stack.uses_driver_resources else None
         return upgrade_step(self.observed, self.namespace, self.spec.upgrade_policy, owner)
 
     @property
     def has_driver_upgrade(self) -> bool:
-        """Whether an NVIDIADriver upgrades the driver of a node, or failed to."""
+        """Whether an NVIDIADriver is upgrading a node, or its upgrade failed."""
         return self.stack.uses_driver_resources and any(
             owner_of(node) and Node(node).state not in (states.UNKNOWN, states.DONE)
             for node in self.observed.get(NODES.key) or []
         )
 
     def upgrades(self, *, is_assumed: bool) -> Upgrades:
-        """How its own drivers are upgraded, and why not; NimError if the spec is invalid."""
+        """The upgrade policy and the reasons against upgrades; NimError if the spec is invalid."""
         is_off = not self.spec.driver.operand.is_enabled
         if is_off and not is_assumed:
             return Upgrades(reasons=(_DISABLED,))
@@ -109,17 +109,17 @@ class PolicyApp(StackApp):
     # images
 
     def image(self, operand: OperandSpec, variable: str) -> str:
-        """The image of a operand; NimError if the spec gives only a part of one."""
+        """The image of an operand; NimError if the spec sets only a part of it."""
         return resolve_image(operand, variable, self.observed)
 
     @property
     def validator_image(self) -> str:
-        """The image of all validations."""
+        """The image of the validations."""
         return self.image(self.spec.validator, "VALIDATOR_IMAGE")
 
     @property
     def uses_runtime_class(self) -> bool:
-        """Whether pods that use GPUs name the RuntimeClass."""
+        """Whether pods with GPUs set the RuntimeClass."""
         if self.spec.has_nri:
             return False
         return self.spec.has_cdi or self.nodes.runtime != "crio"

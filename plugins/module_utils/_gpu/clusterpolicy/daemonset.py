@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""DaemonSets of the stack: what all have in common, whatever they run."""
+"""Builds the DaemonSets of the stack: the fields that all of them share."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _CDI_DEVICES = "management.nvidia.com/gpu=all"
 
 @dataclass(frozen=True)
 class Workload:
-    """What distinguishes a DaemonSet from the others, besides the spec of its pods.
+    """Settings of one DaemonSet, besides its pod spec.
 
-    ``node_label``: the deploy label of its nodes, and ``nodes``: further labels of these.
-    ``labels``: further ones of its own; ``annotations``: of its pods. ``constraint``: the one that
-    it needs on OpenShift. ``gpu_container``: the container that uses GPUs, if any.
+    ``node_label``: the deploy label of its nodes; ``nodes``: additional node labels. ``labels``:
+    additional labels; ``annotations``: of its pods. ``constraint``: its SecurityContextConstraint
+    on OpenShift. ``gpu_container``: the container that uses GPUs, if any.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Workload:
 
 
 def build_daemon_set(app: PolicyApp, workload: Workload, pod: Item) -> Manifest:
-    """A DaemonSet of pods with this spec."""
+    """Build the DaemonSet with this pod spec."""
     spec, name = app.spec.daemonsets, workload.name
     own = {APP: name, **workload.labels}
     extra = {key: value for key, value in spec.labels.items() if key not in (APP, PART_OF)}
@@ -99,7 +99,7 @@ def _complete(app: PolicyApp, workload: Workload, pod: Item) -> None:
 
 
 def _use_gpus(app: PolicyApp, pod: Item, container: str) -> dict[str, str]:
-    """Give a container the node's GPUs: by the RuntimeClass, or by an annotation for NRI."""
+    """Give a container all GPUs by the RuntimeClass, or return an annotation for NRI."""
     if not container:
         return {}
     if app.uses_runtime_class:
@@ -120,7 +120,7 @@ def _strategy(spec: DaemonSets, *, is_on_delete: bool) -> Item:
 
 
 def place_on_host(app: PolicyApp, pod: Item) -> None:
-    """Put volumes where the spec says that the node has them, and tell the containers."""
+    """Set host paths from the spec in volumes and environment variables."""
     spec, names = app.spec, {item["name"] for item in pod["volumes"]}
     if root := spec.stack.root:
         set_path(pod, "host-dev-char", posixpath.join(root, "dev/char"))
@@ -138,7 +138,7 @@ def place_on_host(app: PolicyApp, pod: Item) -> None:
 
 
 def wait_for_toolkit(app: PolicyApp, volume: str = "run-nvidia", path: str = "/run/nvidia") -> Item:
-    """The init container that waits for the container toolkit."""
+    """Build the init container that waits for the container toolkit."""
     return _use_validator_image(
         app,
         {
@@ -153,7 +153,7 @@ def wait_for_toolkit(app: PolicyApp, volume: str = "run-nvidia", path: str = "/r
 
 
 def validate(app: PolicyApp, name: str, env: list[Item], mounts: list[Item]) -> Container:
-    """An init container that validates a part of the node."""
+    """Build an init container that validates one operand on the node."""
     return _use_validator_image(
         app,
         {
@@ -168,7 +168,7 @@ def validate(app: PolicyApp, name: str, env: list[Item], mounts: list[Item]) -> 
 
 
 def _use_validator_image(app: PolicyApp, container: Container) -> Container:
-    """Give a container the validator's image and resources."""
+    """Set the image and the resources of the validator."""
     validator = app.spec.validator
     container |= {"image": app.validator_image, "imagePullPolicy": validator.pull_policy}
     if validator.resources:
@@ -177,7 +177,7 @@ def _use_validator_image(app: PolicyApp, container: Container) -> Container:
 
 
 def add_mig_env(app: PolicyApp, container: Container) -> None:
-    """Tell a container how MIG devices are offered."""
+    """Set the environment variables of the MIG strategy."""
     strategy = app.spec.mig.strategy
     if strategy:
         set_env(container, "MIG_STRATEGY", strategy)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a ClusterPolicy wants: the objects of each state, and labels of nodes."""
+"""Desired objects of a ClusterPolicy: the children of its operands, and node labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _POD_SECURITY = tuple(f"pod-security.kubernetes.io/{mode}" for mode in ("enforce
 
 
 def desired(app: PolicyApp) -> Desired:
-    """All children, up to the state that fails; nodes are labelled all the same."""
+    """Return all children up to the first failing operand; nodes are labeled regardless."""
     if not app.is_active:
         return Desired()
     if obstacle := app.obstacle:
@@ -53,27 +53,27 @@ def desired(app: PolicyApp) -> Desired:
     )
 
 
-def is_served(app: PolicyApp, operand: Operand) -> bool:
-    """Whether a state is enabled, and ours to make."""
+def is_deployed(app: PolicyApp, operand: Operand) -> bool:
+    """Whether the operand is enabled, and this policy deploys it."""
     return operand.is_enabled(app.spec) and not _is_handed_over(app, operand)
 
 
 def _is_handed_over(app: PolicyApp, operand: Operand) -> bool:
-    """Whether resources of kind NVIDIADriver do what the state does."""
+    """Whether NVIDIADrivers deploy the operand instead."""
     return operand is driver.OPERAND and app.stack.uses_driver_resources
 
 
 def _find_spec_error(app: PolicyApp) -> NimError | None:
-    """Why fields of the spec exclude each other, None if they do not."""
+    """Return why fields of the spec conflict; None if they do not."""
     if app.spec.has_nri:
-        for is_there, what in (
+        for is_enabled, name in (
             (app.spec.has_cdi, "CDI"),
             (app.spec.toolkit.is_enabled, "the Container Toolkit"),
         ):
-            if not is_there:
+            if not is_enabled:
                 return NimError(
                     "error validating clusterpolicy: the NRI Plugin cannot be enabled when"
-                    f" {what} is disabled"
+                    f" {name} is disabled"
                 )
     return None
 
@@ -81,15 +81,15 @@ def _find_spec_error(app: PolicyApp) -> NimError | None:
 def _add(
     app: PolicyApp, operand: Operand, children: list[Child], unwanted: list[tuple[str, str]]
 ) -> None:
-    """The children of a state, and those that it does not want.
+    """Add the children of an operand and its unwanted objects to the lists.
 
-    NimError if one cannot be built: then those before it are written, and nothing is deleted.
+    NimError if a child cannot be built; then earlier children are written and nothing is deleted.
     """
     if _is_handed_over(app, operand):
         children.append(shared_child(app))
         return
     wanted = set()
-    if is_served(app, operand):
+    if is_deployed(app, operand):
         for manifest in operand.children(app):
             wanted.add((manifest["kind"], manifest["metadata"]["name"]))
             if not is_leaving(app, app.observed.get(key_of(manifest))):
@@ -98,12 +98,12 @@ def _add(
     unwanted += [
         name
         for name in operand.names(app)
-        if name not in wanted and not (is_served(app, operand) and operand.keeps(app, *name))
+        if name not in wanted and not (is_deployed(app, operand) and operand.keeps(app, *name))
     ]
 
 
 def is_leaving(app: PolicyApp, live: Manifest | None) -> bool:
-    """Whether a live object is of a policy that is gone, so the garbage collector deletes it."""
+    """Whether a live object belongs to a deleted policy and awaits garbage collection."""
     controller = controller_of(live) if live else None
     if controller is None or controller.get("kind") != app.kind or app.controls(live):
         return False
@@ -112,7 +112,7 @@ def is_leaving(app: PolicyApp, live: Manifest | None) -> bool:
 
 
 def _patches(app: PolicyApp) -> list[Patch]:
-    """Labels of nodes, and of the namespace."""
+    """The patches of nodes and of the namespace."""
     patches = list(app.node_patches)
     namespace = app.live("Namespace", app.namespace)
     if app.spec.has_pod_security_labels and namespace:

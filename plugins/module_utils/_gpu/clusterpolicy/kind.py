@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""ClusterPolicy: the software that nodes need to offer GPUs."""
+"""ClusterPolicy: the software that nodes need to provide GPUs."""
 
 from __future__ import annotations
 

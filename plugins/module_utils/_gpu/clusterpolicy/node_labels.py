@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The labels of nodes by which pods of the stack find theirs; nodes are patched, never owned."""
+"""Node labels that schedule the pods of the stack; nodes are patched, never owned."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OTHERS = (
     *("kata-manager", "cc-manager", "vgpu-manager", "vgpu-device-manager"),
     *("dra-driver", "dra-validator", "dcgm-dra", "dcgm-exporter-dra"),
 )
-"""Labels of virtual machines, and of the stack for dynamic resource allocation."""
+"""Operands for virtual machines and for dynamic resource allocation."""
 
 _MIG_PRODUCTS = ("h100", "a100", "a30")
 
@@ -44,12 +44,12 @@ Node = Manifest
 
 
 def node_patch(spec: ClusterPolicySpec, node: Node) -> Patch:
-    """What to set on a node, and to take back."""
+    """Build the patch that sets and removes labels of a node."""
     return Patch("Node", node, tuple(_fields(spec, node)))
 
 
-def labelled(patch: Patch) -> Node:
-    """The node with the labels that a patch gives it."""
+def labeled(patch: Patch) -> Node:
+    """Return the node with the labels that a patch sets."""
     node = copy.copy(patch.live)
     labels = dict(labels_of(node))
     for item in patch.fields:
@@ -100,11 +100,11 @@ def _has_gpu(labels: t.Mapping[str, str]) -> bool:
 
 
 def _is_mig_capable(labels: t.Mapping[str, str]) -> bool:
-    """As GPU feature discovery says; before it has, as the name of the product suggests."""
+    """Whether GPU feature discovery reports MIG; until it does, decide by the product name."""
     if VGPU_HOST_DRIVER in labels:
         return False
-    if said := labels.get(MIG_CAPABLE):
-        return said == "true"
+    if capable := labels.get(MIG_CAPABLE):
+        return capable == "true"
     product = labels.get(PRODUCT, "").lower()
     return any(name in product for name in _MIG_PRODUCTS)
 

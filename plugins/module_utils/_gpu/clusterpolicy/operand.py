@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A state: one operand of the stack with all its objects."""
+"""Operand: one part of the stack with all its objects; the reference calls it a state."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def _none(_app: PolicyApp) -> list[tuple[str, str]]:
 
 
 def keep_without_gpu(app: PolicyApp, kind: str, _name: str) -> bool:
-    """DaemonSets stay, as they are, while there is no node for them."""
+    """Keep DaemonSets unchanged while no node has a GPU."""
     return kind == "DaemonSet" and not app.nodes.with_gpu
 
 
 @dataclass(frozen=True)
 class Operand:
-    """One operand.
+    """One operand of the stack.
 
-    ``objects``: all objects that it may have; those that it does not want are deleted. ``extra``:
-    further ones, which only the cluster tells. ``children``: those that it wants, in the order in
-    which they are written; NimError where one cannot be built. ``is_enabled``: whether the spec
-    asks for it. ``keeps``: whether an object stays although it is not wanted now.
+    ``objects``: all objects that it may have; unwanted ones are deleted. ``extra``: further objects
+    that depend on the cluster. ``children``: builds the wanted objects in write order; NimError if
+    one cannot be built. ``is_enabled``: whether the spec enables it. ``keeps``: whether an unwanted
+    object stays for now.
     """
 
     name: str
@@ -45,9 +45,9 @@ class Operand:
     keeps: t.Callable[[PolicyApp, str, str], bool] = keep_without_gpu
 
     def names(self, app: PolicyApp) -> list[tuple[str, str]]:
-        """All objects that it may have in this cluster."""
+        """All objects that the operand may have in this cluster."""
         return list(dict.fromkeys([*self.objects, *self.extra(app)]))
 
     def daemon_sets(self, app: PolicyApp) -> list[str]:
-        """The names of the DaemonSets that it may have."""
+        """The names of the DaemonSets that the operand may have."""
         return [name for kind, name in self.names(app) if kind == "DaemonSet"]

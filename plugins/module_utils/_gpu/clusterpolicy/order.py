@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The states in order. On a node, files of the validations enforce the order of their starts."""
+"""Operands in deployment order. On a node, validation files enforce the start order."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Configurations of the device plugin: a node's label chooses one, a side container follows it."""
+"""Device plugin configurations: a node label selects one, and a side container applies it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FILE = "/config/config.yaml"
 def add_plugin_config(
     app: PolicyApp, pod: Item, main: Container, operand: OperandSpec, process: str
 ) -> None:
-    """Give a container the configuration of its node; ``process`` reloads it upon a signal."""
+    """Add the configuration of the node to a container; ``process`` reloads it on a signal."""
     source = app.spec.plugin.config
     if not source:
         return
@@ -42,7 +42,7 @@ def _mounts(source: str) -> list[Item]:
 
 
 def _manager(app: PolicyApp, operand: OperandSpec, process: str) -> Container:
-    """The container that copies the configuration; without ``process``, it does so once."""
+    """Build the container that copies the configuration; once, if ``process`` is empty."""
     plugin = app.spec.device_plugin
     once, signals = ("false", "true") if process else ("true", "false")
     container: Container = {

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a pass over a ClusterPolicy reads."""
+"""Reads of a ClusterPolicy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STACK_READS = (SERVICE_MONITORS, NODES, RUNTIME_CLASSES, DAEMON_SETS, NVIDIA_DR
 
 
 def reads(app: PolicyApp) -> list[Read]:
-    """What to read, given the answers so far; nothing of the stack if it is not ours to make."""
+    """Return the reads that the answers so far require; none of the stack if it is not deployed."""
     found = cluster_reads(app.observed)
     if not all(app.observed.has(read.key) for read in found):
         return found
@@ -34,7 +34,7 @@ def reads(app: PolicyApp) -> list[Read]:
 
 
 def _inputs(app: PolicyApp) -> list[Read]:
-    """What the spec names."""
+    """Reads of the objects that the spec names."""
     namespace, driver = app.namespace, app.spec.driver
     found = pool_reads(driver, namespace) if driver.operand.is_enabled else []
     if app.spec.has_pod_security_labels:
@@ -43,7 +43,7 @@ def _inputs(app: PolicyApp) -> list[Read]:
 
 
 def _children(app: PolicyApp) -> list[Read]:
-    """All objects that the stack may have."""
+    """Reads of all objects that the stack may have."""
     return [
         ReadChild(kind, app.namespace, name)
         for operand in OPERANDS
@@ -53,7 +53,7 @@ def _children(app: PolicyApp) -> list[Read]:
 
 
 def _upgrade(app: PolicyApp) -> list[Read]:
-    """What an upgrade of drivers must know; nothing if the spec says it wrong."""
+    """Reads of the driver upgrade; none if its spec is invalid."""
     try:
         policy = app.spec.upgrade_policy
     except NimError:
@@ -62,7 +62,7 @@ def _upgrade(app: PolicyApp) -> list[Read]:
 
 
 def _pods(app: PolicyApp) -> list[Read]:
-    """The pods of DaemonSets that are not ready: they tell why, and on which node."""
+    """Reads of the unready pods of DaemonSets, which show the reason and the node."""
     found = list[Read]()
     for operand in OPERANDS:
         for name in operand.daemon_sets(app):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services of the stack, and their ServiceMonitors."""
+"""Builds Services of the stack and their ServiceMonitors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .spec import Monitor
 def build_stack_monitor(
     app: PolicyApp, name: str, port: str, job_label: str, given: Monitor
 ) -> Manifest:
-    """The ServiceMonitor of the Service of this name; ``given``: the user's settings."""
+    """Build the ServiceMonitor of the Service with this name; ``given``: the user's settings."""
     return app.child(
         "ServiceMonitor",
         {
@@ -30,7 +30,7 @@ def build_stack_monitor(
 def build_stack_service(
     app: PolicyApp, name: str, port: str, number: int, *, is_scraped: bool = True
 ) -> Manifest:
-    """The Service of the pods of this name."""
+    """Build the Service of the pods with this name."""
     return app.child(
         "Service",
         {

@@ -34,7 +34,7 @@ _FIELDS = {
 
 @dataclass(frozen=True)
 class Monitor:
-    """A ServiceMonitor. ``endpoint``: the fields of its endpoint that are given."""
+    """Settings of a ServiceMonitor; ``endpoint``: the endpoint fields that are set."""
 
     is_enabled: bool = False
     endpoint: Fields = field(default_factory=dict)
@@ -43,10 +43,10 @@ class Monitor:
 
 @dataclass(frozen=True)
 class DaemonSets:
-    """`spec.daemonsets`: what all DaemonSets and their pods have in common.
+    """`spec.daemonsets`: common settings of all DaemonSets and their pods.
 
-    ``tolerations`` replace the default. ``is_on_delete``: no DaemonSet replaces pods by itself.
-    ``limit``: the pods that an update may make unavailable, as it is given.
+    ``tolerations`` replace the default. ``is_on_delete``: all DaemonSets use OnDelete. ``limit``:
+    `rollingUpdate.maxUnavailable` as a string.
     """
 
     labels: t.Mapping[str, str]
@@ -59,7 +59,7 @@ class DaemonSets:
 
     @property
     def max_unavailable(self) -> int | str | None:
-        """The limit as Kubernetes wants it; None if it is not given. NimError if it is invalid."""
+        """The limit as Kubernetes expects it; None if it is unset. NimError if it is invalid."""
         if not self.limit:
             return None
         if is_count_or_percentage(self.limit):
@@ -72,12 +72,12 @@ class DaemonSets:
 
 @dataclass(frozen=True)
 class Exporter:
-    """`spec.dcgmExporter`, besides the operand.
+    """`spec.dcgmExporter`, besides the common fields.
 
-    ``metrics``: the ConfigMap with the metrics to export. ``job_mapping_dir``: the directory of the
-    node that maps GPUs to jobs. Both are empty if they are not used. ``has_labels``, ``has_uids``:
-    metrics get the labels, or the uid, of pods. ``expressions``: for the labels to export,
-    comma-separated. ``service``: the fields of the Service that are given.
+    ``metrics``: the ConfigMap with the metrics to export. ``job_mapping_dir``: the node directory
+    that maps GPUs to jobs. Both are empty if unused. ``has_labels``, ``has_uids``: metrics get the
+    labels or the UID of pods. ``expressions``: comma-separated expressions for the labels to
+    export. ``service``: the fields of the Service that are set.
     """
 
     metrics: str
@@ -93,12 +93,12 @@ class Exporter:
 
 @dataclass(frozen=True)
 class Mig:
-    """How GPUs are divided: `spec.mig` and `spec.migManager`, besides the operand.
+    """`spec.mig` and `spec.migManager`, besides the common fields.
 
-    ``strategy``: how MIG devices are offered; empty if it is not said. ``config``: the ConfigMap
-    with the configurations; ``has_own_config``: the spec names it. ``default``: the configuration
-    of nodes without a label; empty if they keep what they have. ``clients``: the ConfigMap with the
-    services of the node that use GPUs.
+    ``strategy``: the MIG strategy, or empty if unset. ``config``: the ConfigMap with the
+    configurations; ``has_own_config``: whether the spec names it. ``default``: the configuration of
+    nodes without a label; empty if they keep their current one. ``clients``: the ConfigMap with the
+    host services that use GPUs.
     """
 
     strategy: str
@@ -110,10 +110,10 @@ class Mig:
 
 @dataclass(frozen=True)
 class Plugin:
-    """`spec.devicePlugin`, besides the operand.
+    """`spec.devicePlugin`, besides the common fields.
 
     ``mps_root``: the directory of the Multi-Process Service on the node. ``config``: the ConfigMap
-    with configurations, and ``default``: that of nodes without a label; both may be empty.
+    with configurations; ``default``: the configuration of nodes without a label. Both may be empty.
     """
 
     mps_root: str
@@ -123,14 +123,14 @@ class Plugin:
 
 @dataclass(frozen=True)
 class ClusterPolicySpec:
-    """What a ClusterPolicy asks for.
+    """Parsed spec of a ClusterPolicy.
 
-    ``has_cdi``: the Container Device Interface is used; ``has_nri``: the NRI plugin is, instead of
-    RuntimeClasses. ``has_pod_security_labels``: the namespace is labelled for Pod Security
-    Admission. ``driver_dir``: where the driver is on the node; ``moves_driver_dir``: the spec says
-    that. ``toolkit_dir``: where the toolkit is. ``kubelet_dir``: the directory of the kubelet.
-    ``validation_env``: environment variables by the validation. ``monitor``: of the operator's own
-    metrics. ``upgrade``: `driver.upgradePolicy` as it is given.
+    ``has_cdi``: whether the Container Device Interface is used; ``has_nri``: whether the NRI plugin
+    replaces RuntimeClasses. ``has_pod_security_labels``: whether the namespace gets labels of Pod
+    Security Admission. ``driver_dir``: the driver's directory on the node; ``moves_driver_dir``:
+    whether the spec sets it explicitly. ``toolkit_dir``, ``kubelet_dir``: directories on the node.
+    ``validation_env``: environment variables by validation. ``monitor``: for the operator's own
+    metrics. ``upgrade``: the unparsed `driver.upgradePolicy`.
     """
 
     stack: Stack
@@ -167,22 +167,22 @@ class ClusterPolicySpec:
 
     @property
     def upgrade_policy(self) -> UpgradePolicy | None:
-        """How drivers are upgraded, None if they are not; NimError if that is invalid."""
+        """The upgrade policy; None if drivers are not upgraded. NimError if it is invalid."""
         return self.given_policy if self.upgrades_drivers else None
 
     @property
     def given_policy(self) -> UpgradePolicy:
-        """How drivers would be upgraded; NimError if that is invalid."""
+        """The upgrade policy, even if upgrades are off; NimError if it is invalid."""
         return parse_policy(self.upgrade)
 
     @property
     def cdi_hook(self) -> str:
-        """The toolkit's hook on the node; empty if the toolkit is not deployed."""
+        """The path of the toolkit's CDI hook; empty if the toolkit is not deployed."""
         return f"{self.toolkit_dir}/toolkit/nvidia-cdi-hook" if self.toolkit.is_enabled else ""
 
 
 def parse_spec(spec: Fields) -> ClusterPolicySpec:
-    """The spec; fields that are not given have their defaults."""
+    """Parse the spec; absent fields get their defaults."""
     driver_dir = text(spec, "hostPaths", "driverInstallDir")
     stack, driver = parse_stack(spec), block(spec, "driver")
     return ClusterPolicySpec(
@@ -221,8 +221,8 @@ def parse_spec(spec: Fields) -> ClusterPolicySpec:
 
 def _sources(driver: Fields) -> Sources:
     return Sources(
-        licence_secret=text(driver, "licensingConfig", "secretName"),
-        licence_config_map=text(driver, "licensingConfig", "configMapName"),
+        license_secret=text(driver, "licensingConfig", "secretName"),
+        license_config_map=text(driver, "licensingConfig", "configMapName"),
         has_token=flag(driver, "licensingConfig", "nlsEnabled"),
         topology=text(driver, "virtualTopology", "config"),
         modules=text(driver, "kernelModuleConfig", "name"),

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The status of a ClusterPolicy: whether its states are ready, and if not, which, where and why."""
+"""Status of a ClusterPolicy: whether its operands are ready, and if not, which, where and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..daemonset_problems import explain
 from ..readiness import is_ready, wakes_when_ready
 from ..upgrade.upgrade_status import report_upgrade
 from .app import PolicyApp
-from .desired import is_leaving, is_served
+from .desired import is_deployed, is_leaving
 from .operand import Operand
 from .order import OPERANDS
 
@@ -31,7 +31,7 @@ _NO_GPU = "No GPU node found, watching for new nodes to join the cluster."
 
 
 def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
-    """The new status, and when to look again."""
+    """Return the new status, and the time of the next pass."""
     builder = StatusBuilder(dict(app.status))
     builder.set_field("namespace", app.namespace)
     if not app.is_active:
@@ -53,7 +53,7 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
 
 
 def refuse(app: PolicyApp, error: NimError) -> Assessment:
-    """The status of a policy that is too large."""
+    """Return the status of a policy that is too large."""
     builder = StatusBuilder(dict(app.status))
     _set_error(builder, error.reason, str(error))
     builder.stalled = (error.reason, str(error))
@@ -61,7 +61,7 @@ def refuse(app: PolicyApp, error: NimError) -> Assessment:
 
 
 def _trigger_drivers(app: PolicyApp) -> list[Trigger]:
-    """Annotations for the NVIDIADrivers, whose pods depend on the spec of this policy."""
+    """Trigger the NVIDIADrivers by annotations: their pods depend on the spec of this policy."""
     value = f"{app.name} {app.resource['metadata'].get('generation', 0)}"
     return [
         Trigger("NVIDIADriver", item["metadata"]["name"], POLICY_CHANGE, value)
@@ -71,7 +71,7 @@ def _trigger_drivers(app: PolicyApp) -> list[Trigger]:
 
 
 def _ignore(builder: StatusBuilder, app: PolicyApp) -> None:
-    """An older policy is active; nobody tells when it goes."""
+    """Report that an older policy is active; poll, because no watch reports its deletion."""
     message = f"ClusterPolicy {app.active} is older, and only one is active: delete one of the two"
     if builder.state != _IGNORED:
         builder.events.append(Event("Warning", "Ignored", message))
@@ -82,7 +82,7 @@ def _ignore(builder: StatusBuilder, app: PolicyApp) -> None:
 
 
 def _refusals(app: PolicyApp, outcome: Outcome) -> str:
-    """What the API server refused, in the words of the state that wants it."""
+    """Return the refusals of the API server, with the name of the operand if it is known."""
     for operand in OPERANDS:
         names = set(operand.names(app))
         for item in outcome.refusals:
@@ -92,7 +92,7 @@ def _refusals(app: PolicyApp, outcome: Outcome) -> str:
 
 
 def _fail(builder: StatusBuilder, app: PolicyApp, message: str, outcome: Outcome) -> None:
-    """A failure that only another spec, or another cluster, can end is final."""
+    """Report a failure; it is final if only a change of the spec or the cluster can resolve it."""
     obstacle = app.obstacle
     reason = obstacle.reason if obstacle and obstacle.reason != CONFLICT else _FAILED
     if outcome.is_final:
@@ -106,16 +106,16 @@ def _fail(builder: StatusBuilder, app: PolicyApp, message: str, outcome: Outcome
 
 
 def _waiting(app: PolicyApp) -> list[tuple[str, str]]:
-    """The states that are not ready, and why."""
+    """The names of the operands that are not ready, and the reasons."""
     return [
         (operand.name, why)
         for operand in OPERANDS
-        if is_served(app, operand) and (why := "; ".join(_why_not_ready(app, operand)))
+        if is_deployed(app, operand) and (why := "; ".join(_why_not_ready(app, operand)))
     ]
 
 
 def _has_leaving(app: PolicyApp) -> bool:
-    """Whether objects of a policy that is gone are waited for, which nobody tells of."""
+    """Whether we are waiting for a deleted policy's objects to go; no watch event reports that."""
     return any(
         is_leaving(app, app.live(*name)) for operand in OPERANDS for name in operand.names(app)
     )
@@ -127,7 +127,7 @@ def _why_not_ready(app: PolicyApp, operand: Operand) -> t.Iterator[str]:
         if live is None:
             continue
         if is_leaving(app, live):
-            yield f"{kind} {name} is of a ClusterPolicy that is gone, and is being deleted"
+            yield f"{kind} {name} belongs to a deleted ClusterPolicy and is being removed"
         elif kind == "DaemonSet" and app.nodes.with_gpu and not is_ready(live):
             yield explain(app, live)
 
@@ -138,8 +138,8 @@ def _wait(builder: StatusBuilder, app: PolicyApp, waiting: list[tuple[str, str]]
     of_upgrade = _DRIVER_UPGRADE if app.has_driver_upgrade else []
     message = "; ".join(["ClusterPolicy is not ready", *reasons, *of_upgrade])
     _set_error(builder, "OperandNotReady", message)
-    told = "; ".join([*(f"{name}: {why}" for name, why in waiting), *of_upgrade])
-    builder.reconciling = ("OperandNotReady", told)
+    details = "; ".join([*(f"{name}: {why}" for name, why in waiting), *of_upgrade])
+    builder.reconciling = ("OperandNotReady", details)
     builder.requeue_while_reconciling = bool(waiting)
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files that a driver's containers get: from ConfigMaps and Secrets, and subscriptions of nodes."""
+"""Files of the driver containers: from ConfigMaps and Secrets, and subscriptions of the node."""
 
 from __future__ import annotations
 
@@ -38,17 +38,18 @@ _SUBSCRIPTIONS = {
         ),
     ),
 }
-_LICENCE, _LICENCE_FILE = "licensing-config", "gridd.conf"
+_LICENSE, _LICENSE_FILE = "licensing-config", "gridd.conf"
 _TOKEN_FILE = "client_configuration_token.tok"
 _TOPOLOGY, _TOPOLOGY_FILE = "topology-config", "nvidia-topologyd.conf"
 
 KeysOf = t.Callable[[str, str], t.Sequence[str]]
-"""The keys of a ConfigMap, given the field that names it and its name; NimError if it is absent."""
+"""Returns the keys of a ConfigMap; arguments are the field that names it and its name. NimError if
+it is absent."""
 
 
 @dataclass
 class Files:
-    """Volumes, and mounts of the driver, of what loads modules, and of what installs packages."""
+    """Volumes, and the mounts of containers by purpose: driver, modules and packages."""
 
     volumes: list[Item] = field(default_factory=list)
     driver_mounts: list[Item] = field(default_factory=list)
@@ -57,19 +58,19 @@ class Files:
 
 
 def build_files(driver: Driver, system: OperatingSystem, runtime: str, keys_of: KeysOf) -> Files:
-    """The files for nodes of an operating system; NimError if that has no place for them.
+    """Build the files for an operating system; NimError if it does not support one.
 
-    ``runtime``: of the nodes.
+    ``runtime``: the container runtime of the nodes.
     """
     files, sources = Files(), driver.sources
-    _add_licence(files, sources)
+    _add_license(files, sources)
     if sources.topology:
         files.volumes.append(config_map(_TOPOLOGY, sources.topology, _TOPOLOGY_FILE))
         files.driver_mounts.append(
             _file(_TOPOLOGY, f"/etc/nvidia/{_TOPOLOGY_FILE}", _TOPOLOGY_FILE)
         )
     if sources.modules:
-        keys = keys_of(sources.spelled("modules"), sources.modules)
+        keys = keys_of(sources.path_of("modules"), sources.modules)
         mounts = _add_config_map(files, sources.modules, "/drivers", keys)
         files.driver_mounts += mounts
         files.module_mounts += mounts
@@ -79,20 +80,20 @@ def build_files(driver: Driver, system: OperatingSystem, runtime: str, keys_of: 
     return files
 
 
-def _add_licence(files: Files, sources: Sources) -> None:
-    keys = [_LICENCE_FILE, *([_TOKEN_FILE] if sources.has_token else [])]
-    if sources.licence_secret:
+def _add_license(files: Files, sources: Sources) -> None:
+    keys = [_LICENSE_FILE, *([_TOKEN_FILE] if sources.has_token else [])]
+    if sources.license_secret:
         items = [{"key": key, "path": key} for key in keys]
-        source = {"secretName": sources.licence_secret, "items": items}
-        files.volumes.append({"name": _LICENCE, "secret": source})
-    elif sources.licence_config_map:
-        files.volumes.append(config_map(_LICENCE, sources.licence_config_map, *keys))
+        source = {"secretName": sources.license_secret, "items": items}
+        files.volumes.append({"name": _LICENSE, "secret": source})
+    elif sources.license_config_map:
+        files.volumes.append(config_map(_LICENSE, sources.license_config_map, *keys))
     else:
         return
-    files.driver_mounts.append(_file(_LICENCE, f"/drivers/{_LICENCE_FILE}", _LICENCE_FILE))
+    files.driver_mounts.append(_file(_LICENSE, f"/drivers/{_LICENSE_FILE}", _LICENSE_FILE))
     if sources.has_token:
         path = f"/drivers/ClientConfigToken/{_TOKEN_FILE}"
-        files.driver_mounts.append(_file(_LICENCE, path, _TOKEN_FILE))
+        files.driver_mounts.append(_file(_LICENSE, path, _TOKEN_FILE))
 
 
 def _add_packages(files: Files, sources: Sources, system: OperatingSystem, keys_of: KeysOf) -> None:
@@ -105,7 +106,7 @@ def _add_packages(files: Files, sources: Sources, system: OperatingSystem, keys_
             continue
         if system.id not in folders:
             raise NimError(f"{what} configuration not supported for distribution {system.tag}")
-        keys = keys_of(sources.spelled(name), source)
+        keys = keys_of(sources.path_of(name), source)
         mounts = _add_config_map(files, source, folders[system.id], keys)
         files.driver_mounts += mounts
         files.package_mounts += mounts
@@ -118,7 +119,7 @@ def _add_config_map(files: Files, source: str, folder: str, keys: t.Sequence[str
 
 
 def _add_subscription(files: Files, driver: Driver, system: OperatingSystem, runtime: str) -> None:
-    """The node's right to packages of its distribution."""
+    """Mount the node's subscription to packages of its distribution."""
     if system.id == "rhel" and (runtime == "crio" or driver.sources.repositories):
         return
     for number, (path, inside, kind) in enumerate(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The pods that install the driver: their containers, volumes, and what a spec changes in them."""
+"""Builds the pods that install the driver."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _SECURITY = {**PRIVILEGED, **SE_LINUX}
 
 @dataclass(frozen=True)
 class Images:
-    """The images of the containers; those of side containers that are off are empty."""
+    """Images of the containers; empty for disabled side containers."""
 
     driver: str
     manager: str
@@ -60,14 +60,14 @@ class Images:
 
 
 def build_driver_pod(driver: Driver, images: Images, files: Files) -> Item:
-    """The spec of the pods, without what all pods of a kind have in common."""
+    """Build the pod spec, without the fields that all pods of a kind share."""
     secrets = (driver.manager, driver.gds, driver.gdrcopy, driver.operand)
     main = _main(driver, images, files)
     pod: Item = {
         "hostPID": True,
         "affinity": {"podAntiAffinity": copy.deepcopy(_ONE_PER_NODE)},
         "initContainers": [_manager(driver, images)],
-        "containers": [main, *_sides(driver, images, files)],
+        "containers": [main, *_side_containers(driver, images, files)],
         "volumes": [*_volumes(), *files.volumes],
     }
     if named := pull_secrets(*secrets):
@@ -96,7 +96,7 @@ _ONE_PER_NODE = {
 
 
 def _manager(driver: Driver, images: Images) -> Container:
-    """Evicts what uses the old driver, and unloads it."""
+    """Build the init container that evicts GPU clients and unloads the old driver."""
     container: Container = {
         "name": MANAGER,
         "image": images.manager,
@@ -170,8 +170,8 @@ def _main(driver: Driver, images: Images, files: Files) -> Container:
     return apply_operand(container, driver.operand, images.driver)
 
 
-def _sides(driver: Driver, images: Images, files: Files) -> t.Iterator[Container]:
-    """The side containers that the spec enables."""
+def _side_containers(driver: Driver, images: Images, files: Files) -> t.Iterator[Container]:
+    """Build the enabled side containers."""
     if driver.has_rdma:
         yield _peermem(driver, images, files)
     for name, side, image, install, probe in (
@@ -189,7 +189,7 @@ def _sides(driver: Driver, images: Images, files: Files) -> t.Iterator[Container
 
 
 def _peermem(driver: Driver, images: Images, files: Files) -> Container:
-    """Loads the module that lets network cards reach the memory of GPUs."""
+    """Build the container that loads nvidia-peermem, for access of network cards to GPU memory."""
     check = {"exec": {"command": ["sh", "-c", _PEERMEM_PROBE]}}
     container: Container = {
         "name": "nvidia-peermem-ctr",
@@ -224,7 +224,7 @@ def _module(
     probe: str,
     files: Files,
 ) -> Container:
-    """Builds and loads a further module."""
+    """Build a container that compiles and loads an additional module."""
     container: Container = {
         "name": name,
         "image": image,

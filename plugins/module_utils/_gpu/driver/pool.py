@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The driver's pods of a pool of nodes, with everything that a spec of any kind names."""
+"""Builds the driver pods of a pool of nodes, with the objects that the spec names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CLUSTER_RULES = [
     rule("resourceclaims", "get list", "resource.k8s.io"),
     rule("daemonsets", "get", "apps"),
 ]
-"""What the driver's pods may do."""
+"""Permissions of the driver pods."""
 
 _NOT_PRECOMPILED = {
     "gds": "GPUDirect Storage driver (nvidia-fs)",
@@ -43,7 +43,7 @@ Live = t.Callable[[str, str], t.Optional[Manifest]]  # noqa: UP045 a bar is no t
 
 @dataclass(frozen=True)
 class Pool:
-    """The nodes of a DaemonSet; ``kernel``: the one that all have, for precompiled drivers."""
+    """The nodes of a DaemonSet; ``kernel``: their kernel, for precompiled drivers."""
 
     name: str
     system: OperatingSystem
@@ -51,7 +51,7 @@ class Pool:
 
 
 def pool_reads(driver: Driver, namespace: str) -> list[Read]:
-    """What the spec names, which `pool_pod` looks at."""
+    """Return the reads of the objects that the spec names and `pool_pod` needs."""
     names = driver.sources.read.values()
     found: list[Read] = [ReadObject("ConfigMap", namespace, name) for name in names]
     if secret := driver.secret_env:
@@ -60,7 +60,7 @@ def pool_reads(driver: Driver, namespace: str) -> list[Read]:
 
 
 def pool_images(driver: Driver, image: str, system: OperatingSystem, observed: Observed) -> Images:
-    """The images; ``image``: of the driver. NimError if the spec gives only a part of one."""
+    """Resolve the images; ``image``: the driver's. NimError if the spec sets only part of one."""
 
     def side(operand: OperandSpec, variable: str) -> str:
         if not operand.is_enabled:
@@ -76,9 +76,9 @@ def pool_images(driver: Driver, image: str, system: OperatingSystem, observed: O
 
 
 def pool_pod(driver: Driver, images: Images, pool: Pool, runtime: str, live: Live) -> Item:
-    """The spec of the pods; NimError if something is missing that the spec names.
+    """Build the pod spec; NimError if an object that the spec names is missing.
 
-    ``runtime``: of the nodes. ``live``: finds an object by its kind and name.
+    ``runtime``: the container runtime of the nodes. ``live``: finds an object by kind and name.
     """
 
     def keys_of(field: str, name: str) -> list[str]:
@@ -90,14 +90,14 @@ def pool_pod(driver: Driver, images: Images, pool: Pool, runtime: str, live: Liv
     files = build_files(driver, pool.system, runtime, keys_of)
     secret = driver.secret_env
     if secret and not driver.is_precompiled and live("Secret", secret) is None:
-        raise NimError(_missing(driver.sources.spelled("secret_env"), "Secret", secret))
+        raise NimError(_missing(driver.sources.path_of("secret_env"), "Secret", secret))
     pod = build_driver_pod(driver, images, files)
     set_digest(pod, live("DaemonSet", pool.name), (MANAGER, MAIN), scripts.TEXTS)
     return pod
 
 
 def why_not_precompiled(driver: Driver) -> str:
-    """What is built for the running kernel beside a driver that is not; empty if nothing is."""
+    """Why the driver cannot be precompiled: a side container is compiled; empty if it can be."""
     for field, what in _NOT_PRECOMPILED.items():
         if getattr(driver, field).is_enabled:
             return f"{what} is not supported along with pre-compiled NVIDIA drivers"

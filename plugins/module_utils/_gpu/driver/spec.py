@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The driver as a spec of any kind describes it."""
+"""Parses the driver settings that both kinds share."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..operand_spec import OperandSpec, parse_operand
 
 @dataclass(frozen=True)
 class Sources:
-    """What a spec names: ConfigMaps, Secrets; ``fields``: how it spells the fields."""
+    """ConfigMaps and Secrets that a spec names; ``fields``: the paths of their fields."""
 
-    licence_secret: str = ""
-    licence_config_map: str = ""
+    license_secret: str = ""
+    license_config_map: str = ""
     has_token: bool = False
     topology: str = ""
     modules: str = ""
@@ -28,23 +28,24 @@ class Sources:
 
     @property
     def read(self) -> dict[str, str]:
-        """The ConfigMaps whose keys matter, by the field that names them."""
+        """The ConfigMaps whose keys must be read, by the field that names them."""
         named = {
-            self.spelled(name): getattr(self, name)
+            self.path_of(name): getattr(self, name)
             for name in ("modules", "repositories", "certificates")
         }
         return {field: name for field, name in named.items() if name}
 
-    def spelled(self, name: str) -> str:
-        """How the spec spells a field."""
+    def path_of(self, name: str) -> str:
+        """The path of a field in the spec."""
         return self.fields.get(name, name)
 
 
 @dataclass(frozen=True)
 class Driver:
-    """``root``: of the node's file system, if given. ``probe``: times of the startup probe.
+    """Settings of a driver.
 
-    ``secret_env``: the Secret of its environment, if any. ``sources``: where its files come from.
+    ``root``: the root of the node's file system, if set. ``probe``: times of the startup probe.
+    ``secret_env``: the Secret with environment variables, if any. ``sources``: of its files.
     """
 
     operand: OperandSpec
@@ -62,7 +63,7 @@ class Driver:
 
 
 def parse_driver(spec: Fields, around: Fields, sources: Sources, *, root: str = "") -> Driver:
-    """A driver; ``around``: the object that has its side containers."""
+    """Parse a driver; ``around``: the object with the fields of its side containers."""
     return Driver(
         operand=parse_operand(spec),
         manager=parse_operand(block(spec, "manager")),

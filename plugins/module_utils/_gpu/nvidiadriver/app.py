@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The context of a pass over an NVIDIADriver."""
+"""Context in which an NVIDIADriver is reconciled."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .spec import DriverSpec, parse_spec
 
 
 class DriverApp(StackApp):
-    """An NVIDIADriver, what was observed around it, and how to build its children."""
+    """An NVIDIADriver with the observed cluster, which builds its children."""
 
     @cached_property
     def spec(self) -> DriverSpec:
@@ -46,7 +46,7 @@ class DriverApp(StackApp):
 
     @cached_property
     def stack(self) -> Stack:
-        """What it decides; the defaults if there is none, or it is too large to be read."""
+        """Settings of the ClusterPolicy; defaults if there is none, or it is too large to read."""
         return parse_stack((self.policy or {}).get("spec") or {})
 
     @property
@@ -58,7 +58,7 @@ class DriverApp(StackApp):
 
     @property
     def obstacle(self) -> NimError | None:
-        """Why it is not served, so nothing of it is made, changed or deleted; None if it is."""
+        """Why the driver cannot be deployed, so that nothing is changed; None if it can be."""
         if self.policy is None:
             return NimError(
                 "no ClusterPolicy object found in the cluster: a driver needs the rest of the GPU"
@@ -73,19 +73,19 @@ class DriverApp(StackApp):
 
     @property
     def node_selector(self) -> t.Mapping[str, str]:
-        """The labels of its nodes, besides that of a GPU."""
+        """Labels that select its nodes, in addition to the GPU label."""
         return self.spec.selection.labels
 
     @cached_property
     def owners(self) -> Owners:
-        """Which NVIDIADriver each node belongs to."""
+        """The assignment of nodes to NVIDIADrivers."""
         listed = self.observed.get(NVIDIA_DRIVERS.key) or []
         others = [item for item in listed if item["metadata"]["name"] != self.name]
         return Owners([*others, dict(self.resource)], self.observed.nodes)
 
     @cached_property
     def nodes(self) -> Nodes:
-        """Its nodes, as they are labelled before this pass."""
+        """The nodes that have its label before this pass."""
         found = self.observed.get(NODES.key) or []
         return Nodes([node for node in found if owner_of(node) == self.name])
 
@@ -101,18 +101,18 @@ class DriverApp(StackApp):
 
     @property
     def upgrade(self) -> Step:
-        """What an upgrade of drivers does now; NimError if the spec is invalid."""
+        """The next step of the driver upgrade; NimError if the spec is invalid."""
         policy = self.spec.upgrade_policy
         return upgrade_step(self.observed, self.namespace, policy, self.name)
 
     def upgrades(self, *, is_assumed: bool) -> Upgrades:
-        """How its driver is upgraded, or why not."""
-        told = f"NVIDIADriver {self.name}"
+        """The upgrade policy, or the reason against upgrades."""
+        title = f"NVIDIADriver {self.name}"
         try:
             policy = self.spec.given_policy
         except NimError as error:
-            return Upgrades(reasons=(f"{told}: {error}",))
+            return Upgrades(reasons=(f"{title}: {error}",))
         if policy.auto_upgrade:
             return Upgrades({self.name: policy})
-        reason = f"{told}: upgradePolicy.autoUpgrade is false: {NOT_UPGRADED}"
+        reason = f"{title}: upgradePolicy.autoUpgrade is false: {NOT_UPGRADED}"
         return Upgrades({self.name: policy} if is_assumed else {}, (reason,))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The DaemonSet of a pool of nodes."""
+"""Builds the DaemonSet of a pool of nodes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSched
 
 
 def build_daemon_set(app: DriverApp, pool: Pool) -> Manifest:
-    """A DaemonSet; NimError if the spec names no image, or what does not exist."""
+    """Build a DaemonSet; NimError if the spec sets no image or names a missing object."""
     spec, driver = app.spec, replace(app.spec.driver, root=app.stack.root)
     if pool.kernel and (why := why_not_precompiled(driver)):
         raise NimError(f"kernel {pool.kernel}: {why}")
@@ -71,7 +71,7 @@ def build_daemon_set(app: DriverApp, pool: Pool) -> Manifest:
 
 
 def _place(app: DriverApp, pool: Pool, pod: Item, account: str) -> None:
-    """Say where the pods run, and as whom."""
+    """Set the node selection and the ServiceAccount of the pods."""
     spec = app.spec
     pod |= {
         "nodeSelector": {f"{DEPLOY}driver": "true", **selector_of(app, pool)},
@@ -86,7 +86,7 @@ def _place(app: DriverApp, pool: Pool, pod: Item, account: str) -> None:
 
 
 def _image(operand: OperandSpec, pool: Pool) -> str:
-    """The image of the driver, which no setting of the operator replaces."""
+    """The image of the driver; settings of the operator do not override it."""
     image, tag = given_image(operand), pool.system.tag
     if ":" not in image.rpartition("/")[2]:
         raise NimError(

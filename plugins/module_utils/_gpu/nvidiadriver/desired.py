@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an NVIDIADriver wants: a DaemonSet for each pool of its nodes, and labels of these."""
+"""Desired objects of an NVIDIADriver: a DaemonSet for each node pool, and node labels."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..upgrade.snapshot import Node
 from ..upgrade.step import Step, switch_off
 from .app import DriverApp
 from .daemonset import build_daemon_set
-from .owners import give_up, mark
+from .owners import mark, release_nodes
 from .pools import OS_LABEL, account_name, pools_of
 
 
 def desired(app: DriverApp) -> Desired:
-    """All children, as far as the nodes and the spec tell them; nothing is deleted then.
+    """Return all children that can be built; after a failure, nothing is deleted.
 
-    While NVIDIADrivers contradict each other, all stays as it is.
+    While NVIDIADrivers conflict, nothing changes.
     """
     if app.is_disabled:
         return Desired() if app.obstacle else _hand_back(app)
-    if failure := app.obstacle or app.owners.faults.get(app.name):
+    if failure := app.obstacle or app.owners.errors.get(app.name):
         return Desired(failure=failure)
-    failure = why_not_routed(app)
+    failure = why_not_assigned(app)
     children, wrong = _children(app)
     failure = failure or wrong
     try:
@@ -45,36 +45,36 @@ def desired(app: DriverApp) -> Desired:
 
 
 def finalize(app: DriverApp) -> Desired:
-    """What to do before it goes: its nodes are given back; the garbage collector does the rest."""
+    """Release the nodes before the deletion; the garbage collector deletes the children."""
     nodes = app.nodes.items
     upgrade = switch_off(Node(node) for node in nodes)
     return Desired(
-        patches=[*give_up(nodes, app.name), *mark(nodes, is_upgraded=False), *upgrade.patches]
+        patches=[*release_nodes(nodes, app.name), *mark(nodes, is_upgraded=False), *upgrade.patches]
     )
 
 
-def why_not_routed(app: DriverApp) -> NimError | None:
-    """Why nodes do not come to it, which should: others contradict each other."""
-    faults, wanted = app.owners.faults, app.owners.wants(app.name)
-    if not faults or not wanted:
+def why_not_assigned(app: DriverApp) -> NimError | None:
+    """Why its nodes are not assigned to it: other NVIDIADrivers conflict. None otherwise."""
+    errors, wanted = app.owners.errors, app.owners.missing_nodes(app.name)
+    if not errors or not wanted:
         return None
-    name, fault = min(faults.items())
+    name, error = min(errors.items())
     return NimError(
-        f"node {wanted[0]} is not labelled while NVIDIADriver {name} is in conflict: {fault}",
-        reason=fault.reason,
+        f"node {wanted[0]} is not labeled while NVIDIADriver {name} is in conflict: {error}",
+        reason=error.reason,
     )
 
 
 def _hand_back(app: DriverApp) -> Desired:
-    """Leave drivers to the ClusterPolicy: running pods stay until it replaces them."""
+    """Hand the drivers to the ClusterPolicy: running pods stay until it replaces them."""
     orphaned = [("DaemonSet", str(item["metadata"]["name"])) for item in app.daemon_sets]
-    patches = give_up(app.nodes.items, app.name)
+    patches = release_nodes(app.nodes.items, app.name)
     return Desired(patches=patches, namespace=app.namespace, orphaned=orphaned)
 
 
 def _children(app: DriverApp) -> tuple[list[Child], NimError | None]:
-    """The children, and why there are not more."""
-    pools, faults = pools_of(app)
+    """The children, and the first error that prevented a child."""
+    pools, errors = pools_of(app)
     children: list[Child] = []
     for tag in dict.fromkeys(pool.system.tag for pool in pools):
         for manifest in permissions(app, account_name(app, tag), (), CLUSTER_RULES):
@@ -84,12 +84,12 @@ def _children(app: DriverApp) -> tuple[list[Child], NimError | None]:
         try:
             children.append(Child(build_daemon_set(app, pool)))
         except NimError as error:
-            faults.append(error)
-    return children, faults[0] if faults else None
+            errors.append(error)
+    return children, errors[0] if errors else None
 
 
 def _unwanted(app: DriverApp, children: list[Child]) -> list[tuple[str, str]]:
-    """DaemonSets of pools that have no nodes any more, once their pods are gone, and the rest."""
+    """Objects of pools without nodes: DaemonSets whose pods are gone, and unused permissions."""
     wanted = {
         (str(child.manifest["kind"]), str(child.manifest["metadata"]["name"])) for child in children
     }
@@ -106,7 +106,7 @@ def _unwanted(app: DriverApp, children: list[Child]) -> list[tuple[str, str]]:
 
 
 def role_children(app: DriverApp) -> list[tuple[str, str]]:
-    """The permissions of each DaemonSet that is there, by (kind, name)."""
+    """The (kind, name) of the permissions of each existing DaemonSet."""
     tags = dict.fromkeys(tag for item in app.daemon_sets if (tag := _tag_of(item)))
     return [
         name for tag in tags for name in role_names(account_name(app, tag), has_cluster_role=True)

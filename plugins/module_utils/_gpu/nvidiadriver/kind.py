@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""NVIDIADriver: a GPU driver, and the nodes that it is installed on."""
+"""NVIDIADriver: a GPU driver and the nodes on which it is installed."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which NVIDIADriver each node with a GPU belongs to.
+"""Assigns each node with a GPU to an NVIDIADriver.
 
-A label of the node says it, so that its driver changes when the label does, and not before. While
-NVIDIADrivers contradict each other, all labels stay as they are, and so do the drivers.
+A node label stores the assignment, so the driver changes only when the label does. While
+NVIDIADrivers conflict, all labels and drivers stay unchanged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Node = Manifest
 
 
 class Owners:
-    """The NVIDIADrivers, and the nodes that each gets."""
+    """The NVIDIADrivers and the assignment of nodes to them."""
 
     def __init__(self, drivers: t.Iterable[Manifest], nodes: t.Iterable[Node]) -> None:
         self._drivers = {
@@ -41,12 +41,12 @@ class Owners:
         self._nodes = sorted(nodes, key=lambda node: str(node["metadata"]["name"]))
 
     @cached_property
-    def faults(self) -> dict[str, NimError]:
-        """Why an NVIDIADriver contradicts itself or others, by name."""
+    def errors(self) -> dict[str, NimError]:
+        """Conflicts of an NVIDIADriver with itself or with others, by name."""
         found = {
-            name: fault
+            name: error
             for name, selection in self._selections.items()
-            if (fault := _fault_of(self._drivers[name]) or selection.fault)
+            if (error := _error_of(self._drivers[name]) or selection.error)
         }
         defaults = self._defaults
         if len(defaults) > 1:
@@ -66,14 +66,14 @@ class Owners:
                 found = {**dict.fromkeys(names, error), **found}
         return found
 
-    def wants(self, name: str) -> list[str]:
-        """The nodes that an NVIDIADriver should get and does not have."""
+    def missing_nodes(self, name: str) -> list[str]:
+        """The names of the nodes that an NVIDIADriver should get but does not have yet."""
         found = [node for node in self._nodes if self._owner_for(node) == name != owner_of(node)]
         return [str(node["metadata"]["name"]) for node in found]
 
     def patches(self, name: str) -> list[Patch]:
-        """What to set on nodes that an NVIDIADriver gets, and on those that it gives up."""
-        if self.faults:
+        """The patches of nodes that an NVIDIADriver gains or loses."""
+        if self.errors:
             return []
         found = []
         for node in self._nodes:
@@ -83,9 +83,9 @@ class Owners:
         return found
 
     def _owner_for(self, node: Node) -> str:
-        """The NVIDIADriver that gets a node, empty if none does.
+        """The NVIDIADriver of a node; empty if there is none.
 
-        Nodes of one that is not served are left alone.
+        A node of an unsupported NVIDIADriver keeps its label.
         """
         names = self._selecting(node) or (self._defaults if _has_gpu(node) else [])
         if not names:
@@ -97,25 +97,25 @@ class Owners:
         return sorted(name for name, item in self._selections.items() if item.is_default)
 
     def _selecting(self, node: Node) -> list[str]:
-        """The NVIDIADrivers that select a node, without the default."""
+        """The NVIDIADrivers whose selector matches a node, without the default."""
         if not _has_gpu(node):
             return []
         labels = labels_of(node).items()
         return sorted(
             name
             for name, item in self._selections.items()
-            if not (item.is_default or item.fault or is_stub(self._drivers[name]))
+            if not (item.is_default or item.error or is_stub(self._drivers[name]))
             and item.labels.items() <= labels
         )
 
 
-def give_up(nodes: t.Iterable[Node], name: str) -> list[Patch]:
-    """What to set on the nodes of an NVIDIADriver that goes, or has nothing to say."""
+def release_nodes(nodes: t.Iterable[Node], name: str) -> list[Patch]:
+    """The patches that remove the label from all nodes of an NVIDIADriver."""
     return [Patch("Node", node, (_label(""),)) for node in nodes if owner_of(node) == name]
 
 
 def mark(nodes: t.Iterable[Node], *, is_upgraded: bool) -> list[Patch]:
-    """Tell the driver's pods whether an upgrade drains their nodes, or they have to."""
+    """The patches of the annotation that tells driver pods whether the operator drains nodes."""
     found = []
     for node in nodes:
         known = (node["metadata"].get("annotations") or {}).get(ENABLED)
@@ -126,8 +126,8 @@ def mark(nodes: t.Iterable[Node], *, is_upgraded: bool) -> list[Patch]:
     return found
 
 
-def _fault_of(driver: Manifest) -> NimError | None:
-    """Why an NVIDIADriver cannot have nodes, whatever its spec; None if it can."""
+def _error_of(driver: Manifest) -> NimError | None:
+    """Why an NVIDIADriver cannot have nodes, regardless of its spec; None if it can."""
     if excess := stub_error(driver):
         return excess
     try:

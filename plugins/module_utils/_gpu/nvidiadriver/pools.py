@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The pools of nodes of an NVIDIADriver, and what the objects of each are called."""
+"""Node pools of an NVIDIADriver, and the names of their objects."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from .app import DriverApp
 OS_LABEL = "nvidia.com/node.os-version"
 
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-"""Those of Kubernetes' own generated names: they form no words."""
+"""Alphabet of the names that Kubernetes generates; it forms no words."""
 _MAX_LABEL, _MAX_NAME = 63, 253
 _FNV_OFFSET, _FNV_PRIME, _32_BITS = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
 
 
 def pools_of(app: DriverApp) -> tuple[list[Pool], list[NimError]]:
-    """The pools, each of an operating system, and of a kernel if the driver is precompiled.
+    """Return the pools (one per operating system, and per kernel if precompiled) and errors.
 
-    And what is wrong with nodes that are therefore in none.
+    The errors concern nodes that belong to no pool.
     """
     found: dict[str, Pool] = {}
-    faults = []
+    errors = []
     for node in app.nodes.with_gpu:
         try:
             pool = _pool_of(app, node)
         except NimError as error:
-            faults.append(error)
+            errors.append(error)
             continue
         found.setdefault(pool.name, pool)
-    return [found[name] for name in sorted(found)], faults
+    return [found[name] for name in sorted(found)], errors
 
 
 def _pool_of(app: DriverApp, node: Manifest) -> Pool:
@@ -57,7 +57,7 @@ def _pool_of(app: DriverApp, node: Manifest) -> Pool:
 
 
 def selector_of(app: DriverApp, pool: Pool) -> dict[str, str]:
-    """The labels of the nodes of a pool."""
+    """The node labels that select a pool."""
     system = pool.system
     version = {OS_MAJOR: system.major} if system.is_by_major else {OS_VERSION: system.version}
     kernel = {KERNEL: pool.kernel} if pool.kernel else {}
@@ -65,7 +65,7 @@ def selector_of(app: DriverApp, pool: Pool) -> dict[str, str]:
 
 
 def daemon_set_name(app: DriverApp, tag: str, kernel: str = "") -> str:
-    """The name of a DaemonSet: as long as a label, and of this resource alone."""
+    """The name of a DaemonSet: unique to this resource, and short enough for a label."""
     identity = str(app.resource["metadata"].get("uid") or app.name)
     digest = short_hash(f"{identity}-{kernel}" if kernel else identity)
     start = f"nvidia-{app.spec.selection.type}-driver-{tag}"
@@ -73,12 +73,12 @@ def daemon_set_name(app: DriverApp, tag: str, kernel: str = "") -> str:
 
 
 def account_name(app: DriverApp, tag: str) -> str:
-    """The name of the ServiceAccount of an operating system, and of its permissions."""
+    """The name of the ServiceAccount and the permissions for an operating system."""
     return f"nvidia-{app.spec.selection.type}-driver-{app.name}-{tag}"[:_MAX_NAME]
 
 
 def short_hash(text: str) -> str:
-    """A hash as part of a name; as in the reference operator, so that it finds its DaemonSets."""
+    """The hash in names; equal to the reference operator's, so that it finds its DaemonSets."""
     value = _FNV_OFFSET
     for byte in text.encode():
         value = ((value ^ byte) * _FNV_PRIME) & _32_BITS

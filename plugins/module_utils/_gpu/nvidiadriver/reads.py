@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a pass over an NVIDIADriver reads."""
+"""Reads of an NVIDIADriver."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .pools import account_name, pools_of
 
 
 def reads(app: DriverApp) -> list[Read]:
-    """What to read, given the answers so far; no children if none are ours to make."""
+    """Return the reads that the answers so far require; no children if none are deployed."""
     found: list[Read] = [*cluster_reads(app.observed), NODES, NVIDIA_DRIVERS, DAEMON_SETS]
     if not all(app.observed.has(read.key) for read in found):
         return found
@@ -30,8 +30,8 @@ def reads(app: DriverApp) -> list[Read]:
 
 
 def _children(app: DriverApp) -> list[Read]:
-    """The DaemonSets that it has or wants, with their permissions, and pods that are not ready."""
-    pools, _faults = pools_of(app)
+    """Reads of existing and wanted DaemonSets, their permissions and their unready pods."""
+    pools, _errors = pools_of(app)
     sets = [
         *(pool.name for pool in pools),
         *(str(item["metadata"]["name"]) for item in app.daemon_sets),
@@ -51,7 +51,7 @@ def _children(app: DriverApp) -> list[Read]:
 
 
 def _upgrade(app: DriverApp) -> list[Read]:
-    """What an upgrade of drivers must know; nothing if the spec says it wrong."""
+    """Reads of the driver upgrade; none if its spec is invalid."""
     if app.is_disabled:
         return []
     try:

@@ -27,9 +27,10 @@ _FIELDS = {
 
 @dataclass(frozen=True)
 class Selection:
-    """Which nodes an NVIDIADriver gets, and which driver they get.
+    """Driver type and node selection of an NVIDIADriver.
 
-    ``is_default``: those that no other selects. ``labels``: of its nodes, besides that of a GPU.
+    ``is_default``: it gets the nodes that no other NVIDIADriver selects. ``labels``: of its nodes,
+    in addition to the GPU label.
     """
 
     type: str
@@ -37,8 +38,8 @@ class Selection:
     labels: t.Mapping[str, str]
 
     @property
-    def fault(self) -> NimError | None:
-        """Why it can select no nodes, None if it can."""
+    def error(self) -> NimError | None:
+        """Why the selection is invalid; None if it is valid."""
         if OWNER in self.labels:
             return NimError(
                 f"nodeSelector: must not use the label {OWNER}, which the operator sets"
@@ -49,23 +50,23 @@ class Selection:
 
     @property
     def obstacle(self) -> NimError | None:
-        """Why this driver is not served, None if it is."""
+        """Why this driver type is not supported; None if it is."""
         if self.type != HOST_MANAGER:
             return None
         return NimError(
-            f"driverType: {HOST_MANAGER} is not served by this operator, as it is for workloads in"
-            " virtual machines: use another operator for its nodes, which this one leaves alone",
+            f"driverType: {HOST_MANAGER} is not supported by this operator, because it is for"
+            " virtual machines: use another operator for its nodes, which stay unchanged",
             reason=NOT_SERVED,
         )
 
 
 @dataclass(frozen=True)
 class DriverSpec:
-    """What an NVIDIADriver asks for.
+    """Parsed spec of an NVIDIADriver.
 
-    ``driver``: without the root of the nodes, which the ClusterPolicy says. ``tolerations`` replace
-    the default. ``labels``: without those that select the pods. ``upgrade``: `upgradePolicy` as it
-    is given.
+    ``driver``: without the root of the nodes, which the ClusterPolicy sets. ``tolerations`` replace
+    the default. ``labels``: without the labels that select the pods. ``upgrade``: the unparsed
+    `upgradePolicy`.
     """
 
     selection: Selection
@@ -80,18 +81,18 @@ class DriverSpec:
 
     @property
     def upgrade_policy(self) -> UpgradePolicy | None:
-        """How drivers are upgraded, None if they are not; NimError if that is invalid."""
+        """The upgrade policy; None if drivers are not upgraded. NimError if it is invalid."""
         found = self.given_policy
         return found if found.auto_upgrade else None
 
     @property
     def given_policy(self) -> UpgradePolicy:
-        """How drivers would be upgraded; NimError if that is invalid."""
+        """The upgrade policy, even if upgrades are off; NimError if it is invalid."""
         return parse_policy(self.upgrade, auto_upgrade=True, where="upgradePolicy")
 
 
 def parse_spec(spec: Fields) -> DriverSpec:
-    """The spec; fields that are not given have their defaults."""
+    """Parse the spec; absent fields get their defaults."""
     return DriverSpec(
         selection=parse_selection(spec),
         driver=_driver(spec),
@@ -110,7 +111,7 @@ def parse_spec(spec: Fields) -> DriverSpec:
 
 
 def parse_selection(spec: Fields) -> Selection:
-    """The part of the spec that also concerns other NVIDIADrivers."""
+    """Parse the fields that also affect other NVIDIADrivers."""
     return Selection(
         type=text(spec, "driverType", default="gpu"),
         is_default=flag(spec, "default"),
@@ -120,8 +121,8 @@ def parse_selection(spec: Fields) -> Selection:
 
 def _driver(spec: Fields) -> Driver:
     sources = Sources(
-        licence_secret=text(spec, "licensingConfig", "secretName"),
-        licence_config_map=text(spec, "licensingConfig", "name"),
+        license_secret=text(spec, "licensingConfig", "secretName"),
+        license_config_map=text(spec, "licensingConfig", "name"),
         has_token=flag(spec, "licensingConfig", "nlsEnabled", default=True),
         topology=text(spec, "virtualTopologyConfig", "name"),
         modules=text(spec, "kernelModuleConfig", "name"),

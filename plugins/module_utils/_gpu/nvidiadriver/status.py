@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The status of an NVIDIADriver: whether the driver is ready on all its nodes, and if not, why."""
+"""Status of an NVIDIADriver: whether the driver is ready on all its nodes, and if not, why."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OFF = "useNvidiaDriverCRD is not enabled in ClusterPolicy"
 
 
 def assess(app: DriverApp, outcome: Outcome) -> Assessment:
-    """The new status, and when to look again."""
+    """Return the new status, and the time of the next pass."""
     builder = StatusBuilder(dict(app.status))
     builder.set_field("namespace", app.namespace)
     now = app.at(outcome.view(app.observed))
@@ -36,18 +36,18 @@ def assess(app: DriverApp, outcome: Outcome) -> Assessment:
     elif waiting := _waiting(now):
         _set_error(builder, _NOT_YET, _WAITING)
         builder.reconciling = (_NOT_YET, "; ".join(waiting))
-        is_labelled = not app.owners.wants(app.name)
-        is_slow = is_labelled and wakes_when_ready(app.observed, outcome)
+        is_labeled = not app.owners.missing_nodes(app.name)
+        is_slow = is_labeled and wakes_when_ready(app.observed, outcome)
         builder.requeue = Requeue(slow=is_slow)
     else:
         _succeed(builder, app)
     if not (app.is_disabled or failure):
-        _follow(builder, app)
+        _report_upgrade(builder, app)
     return builder.finish()
 
 
 def refuse(app: DriverApp, error: NimError) -> Assessment:
-    """The status of a driver that is too large."""
+    """Return the status of a driver that is too large."""
     builder = StatusBuilder(dict(app.status))
     _set_error(builder, error.reason, str(error))
     builder.stalled = (error.reason, str(error))
@@ -55,7 +55,7 @@ def refuse(app: DriverApp, error: NimError) -> Assessment:
 
 
 def _disable(builder: StatusBuilder) -> None:
-    """The ClusterPolicy installs the drivers, and tells when it does not any more."""
+    """Report that the ClusterPolicy installs the drivers; it triggers a pass when that changes."""
     if builder.state != _DISABLED:
         builder.events.append(Event("Normal", "Disabled", _OFF))
     builder.set_field("state", _DISABLED)
@@ -64,8 +64,8 @@ def _disable(builder: StatusBuilder) -> None:
 
 
 def _fail(builder: StatusBuilder, app: DriverApp, message: str, outcome: Outcome) -> None:
-    """Contradictions and what is not served: only another spec helps, of whichever resource."""
-    final = app.obstacle or app.owners.faults.get(app.name)
+    """Report a failure; conflicts and unsupported settings are final until a spec changes."""
+    final = app.obstacle or app.owners.errors.get(app.name)
     reason = final.reason if final and final.reason not in (CONFLICT, "Failed") else _FAILED
     if outcome.is_final:
         reason = outcome.failure_reason
@@ -78,8 +78,8 @@ def _fail(builder: StatusBuilder, app: DriverApp, message: str, outcome: Outcome
 
 
 def _waiting(app: DriverApp) -> list[str]:
-    """What it waits for: pods of its DaemonSets, or labels of nodes that were just set."""
-    found = [f"node {name} is being labelled" for name in app.owners.wants(app.name)]
+    """The reasons to wait: pods of its DaemonSets, or node labels that were just set."""
+    found = [f"node {name} is being labeled" for name in app.owners.missing_nodes(app.name)]
     for pool in pools_of(app)[0]:
         live = app.live("DaemonSet", pool.name)
         if live is None:
@@ -89,8 +89,8 @@ def _waiting(app: DriverApp) -> list[str]:
     return found
 
 
-def _follow(builder: StatusBuilder, app: DriverApp) -> None:
-    """An upgrade of drivers goes on step by step, which nobody tells."""
+def _report_upgrade(builder: StatusBuilder, app: DriverApp) -> None:
+    """Report the driver upgrade, unless its spec is invalid."""
     try:
         upgrade = app.upgrade
     except NimError:
@@ -108,7 +108,7 @@ def _set_error(builder: StatusBuilder, reason: str, message: str) -> None:
 
 
 def _succeed(builder: StatusBuilder, app: DriverApp) -> None:
-    message = _RECONCILED if app.nodes.with_gpu else "No node with a GPU belongs to it"
+    message = _RECONCILED if app.nodes.with_gpu else "No GPU node belongs to this driver"
     if builder.state != _READY:
         builder.events.append(Event("Normal", "Reconciled", message))
     builder.set_field("state", _READY)

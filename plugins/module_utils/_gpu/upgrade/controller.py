@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The states of a node, and what leads from one to the next.
+"""State machine of a driver upgrade: the transitions of each node.
 
-Each function is about one state. It looks at the snapshot, and says in a `NodeStep` what to do.
+Each handler reads the snapshot and plans one state's transition in a `NodeStep`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ VALIDATION_SECONDS = 600
 
 @dataclass
 class _Pass:
-    """``running``, ``emptying``: the nodes in such states, before this step or after it."""
+    """Shared data of one step.
+
+    ``running``, ``emptying``: the nodes in such a state before or after this step. ``unread``: the
+    nodes whose pods must be read. ``chosen``: the pods that this step evicts.
+    """
 
     snapshot: UpgradeSnapshot
     policy: UpgradePolicy
@@ -47,16 +51,16 @@ class _Pass:
     chosen: list[Manifest] = field(default_factory=list)
 
     def pods(self, step: NodeStep) -> list[Manifest] | None:
-        """The pods of a node; None, and a note of that, if they were not read."""
+        """Return the pods of a node; None, and note the node as unread, if they are unknown."""
         found = self.snapshot.pods.get(step.node.name)
         if found is None:
             self.unread.add(step.node.name)
-            step.waits = "its pods to be looked at"
+            step.waits = "its pods to be read"
         return found
 
 
 def take_step(snapshot: UpgradeSnapshot, policy: UpgradePolicy) -> Step:
-    """What to do now with each node."""
+    """Plan the next step of each node."""
     nodes = snapshot.managed
     running = {node.name for node in nodes if node.state in states.RUNNING}
     emptying = {node.name for node in snapshot.nodes if node.state in states.EMPTYING}
@@ -67,13 +71,13 @@ def take_step(snapshot: UpgradeSnapshot, policy: UpgradePolicy) -> Step:
 
 def _step_of(current: _Pass, node: Node) -> NodeStep:
     step = NodeStep(node, node.state)
-    is_on_its_way = node.state not in (states.UNKNOWN, states.DONE)
+    is_upgrading = node.state not in (states.UNKNOWN, states.DONE)
     has_driver = driver_of(current.snapshot, node) is not None
-    if is_on_its_way and not has_driver and node.label(labels.DEPLOY_DRIVER) != "true":
+    if is_upgrading and not has_driver and node.label(labels.DEPLOY_DRIVER) != "true":
         release(node, step)
         return step
     _HANDLERS[node.state](current, step)
-    if is_on_its_way and not (step.has_moved or node.since[0] or labels.SINCE in step.annotations):
+    if is_upgrading and not (step.has_moved or node.since[0] or labels.SINCE in step.annotations):
         step.mark(current.snapshot.now)
     return step
 
@@ -84,9 +88,9 @@ def _at_rest(current: _Pass, step: NodeStep) -> None:
         return
     replaces_orphan = bool(current.snapshot.owner) and driver.is_orphan
     is_outdated = replaces_orphan or (driver.is_outdated and not driver.is_orphan)
-    is_asked = node.annotation(labels.REQUESTED) == "true" or node.annotation(labels.SAFE_LOAD)
-    if is_outdated or is_asked:
-        step.move(states.REQUIRED, current.snapshot.now, "" if is_asked else labels.OUTDATED)
+    is_requested = node.annotation(labels.REQUESTED) == "true" or node.annotation(labels.SAFE_LOAD)
+    if is_outdated or is_requested:
+        step.move(states.REQUIRED, current.snapshot.now, "" if is_requested else labels.OUTDATED)
         step.annotations[labels.WAS_CORDONED] = "true" if node.is_cordoned else None
     elif node.state == states.UNKNOWN:
         step.move(states.DONE, current.snapshot.now)
@@ -94,44 +98,44 @@ def _at_rest(current: _Pass, step: NodeStep) -> None:
 
 def _required(current: _Pass, step: NodeStep) -> None:
     node, snapshot = step.node, current.snapshot
-    driver, is_asked = driver_of(snapshot, node), node.annotation(labels.REQUESTED)
+    driver, is_requested = driver_of(snapshot, node), node.annotation(labels.REQUESTED)
     if driver is None:
         step.waits = "its driver pod"
         return
-    if driver.is_ready and not is_asked and node.since[1] == labels.OUTDATED:
+    if driver.is_ready and not is_requested and node.since[1] == labels.OUTDATED:
         step.annotations[labels.WAS_CORDONED] = None
         step.move(states.DONE, snapshot.now)
         return
-    if is_asked:
+    if is_requested:
         step.annotations[labels.REQUESTED] = None
         step.mark(snapshot.now)
     if node.label(labels.SKIP) == "true":
         step.hold(f"the label {labels.SKIP}=true to be removed")
         return
     if current.slots <= 0 and not node.is_cordoned:
-        step.waits = "its turn: as many nodes as allowed are being upgraded or unavailable"
+        step.waits = "its turn: the maximum number of nodes is being upgraded or unavailable"
         return
     if driver.is_outdated and driver.installs_the_same:
         step.is_cordoned = True
         step.move(states.RESTART, snapshot.now)
-    elif _is_kept(current, step):
+    elif _is_held_back(current, step):
         return
     else:
         lost = lost_services(snapshot, node)
-        step.notes += [f"{item} has no ready replica meanwhile" for item in lost]
+        step.notes += [f"{item} has no ready replica during the upgrade" for item in lost]
         step.move(states.CORDON, snapshot.now)
         current.emptying.add(node.name)
     current.slots -= 1
     current.running.add(node.name)
 
 
-def _is_kept(current: _Pass, step: NodeStep) -> bool:
-    """Whether the guard lets a node not begin yet."""
+def _is_held_back(current: _Pass, step: NodeStep) -> bool:
+    """Whether the guard keeps a node from starting now."""
     snapshot, node = current.snapshot, step.node
     if not snapshot.is_guarded:
         return False
     if current.pods(step) is None:
-        current.slots -= 1  # kept for it, so no more pods are read than nodes may begin
+        current.slots -= 1  # reserved, so that the pods of at most this many nodes are read
         return True
     if why := why_undrainable(snapshot, node):
         step.hold(why, is_stuck=True)
@@ -162,7 +166,7 @@ def _wait_for_jobs(current: _Pass, step: NodeStep) -> None:
     ]
     if not jobs or _is_over(current, step, labels.JOBS_SINCE, waiting.seconds):
         step.move(states.POD_DELETION, now)
-        step.notes += [f"did not wait any longer for {name_pods(jobs)}"] if jobs else []
+        step.notes += [f"stopped waiting for {name_pods(jobs)}"] if jobs else []
         return
     step.hold(f"{name_pods(jobs)} to finish{_limit(waiting.seconds)}")
 
@@ -195,10 +199,10 @@ def _drain(current: _Pass, step: NodeStep) -> None:
 
 
 def _evict(current: _Pass, step: NodeStep, pods: list[Manifest], how: Evicting) -> str:
-    """Evict what may go now; why that has failed, empty if it has not."""
+    """Evict the pods that may go now; return why the eviction failed, or an empty string."""
     snapshot = current.snapshot
-    if faults := [why for pod in pods if (why := why_not_evictable(pod, how))]:
-        return faults[0]
+    if reasons := [why for pod in pods if (why := why_not_evictable(pod, how))]:
+        return reasons[0]
     since, word = step.node.since
     was_held = word == labels.HELD
     is_over = bool(how.seconds and since and snapshot.now - since >= how.seconds and not was_held)
@@ -214,7 +218,7 @@ def _evict(current: _Pass, step: NodeStep, pods: list[Manifest], how: Evicting) 
             held = held or f"{name_of_pod(pod)}: {never or why}"
             is_stuck = is_stuck or bool(never)
             if len(budgets_of(pod, snapshot.budgets)) > 1:
-                continue  # the API server would refuse to evict it, in each pass
+                continue  # the API server refuses to evict it in every pass
         step.evictions.append(Eviction(pod))
         current.chosen.append(pod)
     if is_over and not kept:
@@ -270,7 +274,7 @@ def _uncordon(current: _Pass, step: NodeStep) -> None:
 
 
 def _failed(current: _Pass, step: NodeStep) -> None:
-    """Recover; after a failed validation not before it succeeds, unlike the reference."""
+    """Recover; unlike the reference, a failed validation must succeed first."""
     driver = driver_of(current.snapshot, step.node)
     validators = current.snapshot.validators.get(step.node.name) or []
     if driver and driver.is_ready and all(is_pod_ready(pod) for pod in validators):
@@ -278,13 +282,13 @@ def _failed(current: _Pass, step: NodeStep) -> None:
         return
     why = (
         short(step.node.annotation(labels.WHY))
-        or "the driver pod is not of the newest revision and ready"
+        or "the driver pod is not ready at the newest revision"
     )
-    step.hold(f"help: {why}", is_stuck=True)
+    step.hold(f"manual action: {why}", is_stuck=True)
 
 
 def _is_over(current: _Pass, step: NodeStep, key: str, seconds: int) -> bool:
-    """Whether the time is over that an annotation says the beginning of; it is set if missing."""
+    """Whether the time since an annotation has expired; a missing annotation is set now."""
     now = current.snapshot.now
     if not seconds or not now:
         return False
@@ -295,7 +299,7 @@ def _is_over(current: _Pass, step: NodeStep, key: str, seconds: int) -> bool:
 
 
 def _limit(seconds: int) -> str:
-    return f" (at most {seconds} s)" if seconds else " (without a limit)"
+    return f" (at most {seconds} s)" if seconds else " (no time limit)"
 
 
 _HANDLERS: dict[str, t.Callable[[_Pass, NodeStep], None]] = {

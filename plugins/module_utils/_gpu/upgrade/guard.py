@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Keeps one replica of each NIMService ready, if that can be done by waiting.
+"""Keeps one replica of each NIMService ready where waiting can achieve that.
 
-A node is not begun, and a pod not evicted, while another replica may yet become ready. What cannot
-be avoided, such as the only replica of a service, is not waited for.
+A node does not start, and a pod is not evicted, while another replica may still become ready. An
+unavoidable loss, such as the only replica of a service, delays nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .snapshot import Node, UpgradeSnapshot
 
 
 def why_undrainable(snapshot: UpgradeSnapshot, node: Node) -> str:
-    """Why a node could never be drained, so it had better not be begun; empty if it could."""
+    """Why the node can never be drained (so do not start); empty if it can."""
     for pod in gpu_pods(snapshot.pods[node.name], snapshot.claims):
         if why := why_never_evicted(pod, snapshot.budgets):
             return f"{name_of_pod(pod)} could not be evicted: {why}"
@@ -30,10 +30,10 @@ def why_undrainable(snapshot: UpgradeSnapshot, node: Node) -> str:
 def why_not_begin(
     snapshot: UpgradeSnapshot, node: Node, emptying: t.Collection[str], *, has_running: bool
 ) -> str:
-    """Why a node should not be drained now; empty if it may.
+    """Why a node should not be drained now; empty if it may be.
 
-    ``emptying``: the nodes whose pods are evicted, or soon will be. ``has_running``: whether the
-    upgrade of any node has begun.
+    ``emptying``: the nodes whose pods are or soon will be evicted. ``has_running``: whether any
+    node is being upgraded.
     """
     for service in _services(snapshot, gpu_pods(snapshot.pods[node.name], snapshot.claims)):
         if why := _why_keep(service, node.name, emptying, has_running):
@@ -42,9 +42,9 @@ def why_not_begin(
 
 
 def why_not_evict(snapshot: UpgradeSnapshot, pod: Manifest, chosen: t.Sequence[Manifest]) -> str:
-    """Why a pod of a node that drains should stay for now; empty if it may go.
+    """Why a pod of a draining node should stay for now; empty if it may go.
 
-    ``chosen``: the pods that this step evicts, too.
+    ``chosen``: the other pods that this step evicts.
     """
     service = snapshot.services.of(pod) if snapshot.is_guarded else None
     own = next((item for item in service.replicas if item.has(pod)), None) if service else None
@@ -64,9 +64,9 @@ def why_not_evict(snapshot: UpgradeSnapshot, pod: Manifest, chosen: t.Sequence[M
 
 
 def lost_services(snapshot: UpgradeSnapshot, node: Node) -> list[Service]:
-    """The services that have no ready replica while a node drains, by name.
+    """The services without a ready replica while a node drains, sorted by name.
 
-    Of several on the node, the guard moves one after the other.
+    If a node has several replicas of a service, the guard moves them one after the other.
     """
     pods = gpu_pods(snapshot.pods.get(node.name) or [], snapshot.claims)
     return [
@@ -99,9 +99,10 @@ def _staying(service: Service, nodes: t.Collection[str]) -> list[Replica]:
 def _may_recover(
     service: Service, others: t.Sequence[Replica], present: int, has_running: bool
 ) -> bool:
-    """Whether another replica may become ready without anything being evicted.
+    """Whether another replica may become ready without an eviction.
 
-    One is still to be made, or starts; one without a place gets it when a node comes back.
+    A replica may not be created yet, or be starting; an unschedulable one is scheduled when a node
+    comes back.
     """
     if service.wanted > present:
         return True

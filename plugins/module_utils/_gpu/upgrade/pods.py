@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which pods of a node have to go, and which of them can."""
+"""Selects the pods of a node that must be evicted, and finds those that cannot be."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def is_leaving(pod: Manifest) -> bool:
 
 
 def is_of_daemon_set(pod: Manifest) -> bool:
-    """Whether a DaemonSet controls a pod, and would replace it at once."""
+    """Whether a DaemonSet controls a pod and would replace it immediately."""
     return (controller_of(pod) or {}).get("kind") == "DaemonSet"
 
 
 def has_gpus(pod: Manifest, claims: Claims) -> bool:
-    """Whether a pod has GPUs: as resources, or by device claims (DRA)."""
+    """Whether a pod has GPUs, as resources or by device claims (DRA)."""
     for container in (pod.get("spec") or {}).get("containers") or []:
         resources = container.get("resources") or {}
         for field in ("requests", "limits"):
@@ -54,12 +54,12 @@ def claims_of(pod: Manifest) -> list[tuple[str, str]]:
 
 
 def gpu_pods(pods: t.Iterable[Manifest], claims: Claims) -> list[Manifest]:
-    """The pods that must go before a driver is replaced."""
+    """The pods that must be evicted before a driver is replaced."""
     return [pod for pod in pods if _may_be_evicted(pod) and has_gpus(pod, claims)]
 
 
 def to_drain(pods: t.Iterable[Manifest], how: Evicting) -> list[Manifest]:
-    """The pods that a drain evicts: those of DaemonSets stay."""
+    """The pods that a drain evicts; pods of DaemonSets stay."""
     return [
         pod
         for pod in pods
@@ -70,7 +70,7 @@ def to_drain(pods: t.Iterable[Manifest], how: Evicting) -> list[Manifest]:
 
 
 def why_not_evictable(pod: Manifest, how: Evicting) -> str:
-    """Why a pod is not to be evicted this way, and what to do; empty if it may."""
+    """Why the policy does not allow evicting a pod, with advice; empty if it does."""
     if is_leaving(pod):
         return ""
     name = name_of_pod(pod)
@@ -90,7 +90,7 @@ def name_of_pod(pod: Manifest) -> str:
 
 
 def name_pods(pods: t.Sequence[Manifest]) -> str:
-    """A few pods by name, and how many others there are."""
+    """The names of a few pods, and the number of the rest."""
     names = sorted(name_of_pod(pod).removeprefix("Pod ") for pod in pods)
     more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
     return f"{', '.join(names[:_MAX_NAMED])}{more}"

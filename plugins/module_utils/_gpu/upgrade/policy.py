@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""`upgradePolicy` of a driver, with all defaults, also those within objects that are not given."""
+"""Parses `upgradePolicy` of a driver; absent nested objects get their defaults as well."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Given = t.Mapping[str, t.Any]
 
 @dataclass(frozen=True)
 class Waiting:
-    """`waitForCompletion`: the jobs to wait for, if any. A limit of 0: for ever."""
+    """`waitForCompletion`: the jobs to wait for, if any; 0 seconds mean no limit."""
 
     selector: Selector | None = None
     seconds: int = 0
@@ -29,7 +29,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Evicting:
-    """`podDeletion` and `drain`: how pods are evicted. A limit of 0: no limit."""
+    """`podDeletion` or `drain`: how pods are evicted; 0 seconds mean no limit."""
 
     is_forced: bool = False
     seconds: int = 300
@@ -39,7 +39,7 @@ class Evicting:
 
 @dataclass(frozen=True)
 class UpgradePolicy:
-    """How drivers are upgraded. ``max_parallel`` 0: no limit."""
+    """How drivers are upgraded; a ``max_parallel`` of 0 means no limit."""
 
     auto_upgrade: bool = False
     max_parallel: int = 1
@@ -49,7 +49,7 @@ class UpgradePolicy:
     drain: Evicting | None = None
 
     def count_unavailable(self, nodes: int) -> int:
-        """How many of these nodes may be unavailable; a percentage is rounded up."""
+        """Return how many of this many nodes may be unavailable; a percentage is rounded up."""
         number = int(self.max_unavailable.removesuffix("%"))
         return math.ceil(nodes * number / 100) if self.max_unavailable.endswith("%") else number
 
@@ -68,9 +68,9 @@ class Upgrades:
 def parse_policy(
     given: Given | None, *, auto_upgrade: bool = False, where: str = WHERE
 ) -> UpgradePolicy:
-    """The policy from the field ``where``; NimError, which names the field, if it is invalid.
+    """Parse the field at the path ``where``; NimError, which names the field, if it is invalid.
 
-    ``auto_upgrade``: whether drivers are upgraded where the field does not say.
+    ``auto_upgrade``: the default of `autoUpgrade`.
     """
     spec = given or {}
     waiting, drain = spec.get("waitForCompletion") or {}, spec.get("drain") or {}
@@ -112,7 +112,7 @@ def _share(given: t.Any, where: str) -> str:
 def _count(spec: Given, name: str, default: int, where: str) -> int:
     found = _or(spec.get(name), default)
     if isinstance(found, bool) or not isinstance(found, int) or found < 0:
-        raise NimError(f"{where}.{name}: must be a number from 0 on")
+        raise NimError(f"{where}.{name}: must be a number of 0 or more")
     return found
 
 

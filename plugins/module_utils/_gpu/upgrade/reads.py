@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an upgrade reads, and the snapshot that it makes of that.
+"""Reads of a driver upgrade, and the snapshot that is built from them.
 
-While all nodes are in sync, that is two short lists. Pods are read of those nodes only that are
+While all nodes are in sync, two short lists suffice. The pods of a node are read only when it is
 about to be drained.
 """
 
@@ -40,10 +40,10 @@ _AROUND = (_BUDGETS, ReadTime(), _SERVICE_PODS, *_WORKLOADS)
 def upgrade_reads(
     observed: Observed, namespace: str, policy: UpgradePolicy | None, owner: str | None = None
 ) -> list[Read]:
-    """What to read, given the answers so far, with the rows of all nodes among them.
+    """Return the reads that the answers so far require; the rows of all nodes must be known.
 
-    ``namespace``: of the driver's pods. ``policy``: None if drivers are not upgraded. ``owner``:
-    the NVIDIADriver whose nodes are upgraded, if not all are.
+    ``namespace``: of the driver pods. ``policy``: None if drivers are not upgraded. ``owner``: the
+    NVIDIADriver whose nodes are upgraded; None means all nodes.
     """
     if policy is None:
         return []
@@ -63,14 +63,14 @@ def upgrade_reads(
 def upgrade_step(
     observed: Observed, namespace: str, policy: UpgradePolicy | None, owner: str | None = None
 ) -> Step:
-    """What to do now, from what `upgrade_reads` has read."""
+    """Plan the next step from the answers to `upgrade_reads`."""
     if policy is None:
         return switch_off(node for node in _nodes(observed) if node.is_of(owner))
     return take_step(take_snapshot(observed, namespace, owner), policy)
 
 
 def take_snapshot(observed: Observed, namespace: str, owner: str | None = None) -> UpgradeSnapshot:
-    """The snapshot, as far as it was read."""
+    """Build a snapshot from the answers so far."""
     pods, revisions = (observed.get(read.key) or [] for read in _own_reads(namespace))
     services = Services(_service_pods(observed), _listed(observed, *_WORKLOADS))
     nodes = _nodes(observed)
@@ -89,13 +89,13 @@ def take_snapshot(observed: Observed, namespace: str, owner: str | None = None) 
 
 
 def is_guarded(observed: Observed, services: Services) -> bool:
-    """Whether NIMServices are kept: by default, if there are any."""
+    """Whether NIMServices are guarded: by default, if there are any."""
     switch = str((observed.get(OPERATOR) or {}).get(GUARD) or "").strip().lower()
     return switch == "on" or (switch != "off" and bool(services))
 
 
 def read_pods_on(node: str) -> Read:
-    """A read of the pods of a node."""
+    """The read of the pods of a node."""
     return ReadRedacted("Pod", field=f"spec.nodeName={node}")
 
 
@@ -105,7 +105,7 @@ def _own_reads(namespace: str) -> list[Read]:
 
 
 def _more_reads(observed: Observed, pods: t.Sequence[Read]) -> list[Read]:
-    """What pods refer to: device claims, and the other pods of their groups."""
+    """Reads of objects that pods refer to: device claims, and the other pods of their groups."""
     found = [*_listed(observed, *pods), *_listed(observed, _SERVICE_PODS)]
     more: list[Read] = [_CLAIMS] if any(claims_of(pod) for pod in found) else []
     if any(GROUP_PODS in (pod["metadata"].get("labels") or {}) for pod in found):

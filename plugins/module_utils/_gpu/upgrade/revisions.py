@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which revision of its DaemonSet a driver pod is of, and what that installs."""
+"""Compares the revision of a driver pod with the newest one of its DaemonSet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .labels import DIGEST, REVISION
 
 
 class Revisions:
-    """The ControllerRevisions of the driver's DaemonSets."""
+    """The ControllerRevisions of the driver DaemonSets."""
 
     def __init__(self, found: t.Iterable[Fields]) -> None:
         self._newest: dict[str, Fields] = {}
@@ -27,12 +27,12 @@ class Revisions:
                 self._newest[owner] = item
 
     def is_outdated(self, pod: Fields) -> bool:
-        """Whether its DaemonSet has a newer revision; not if that is unknown, or has no owner."""
+        """Whether the DaemonSet of a pod has a newer revision; False if that is unknown."""
         newest = self._newest.get(_owner(pod))
         return newest is not None and hash_of(newest) != hash_of(pod)
 
     def installs_the_same(self, pod: Fields) -> bool:
-        """Whether the newest revision installs the driver that the pod has installed."""
+        """Whether the newest revision installs the same driver as the pod."""
         newest, own = self._newest.get(_owner(pod)), self._all.get((_owner(pod), hash_of(pod)))
         if newest is None or own is None:
             return False
@@ -54,7 +54,7 @@ def _number(item: Fields) -> int:
 
 
 def _digest(revision: Fields) -> str:
-    """The digest that any container of the template has in its environment."""
+    """The driver digest in the environment of a container of the template."""
     template = (((revision.get("data") or {}).get("spec") or {}).get("template")) or {}
     spec = template.get("spec") or {}
     for container in [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""NIMServices and their replicas: what a node that drains would take from them.
+"""NIMServices and their replicas, to find the replicas that a drain removes.
 
-A replica is a pod, or a group of pods (LeaderWorkerSet) that is lost with any of them.
+A replica is a pod or a group of pods (LeaderWorkerSet); a group is lost with any of its pods.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ GROUP_PODS = _SET
 
 @dataclass(frozen=True)
 class Replica:
-    """``pods``: one, or those of a group."""
+    """A replica of a NIMService: one pod, or the pods of a group."""
 
     pods: tuple[Manifest, ...]
 
     @property
     def is_ready(self) -> bool:
-        """Whether it serves."""
+        """Whether all its pods are ready."""
         return all(is_pod_ready(pod) and not is_leaving(pod) for pod in self.pods)
 
     @property
     def is_unschedulable(self) -> bool:
-        """Whether the scheduler has found no place for a pod of it."""
+        """Whether a pod of the replica is unschedulable."""
         return any(_is_unschedulable(pod) for pod in self.pods)
 
     @property
     def is_leaving(self) -> bool:
-        """Whether a pod of it is being deleted."""
+        """Whether a pod of the replica is being deleted."""
         return any(is_leaving(pod) for pod in self.pods)
 
     @property
     def nodes(self) -> set[str]:
-        """Where its pods are."""
+        """The nodes of its pods."""
         return {node for pod in self.pods if (node := node_of(pod))}
 
     def has(self, pod: Manifest) -> bool:
-        """Whether a pod is of it."""
+        """Whether a pod belongs to the replica."""
         return any(pod["metadata"]["name"] == item["metadata"]["name"] for item in self.pods)
 
 
 @dataclass(frozen=True)
 class Service:
-    """``wanted``: the replicas that its workloads ask for."""
+    """A NIMService; ``wanted``: the replica count of its workloads."""
 
     namespace: str
     name: str
@@ -71,16 +71,16 @@ class Service:
 
     @property
     def ready(self) -> int:
-        """How many replicas are ready."""
+        """The number of ready replicas."""
         return sum(replica.is_ready for replica in self.replicas)
 
     def others(self, lost: t.Callable[[Replica], bool]) -> list[Replica]:
-        """The replicas that stay."""
+        """The replicas that are neither lost nor being deleted."""
         return [item for item in self.replicas if not lost(item) and not item.is_leaving]
 
 
 class Services:
-    """All NIMServices that have pods with GPUs."""
+    """The NIMServices that have pods with GPUs."""
 
     def __init__(self, pods: t.Iterable[Manifest], workloads: t.Iterable[Manifest]) -> None:
         wanted: dict[Name, int] = {}
@@ -115,7 +115,7 @@ class Services:
         return bool(self._services)
 
     def of(self, pod: Manifest) -> Service | None:
-        """The service of a pod."""
+        """The service that a pod belongs to."""
         name = self._name(pod)
         return self._services.get(name) if name else None
 
@@ -125,7 +125,7 @@ class Services:
 
 
 def node_of(pod: Manifest) -> str:
-    """Where a pod is; empty if it is nowhere yet."""
+    """The node of a pod; empty if it is not scheduled."""
     return str((pod.get("spec") or {}).get("nodeName") or "")
 
 
@@ -142,7 +142,7 @@ def _group_of(pod: Manifest) -> Name | None:
 
 
 def _has_devices(item: Manifest) -> bool:
-    """Whether a pod, or a pod of a workload, asks for devices; an endpoint picker does not."""
+    """Whether a pod, or a workload's pod, requests devices; an endpoint picker does not."""
     return any(
         pod.get("resourceClaims")
         or any(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How many nodes may begin their upgrade now."""
+"""Number of nodes that may start their upgrade now."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .snapshot import Node
 
 
 def count_slots(nodes: t.Sequence[Node], policy: UpgradePolicy) -> int:
-    """How many nodes may begin; a failed node keeps its slot."""
+    """Return how many nodes may start; a failed node keeps its slot."""
     pending = sum(node.state == states.REQUIRED for node in nodes)
     running = sum(node.state in states.RUNNING for node in nodes)
     slots = policy.max_parallel - running if policy.max_parallel else pending
@@ -22,5 +22,5 @@ def count_slots(nodes: t.Sequence[Node], policy: UpgradePolicy) -> int:
 
 
 def _is_unavailable(node: Node) -> bool:
-    """Whether a node serves nothing new, or is about to."""
+    """Whether a node accepts no new pods, or is about to be cordoned."""
     return node.is_cordoned or not node.is_ready or node.state == states.CORDON

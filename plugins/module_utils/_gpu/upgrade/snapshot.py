@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an upgrade looks at: the nodes with a driver pod, and everything around them."""
+"""Input of a driver upgrade: nodes, driver pods, and the pods and services around them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .revisions import Revisions
 from .services import Services
 
 NO_DRIVER = ""
-"""As the owner of nodes: no NVIDIADriver."""
+"""Owner of the nodes that belong to no NVIDIADriver."""
 
 _MAX_RESTARTS = 10
 _SECONDS_MAX = 12
@@ -27,35 +27,35 @@ _SECONDS_MAX = 12
 
 @dataclass(frozen=True)
 class Node:
-    """A node, as a row of a table or in outline."""
+    """A node, read as a table row or in outline."""
 
     live: Manifest
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the node."""
         return str(self.live["metadata"]["name"])
 
     @property
     def state(self) -> str:
-        """Its state; a state that nobody knows counts as none."""
+        """The upgrade state; an unknown value counts as none."""
         found = self.label(labels.STATE)
         return found if found in states.STATES else states.UNKNOWN
 
     @property
     def is_cordoned(self) -> bool:
-        """Whether nothing is scheduled on it."""
+        """Whether the node is unschedulable."""
         return bool((self.live.get("spec") or {}).get("unschedulable"))
 
     @property
     def is_ready(self) -> bool:
-        """Whether its kubelet says so; a node without conditions counts as ready."""
+        """Whether the kubelet reports Ready; a node without conditions counts as ready."""
         conditions = (self.live.get("status") or {}).get("conditions")
         ready = find_condition(conditions, "Ready")
         return ready is None or ready.get("status") == "True"
 
     def is_of(self, owner: str | None) -> bool:
-        """Whether it belongs to this NVIDIADriver, or to `NO_DRIVER`; to None belong all."""
+        """Whether the node belongs to this NVIDIADriver or `NO_DRIVER`; all belong to None."""
         return owner is None or self.label(OWNER) == owner
 
     def label(self, key: str) -> str:
@@ -67,12 +67,12 @@ class Node:
         return str((self.live["metadata"].get("annotations") or {}).get(key) or "")
 
     def seconds(self, key: str) -> int:
-        """An annotation that is a time, 0 if there is none."""
+        """An annotation that holds a time; 0 if it is absent."""
         return parse_seconds(self.annotation(key))
 
     @property
     def since(self) -> tuple[int, str]:
-        """Since when it is in its state, 0 if that is unknown, and the word after that."""
+        """The start of the current state (0 if unknown), and the word that follows it."""
         state, _space, rest = self.annotation(labels.SINCE).partition(" ")
         seconds, _space, word = rest.partition(" ")
         return (parse_seconds(seconds), word) if state == self.state else (0, "")
@@ -88,27 +88,27 @@ class Driver:
 
     @property
     def is_orphan(self) -> bool:
-        """Whether no DaemonSet owns it any more."""
+        """Whether no DaemonSet owns the pod."""
         return controller_of(self.pod) is None
 
     @property
     def is_leaving(self) -> bool:
-        """Whether it is being deleted."""
+        """Whether the pod is being deleted."""
         return is_leaving(self.pod)
 
     @property
     def is_in_sync(self) -> bool:
-        """Whether it is of the newest revision of its DaemonSet."""
+        """Whether the pod has the newest revision of its DaemonSet."""
         return not (self.is_outdated or self.is_orphan or self.is_leaving)
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is of the newest revision, and runs."""
+        """Whether the pod has the newest revision and is ready."""
         return self.is_in_sync and is_up(self.pod)
 
     @property
     def failing(self) -> str:
-        """The container that has been restarted too often and is not ready; empty if none has."""
+        """An unready container with too many restarts; empty if there is none."""
         status = self.pod.get("status") or {}
         for kind in ("initContainerStatuses", "containerStatuses"):
             for item in status.get(kind) or []:
@@ -119,12 +119,13 @@ class Driver:
 
 @dataclass(frozen=True)
 class UpgradeSnapshot:
-    """``pods``: of the nodes that were looked at. ``now``: seconds since 1970, 0 if no time passes.
+    """State of the cluster at one point of an upgrade.
 
-    ``nodes`` may be more than those with a driver. ``is_guarded``: no node is drained while that
-    would take the last ready replica of a NIMService, if it can be avoided. ``owner``: whose
-    nodes are upgraded, if not all are; its nodes get its own pods in place of those without a
-    DaemonSet.
+    ``nodes``: at least the nodes with a driver. ``pods``: of the nodes whose pods were read.
+    ``now``: seconds since 1970, 0 if time stands still. ``is_guarded``: a node is not drained while
+    that would take the last ready replica of a NIMService, if that can be avoided. ``owner``: the
+    NVIDIADriver whose nodes are upgraded, None for all nodes; it also replaces orphaned driver pods
+    on its nodes.
     """
 
     nodes: tuple[Node, ...]
@@ -140,7 +141,7 @@ class UpgradeSnapshot:
 
     @property
     def managed(self) -> list[Node]:
-        """The nodes that have a driver pod, or are on their way, by name."""
+        """The nodes with a driver pod or an upgrade in progress, sorted by name."""
         found = [
             node
             for node in self.nodes
@@ -151,7 +152,7 @@ class UpgradeSnapshot:
 
 
 def drivers_by_node(pods: t.Iterable[Manifest], revisions: Revisions) -> dict[str, Driver]:
-    """The driver pod of each node; one that is being deleted only if there is no other."""
+    """The driver pod of each node; one that is being deleted only if it is the only one."""
     found: dict[str, Driver] = {}
     for pod in pods:
         node = str((pod.get("spec") or {}).get("nodeName") or "")
@@ -161,13 +162,13 @@ def drivers_by_node(pods: t.Iterable[Manifest], revisions: Revisions) -> dict[st
 
 
 def is_up(pod: Manifest) -> bool:
-    """Whether a pod runs with all its containers ready."""
+    """Whether a pod runs and all its containers are ready."""
     statuses = (pod.get("status") or {}).get("containerStatuses") or []
     are_ready = bool(statuses) and all(item.get("ready") for item in statuses)
     return phase_of(pod) == "Running" and (are_ready or is_pod_ready(pod))
 
 
 def parse_seconds(text: str) -> int:
-    """Seconds since 1970, 0 if the text is no such number."""
+    """Parse seconds since 1970; 0 if the text is invalid."""
     is_number = text.isascii() and text.isdigit() and len(text) < _SECONDS_MAX
     return int(text) if is_number else 0

@@ -21,6 +21,6 @@ STATES = (
     *(DONE, REQUIRED, CORDON, JOBS, POD_DELETION, DRAIN, RESTART, VALIDATION, UNCORDON, FAILED),
 )
 RUNNING = (CORDON, JOBS, POD_DELETION, DRAIN, RESTART, VALIDATION, UNCORDON, FAILED)
-"""States that take a slot; a failed node keeps its own until it is mended."""
+"""States that occupy a slot; a failed node keeps its slot until it is fixed."""
 EMPTYING = (CORDON, JOBS, POD_DELETION, DRAIN)
-"""States whose pods with GPUs are evicted, or soon will be."""
+"""States in which pods with GPUs are or soon will be evicted."""

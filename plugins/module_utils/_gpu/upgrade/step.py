@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One step of an upgrade: each node goes one state further, if it can.
+"""One step of an upgrade: advances each node by at most one state.
 
-All there is to remember is on the nodes, so a step may end anywhere, and the next one goes on.
+All state lives in node labels and annotations, so an interrupted step is simply resumed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _LIMITS = (labels.JOBS_SINCE, labels.VALIDATION_SINCE)
 
 @dataclass
 class NodeStep:
-    """What a step does with a node, and what the node then waits for.
+    """Changes of one node in a step, and the event that the node then waits for.
 
-    ``state``: after the step. ``is_held``: it waits for something that is not part of an upgrade,
-    such as a job or a budget; ``is_stuck``: for a person. ``notes``: what follows from the step
-    that nobody would expect.
+    ``state``: after the step. ``is_held``: the node waits for something outside the upgrade, such
+    as a job or a budget; ``is_stuck``: it needs manual action. ``notes``: unexpected consequences
+    of the step.
     """
 
     node: Node
@@ -42,29 +42,29 @@ class NodeStep:
     is_released: bool = False
 
     def move(self, state: str, now: int, word: str = "") -> None:
-        """Go to another state; ``word``: what to remember of it."""
+        """Change the state; ``word``: stored with the start of the state."""
         self.state = state
         self.mark(0 if state == states.DONE else now, word)
         self.annotations[labels.WHY] = None
         self.annotations |= dict.fromkeys(_LIMITS)
 
     def mark(self, now: int, word: str = "") -> None:
-        """Remember since when the state is as it is."""
+        """Record the start of the current state."""
         since = f"{self.state} {now} {word}".rstrip()
         self.annotations[labels.SINCE] = since if now else None
 
     def hold(self, why: str, *, is_stuck: bool = False) -> None:
-        """Wait for something that is not part of an upgrade."""
+        """Wait for something outside the upgrade."""
         self.waits, self.is_held, self.is_stuck = why, True, is_stuck
 
     def fail(self, why: str, now: int) -> None:
-        """Give up until a person has helped."""
+        """Mark the node as failed until it is fixed manually."""
         self.move(states.FAILED, now)
         self.annotations[labels.WHY] = short(why)
         self.hold(why, is_stuck=True)
 
     def finish(self, now: int) -> None:
-        """Give the node back, unless it was cordoned before."""
+        """Uncordon the node, unless it was cordoned before the upgrade."""
         if self.node.annotation(labels.WAS_CORDONED):
             self.annotations[labels.WAS_CORDONED] = None
             self.move(states.DONE, now)
@@ -73,16 +73,16 @@ class NodeStep:
 
     @property
     def has_moved(self) -> bool:
-        """Whether the state is another one."""
+        """Whether the state changes."""
         return self.state != self.node.state or self.is_released
 
     @property
     def is_quiet(self) -> bool:
-        """Whether there is nothing to do now, and nothing to wait for."""
+        """Whether there is nothing to do and nothing to wait for."""
         return not (self.has_moved or self.waits or self.evictions or self.patch())
 
     def patch(self) -> Patch | None:
-        """What to write to the node; None if nothing differs."""
+        """The patch of the node; None if nothing differs."""
         known_labels = self.node.live["metadata"].get("labels") or {}
         fields = []
         if self.is_released and labels.STATE in known_labels:
@@ -102,29 +102,29 @@ class NodeStep:
 
 @dataclass(frozen=True)
 class Step:
-    """``unread``: the nodes whose pods must be looked at before more can be said."""
+    """A step of all nodes; ``unread``: the nodes whose pods must be read to plan further."""
 
     nodes: tuple[NodeStep, ...]
     unread: frozenset[str] = frozenset()
 
     @property
     def patches(self) -> list[Patch]:
-        """What to write to the nodes."""
+        """The patches of the nodes."""
         return [patch for item in self.nodes if (patch := item.patch())]
 
     @property
     def evictions(self) -> list[Eviction]:
-        """The pods to end."""
+        """The pods to evict."""
         return [eviction for item in self.nodes for eviction in item.evictions]
 
     @property
     def is_over(self) -> bool:
-        """Whether no node needs anything any more, or waits for anything."""
+        """Whether no node has anything left to do or to wait for."""
         return all(item.is_quiet for item in self.nodes)
 
 
 def release(node: Node, step: NodeStep) -> None:
-    """Leave a node: uncordoned, if the upgrade has cordoned it, and without a trace."""
+    """Stop upgrading a node: uncordon it if the upgrade cordoned it, and remove its annotations."""
     if node.state in states.RUNNING and not node.annotation(labels.WAS_CORDONED):
         step.is_cordoned = False
     step.is_released = True
@@ -133,7 +133,7 @@ def release(node: Node, step: NodeStep) -> None:
 
 
 def switch_off(nodes: t.Iterable[Node]) -> Step:
-    """What is to be done when upgrades are switched off; the reference leaves nodes cordoned."""
+    """Release all nodes when upgrades are turned off; the reference leaves them cordoned."""
     found = []
     for node in nodes:
         if node.label(labels.STATE):
@@ -149,7 +149,7 @@ def driver_of(snapshot: UpgradeSnapshot, node: Node) -> Driver | None:
 
 
 def short(why: str) -> str:
-    """A reason as one printable line that is not too long."""
+    """Shorten a reason to one printable line."""
     return printable(" ".join(why.split()), _MAX_WHY)
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a step of an upgrade tells, in a condition and in events: no times, and only a few nodes."""
+"""Reports a step of an upgrade in a condition and in events: a few nodes, and no times."""
 
 from __future__ import annotations
 
@@ -15,59 +15,60 @@ _REASON = "DriverUpgrade"
 
 
 def report_upgrade(builder: StatusBuilder, step: Step) -> None:
-    """An upgrade goes on step by step, which nobody tells, so somebody has to look.
+    """Report the progress of an upgrade in the condition Reconciling, and request a poll.
 
-    Meanwhile the drivers themselves are not ready, which is told as well.
+    An upgrade advances in steps that trigger no watch event, so poll while one is in progress. The
+    message is appended to the reason why the drivers are not ready.
     """
     builder.events += upgrade_events(step)
     if step.is_over:
         return
     builder.requeue = Requeue(after=True)
     reason, before = builder.reconciling or (_REASON, "")
-    told = describe_upgrade(step) or ("" if before else "the drivers of nodes are looked at")
-    builder.reconciling = (reason, "; ".join(filter(None, (before, told))))
+    progress = describe_upgrade(step) or ("" if before else "checking the driver of each node")
+    builder.reconciling = (reason, "; ".join(filter(None, (before, progress))))
 
 
 def describe_upgrade(step: Step) -> str:
-    """How far it is, and what it waits for, those first that need somebody; empty if it is over."""
+    """Describe the progress, nodes that need manual action first; empty if it is complete."""
     running = [item for item in step.nodes if item.state in states.RUNNING]
     pending = [item for item in step.nodes if item.state == states.REQUIRED]
     if not running and not pending:
         return ""
-    told = [item for item in running if item.waits] + [item for item in pending if item.is_held]
-    told.sort(key=lambda item: (not item.is_stuck, not item.is_held))
-    parts = [f"upgrades of drivers: {len(running)} under way, {len(pending)} to come"]
-    parts += [f"node {item.node.name} waits for {item.waits}" for item in told[:_MAX_NODES]]
-    if len(told) > _MAX_NODES:
-        parts.append(f"{len(told) - _MAX_NODES} more nodes wait")
+    waiting = [item for item in running if item.waits] + [item for item in pending if item.is_held]
+    waiting.sort(key=lambda item: (not item.is_stuck, not item.is_held))
+    parts = [f"driver upgrades: {len(running)} in progress, {len(pending)} pending"]
+    parts += [f"node {item.node.name} waits for {item.waits}" for item in waiting[:_MAX_NODES]]
+    if len(waiting) > _MAX_NODES:
+        parts.append(f"{len(waiting) - _MAX_NODES} more nodes wait")
     return "; ".join(short(part) for part in parts)
 
 
 def upgrade_events(step: Step) -> list[Event]:
-    """The nodes that begin, fail or are done, and what follows from that."""
+    """Events for nodes that start, fail or finish, and for the consequences."""
     found = [event for item in step.nodes for event in _events_of(item)]
     return found[:_MAX_EVENTS]
 
 
 def _events_of(item: NodeStep) -> list[Event]:
     name, before = item.node.name, item.node.state
-    found = [_warn(f"node {name}: {note}") for note in item.notes]
+    found = [_warning(f"node {name}: {note}") for note in item.notes]
     if not item.has_moved:
         return found
     if item.is_released:
-        found.append(_tell(f"node {name} is left: its driver is not upgraded any more"))
+        found.append(_normal(f"node {name} is released: its driver is no longer upgraded"))
     elif item.state == states.FAILED:
-        found.append(_warn(f"the upgrade of node {name} failed: {item.waits}"))
+        found.append(_warning(f"the upgrade of node {name} failed: {item.waits}"))
     elif before == states.REQUIRED and item.state in states.RUNNING:
-        found.append(_tell(f"the upgrade of node {name} begins"))
+        found.append(_normal(f"the upgrade of node {name} starts"))
     elif before in states.RUNNING and item.state == states.DONE:
-        found.append(_tell(f"node {name} is upgraded"))
+        found.append(_normal(f"node {name} is upgraded"))
     return found
 
 
-def _tell(message: str) -> Event:
+def _normal(message: str) -> Event:
     return Event("Normal", _REASON, short(message))
 
 
-def _warn(message: str) -> Event:
+def _warning(message: str) -> Event:
     return Event("Warning", _REASON, short(message))

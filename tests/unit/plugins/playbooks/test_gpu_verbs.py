@@ -57,7 +57,7 @@ def test_upgrade_plan(call, stack, cluster):
     lines = out.splitlines()
     assert [line.split()[:2] for line in lines[1:3]] == [["1", "a"], ["2", "b"]]
     assert "nim/llm      2          2       1          2       1 of 8 GPUs each   a, b" in lines
-    assert lines[-1] == "2 of 2 nodes drain; too few GPUs are left for: nim/llm"
+    assert lines[-1] == "2 of 2 nodes are drained; too few GPUs are left for: nim/llm"
     assert {request.method for request in cluster.server.requests} == {"GET"}
 
 
@@ -76,7 +76,7 @@ def test_upgrade_plan_without_upgrade(call, stack):
     assert (code, out) == (0, "")
     assert err == "driver.upgradePolicy.autoUpgrade is not true: drivers are not upgraded\n"
     code, out, _err = call("gpu_upgrade_plan", assume_outdated=True)
-    assert (code, out.splitlines()[-1][:20]) == (0, "2 of 2 nodes drain; ")
+    assert (code, out.splitlines()[-1][:26]) == (0, "2 of 2 nodes are drained; ")
 
 
 def test_upgrade_plan_fail_on_problems(call, stack, cluster, gpu):

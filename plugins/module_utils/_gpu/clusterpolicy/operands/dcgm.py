@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The host engine of DCGM, which the exporter asks."""
+"""DCGM host engine, the data source of the exporter."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The exporter of metrics of GPUs."""
+"""DCGM exporter: GPU metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _pod(app: PolicyApp) -> Item:
     set_env_vars(main, exporter.env)
     if spec.exporter.has_host_pid:
         pod["hostPID"] = True
-    if exporter.host_network or _asks_node(main):
+    if exporter.host_network or _uses_host_engine(main):
         use_host_network(pod)
     if secrets := pull_secrets(spec.validator, exporter):
         pod["imagePullSecrets"] = secrets
@@ -119,7 +119,7 @@ def _main() -> Container:
 
 
 def _add_files(spec: Exporter, pod: Item, main: Container) -> None:
-    """The list of metrics, and the mapping of GPUs to jobs."""
+    """Mount the list of metrics and the mapping of GPUs to jobs."""
     if source := spec.metrics:
         path = f"{_FOLDER}/{_METRICS}"
         pod["volumes"].append(config_map("metrics-config", source, _METRICS))
@@ -141,11 +141,11 @@ def _add_pod_metadata(spec: Exporter, main: Container) -> None:
 
 
 def _reads_pods(app: PolicyApp) -> bool:
-    """Whether metrics get the labels or the uid of pods."""
+    """Whether metrics get the labels or the UID of pods."""
     given = app.spec.dcgm_exporter.value_of
     return any(
-        said == "true" if (said := given(name)) is not None else asked
-        for name, asked in (
+        value == "true" if (value := given(name)) is not None else default
+        for name, default in (
             (_POD_LABELS, app.spec.exporter.has_labels),
             (_POD_UIDS, app.spec.exporter.has_uids),
         )
@@ -157,8 +157,8 @@ def _reads_config_map(app: PolicyApp) -> bool:
     return (app.spec.dcgm_exporter.value_of(_CONFIG_DATA) or "none") != "none"
 
 
-def _asks_node(main: Container) -> bool:
-    """Whether the host engine is one that runs on the node itself."""
+def _uses_host_engine(main: Container) -> bool:
+    """Whether the exporter uses a host engine that runs on the node itself."""
     return (env_value(main, _ENGINE) or "").partition(":")[0] in ("localhost", "127.0.0.1")
 
 

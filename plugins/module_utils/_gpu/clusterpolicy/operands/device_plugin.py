@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The device plugin, which offers GPUs to the kubelet."""
+"""Device plugin: advertises GPUs to the kubelet."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _main() -> Container:
 
 
 def _add_features(app: PolicyApp, main: Container) -> None:
-    """What the spec enables elsewhere and the plugin must know."""
+    """Set variables for features that other parts of the spec enable."""
     spec = app.spec
     if spec.driver.gds.is_enabled:
         set_env(main, "GDS_ENABLED", "true")

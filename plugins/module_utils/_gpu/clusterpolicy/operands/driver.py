@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The driver: one DaemonSet, or one for each kernel if its modules are built in advance."""
+"""Driver: one DaemonSet, or one per kernel if the driver is precompiled."""
 
 from __future__ import annotations
 
@@ -59,21 +59,21 @@ def _probe(app: PolicyApp) -> Manifest:
 
 
 def shared_child(app: PolicyApp) -> Child:
-    """What the pods of all NVIDIADrivers use, so none of these makes it.
+    """Build the probe ConfigMap, which the pods of all NVIDIADrivers share.
 
-    Those of the reference operator do: then it is left to them.
+    NVIDIADrivers of the reference operator create it themselves; then it is left unchanged.
     """
     owner = controller_of(app.live("ConfigMap", PROBE_CONFIG_MAP) or {"metadata": {}})
     return Child(_probe(app), create_only=owner is not None and owner.get("kind") == "NVIDIADriver")
 
 
 def orphans(app: PolicyApp) -> list[tuple[str, str]]:
-    """The DaemonSets whose pods run on until an NVIDIADriver replaces them."""
-    return [item for item in dict.fromkeys(_of_this_policy(app)) if app.live(*item)]
+    """The DaemonSets to orphan: their pods keep running until an NVIDIADriver replaces them."""
+    return [item for item in dict.fromkeys(_driver_daemon_sets(app)) if app.live(*item)]
 
 
 def _pools(driver: Driver, nodes: Nodes) -> list[Pool]:
-    """The pools of nodes; NimError if their labels do not tell them."""
+    """The pools of nodes; NimError if node labels are missing or ambiguous."""
     if not nodes.with_gpu:
         return []
     if not driver.is_precompiled:
@@ -87,7 +87,7 @@ def _pools(driver: Driver, nodes: Nodes) -> list[Pool]:
 
 
 def _refuse_side_containers(driver: Driver, kernel: str) -> None:
-    """NimError for what is built for the running kernel beside a driver that is not."""
+    """Raise NimError if a side container is enabled that must be compiled on the node."""
     if why := why_not_precompiled(driver):
         raise NimError(
             "unable to deploy precompiled driver daemonsets [failed to handle Precompiled"
@@ -114,15 +114,15 @@ def _daemon_set(app: PolicyApp, driver: Driver, pool: Pool) -> Manifest:
 
 
 def _image(driver: Driver, pool: Pool, observed: Observed) -> str:
-    """The image of the driver."""
+    """The image of the driver for a pool."""
     operand, tag = driver.operand, pool.system.tag
     if pool.kernel:
         return precompiled_image(operand, pool.kernel, tag)
     return with_os(resolve_image(operand, "DRIVER_IMAGE", observed), tag)
 
 
-def _of_this_policy(app: PolicyApp) -> list[tuple[str, str]]:
-    """The DaemonSets that it wants, and those of other kernels, or of the other mode."""
+def _driver_daemon_sets(app: PolicyApp) -> list[tuple[str, str]]:
+    """The wanted DaemonSets, and existing ones for other kernels or the other mode."""
     found = app.observed.get(DAEMON_SETS.key) or []
     names = [
         str(item["metadata"]["name"])
@@ -135,7 +135,7 @@ def _of_this_policy(app: PolicyApp) -> list[tuple[str, str]]:
 
 
 def _keeps(app: PolicyApp, kind: str, name: str) -> bool:
-    """Whether a DaemonSet stays: one for a kernel that no node has any more, while it has pods."""
+    """Whether a DaemonSet stays: for a kernel that no node has, it stays while it has pods."""
     if keep_without_gpu(app, kind, name):
         return True
     if kind != "DaemonSet" or not app.spec.driver.is_precompiled or name == NAME:
@@ -153,6 +153,6 @@ OPERAND = Operand(
     ),
     children=_children,
     is_enabled=lambda spec: spec.driver.operand.is_enabled,
-    extra=_of_this_policy,
+    extra=_driver_daemon_sets,
     keeps=_keeps,
 )

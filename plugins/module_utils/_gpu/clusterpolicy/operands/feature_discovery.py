@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""GPU feature discovery, which labels nodes with what their GPUs are."""
+"""GPU feature discovery: labels nodes with the properties of their GPUs."""
 
 from __future__ import annotations
 

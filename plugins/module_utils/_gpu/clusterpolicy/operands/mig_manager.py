@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The manager of MIG, which divides the GPUs of a node as its label says."""
+"""MIG manager: partitions the GPUs of a node according to its label."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _GPU_CLIENTS = "version: v1\nsystemd-services:\n" + "".join(
 
 
 def _check_default(mig: Mig) -> None:
-    """NimError if the default configuration can be no label of nodes, which name theirs so."""
+    """Raise NimError if the default configuration is not a valid label value."""
     if not is_label_value(mig.default):
         raise NimError(
             f'migManager.config.default: "{printable(mig.default, _MAX_SHOWN)}" cannot'
@@ -88,7 +88,7 @@ def _children(app: PolicyApp) -> t.Iterator[Manifest]:
 
 
 def _config_maps(app: PolicyApp) -> t.Iterator[Manifest]:
-    """Also those that the spec replaces, if they are there."""
+    """Build the ConfigMaps, including existing defaults that the spec overrides."""
     for name, used, data in (
         (DEFAULT_MIG_CONFIG, app.spec.mig.config, {"config.yaml": _MIG_CONFIG}),
         (DEFAULT_GPU_CLIENTS, app.spec.mig.clients, {"clients.yaml": _GPU_CLIENTS}),

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The daemon of the Multi-Process Service, on nodes whose GPUs are shared by it."""
+"""MPS control daemon, on nodes that share GPUs through the Multi-Process Service."""
 
 from __future__ import annotations
 

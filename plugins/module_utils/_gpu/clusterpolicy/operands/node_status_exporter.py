@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The exporter of the validations of nodes."""
+"""Node status exporter: metrics of the validations."""
 
 from __future__ import annotations
 

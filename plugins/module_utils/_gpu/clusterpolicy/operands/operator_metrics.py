@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Service of the operator's own metrics."""
+"""Service and ServiceMonitor for the operator's own metrics."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""RuntimeClasses, by which pods get the NVIDIA container runtime."""
+"""RuntimeClasses that select the NVIDIA container runtime."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def _children(app: PolicyApp) -> t.Iterator[Manifest]:
         yield app.child("RuntimeClass", name=name, labels={key: value}, handler=name)
 
 
-def _of_this_policy(app: PolicyApp) -> list[tuple[str, str]]:
-    """Those of any name that it has or had."""
+def _runtime_classes(app: PolicyApp) -> list[tuple[str, str]]:
+    """RuntimeClasses this policy owns or has owned, under any name."""
     found = app.observed.get(RUNTIME_CLASSES.key) or []
     names = [item["metadata"]["name"] for item in found if app.controls(item)]
     wanted = [app.spec.runtime_class, *_CDI_CLASSES, *names]
@@ -38,5 +38,5 @@ OPERAND = Operand(
     objects=(),
     children=_children,
     is_enabled=lambda spec: not spec.has_nri,
-    extra=_of_this_policy,
+    extra=_runtime_classes,
 )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The container toolkit, which lets the container runtime give GPUs to containers."""
+"""Container toolkit: configures the container runtime to pass GPUs to containers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _HOOKS = "/usr/share/containers/oci/hooks.d"
 
 @dataclass(frozen=True)
 class _Runtime:
-    """Where a container runtime has its configuration and its socket; empty: not used."""
+    """Default paths of a container runtime; empty if it does not use one."""
 
     config: str
     drop_in: str = ""
@@ -163,7 +163,7 @@ def _volumes(app: PolicyApp) -> list[Item]:
 
 
 def _set_modes(app: PolicyApp, main: Container) -> None:
-    """How the container runtime is to find GPUs."""
+    """Set the variables that select the mode of the container runtime."""
     runtime = app.nodes.runtime
     if app.spec.toolkit_dir != DEFAULT_TOOLKIT_DIR:
         set_env(main, "ROOT", app.spec.toolkit_dir)
@@ -179,7 +179,7 @@ def _set_modes(app: PolicyApp, main: Container) -> None:
 
 
 def _use_runtime(app: PolicyApp, pod: Item, main: Container) -> None:
-    """Where the container runtime is on the node; paths that the user gives come first."""
+    """Mount the paths of the container runtime; paths from the user take precedence."""
     runtime = app.nodes.runtime
     name, known = runtime.upper(), _RUNTIMES[runtime]
     set_env(main, "RUNTIME", runtime)
@@ -212,12 +212,12 @@ def _use_runtime(app: PolicyApp, pod: Item, main: Container) -> None:
 
 
 def _given(app: PolicyApp, *names: str) -> str:
-    """The path that the user gives under the first of these variables that has one."""
+    """Return the user's value of the first of these variables that has one."""
     return next((found for name in names if (found := app.spec.toolkit.value_of(name))), "")
 
 
 def _on_host(source: str) -> str:
-    """Sources of a configuration, where the container sees files of the node."""
+    """Prefix file sources with the mount path of the host."""
     return ",".join(
         f"file=/host{item.removeprefix('file=')}" if item.startswith("file=") else item
         for item in source.split(",")

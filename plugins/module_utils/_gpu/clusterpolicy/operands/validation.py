@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The validation of nodes: each init container writes a file that others wait for."""
+"""Node validation: each init container writes a file that other pods wait for."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _checks(app: PolicyApp) -> t.Iterator[Container]:
 
 
 def _add_workload_env(app: PolicyApp, container: Container) -> None:
-    """How the pods that a validation starts are to run."""
+    """Set the variables for the pods that a validation starts."""
     validator = app.spec.validator
     set_env(container, "VALIDATOR_IMAGE", app.validator_image)
     set_env(container, "VALIDATOR_IMAGE_PULL_POLICY", validator.given_policy)

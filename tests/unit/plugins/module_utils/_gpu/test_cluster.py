@@ -44,7 +44,12 @@ def test_what_is_in_a_cluster():
     [
         (RIVAL, True, "Conflict", 'conflicting GPUCluster resource "gpu-cluster" detected'),
         (OPENSHIFT, True, "NotServed", "sandboxWorkloads.enabled: "),
-        (OPENSHIFT, False, "NotServed", "the GPU stack is not served on OpenShift"),
+        (
+            OPENSHIFT,
+            False,
+            "NotServed",
+            "this operator does not support the GPU stack on OpenShift",
+        ),
     ],
 )
 def test_what_keeps_us_away(answers, has_sandboxes, reason, text):

@@ -45,8 +45,8 @@ def test_is_ready(live, expected):
 @pytest.mark.parametrize(
     ("live", "text"),
     [
-        (daemon_set(observed=2), "its change is not observed yet"),
-        (daemon_set(updated=1), "1 of 2 pods are of the latest revision"),
+        (daemon_set(observed=2), "its change is not yet observed"),
+        (daemon_set(updated=1), "1 of 2 pods have the latest revision"),
         (daemon_set(available=1), "1 of 2 pods are available"),
     ],
 )

@@ -51,7 +51,7 @@ def waiting(reason, message=""):
         pytest.param(
             "driver",
             pod_of([("k8s-driver-manager", RUNNING, {})], [("nvidia-driver-ctr", WAITING, {})]),
-            {"waits": "the driver manager to end", "container": "k8s-driver-manager", "since": T1},
+            {"waits": "the driver manager to stop", "container": "k8s-driver-manager", "since": T1},
             id="driver manager",
         ),
         pytest.param(
@@ -86,7 +86,7 @@ def waiting(reason, message=""):
         pytest.param(
             "device-plugin",
             pod_of([], [("nvidia-device-plugin", waiting("ImagePullBackOff", "denied"), {})]),
-            {"is_fault": True, "advice": "the registry does not let the node pull it"},
+            {"is_fault": True, "advice": "the registry refuses the pull"},
             id="no permission to pull",
         ),
         pytest.param(
@@ -152,7 +152,7 @@ def waiting(reason, message=""):
         pytest.param(
             "dcgm",
             pod_of([], [("c", WAITING, {})], deletionTimestamp=T1),
-            {"waits": "its pod to end", "since": T1},
+            {"waits": "its pod to terminate", "since": T1},
             id="ends",
         ),
         pytest.param(
@@ -192,7 +192,7 @@ def test_an_event_tells_what_a_pod_does_not():
     told = 'FailedCreatePodSandBox: no runtime for\n"nvidia" is configured'
     found = diagnose(BY_NAME["device-plugin"], pod, [told])
     assert found.waits == (
-        'its containers to be made: FailedCreatePodSandBox: no runtime for "nvidia" is configured'
+        'its containers to be created: FailedCreatePodSandBox: no runtime for "nvidia" is configured'
     )
     assert "RuntimeClass" in found.advice
     assert (found.is_fault, found.container, found.needs) == (True, "", "container-toolkit")
@@ -206,6 +206,6 @@ def test_what_a_probe_prints_is_in_no_log():
         "Unhealthy: Startup probe failed: it couldn't communicate with the NVIDIA driver",
     ]
     found = diagnose(BY_NAME["driver"], pod, told)
-    assert found.advice == "the driver is not loaded: see dmesg on the node"
+    assert found.advice == "the driver is not loaded: check dmesg on the node"
     assert (found.is_fault, found.container) == (False, "nvidia-driver-ctr")
     assert diagnose(BY_NAME["driver"], pod, told[:2]).advice == "", "what is over says nothing"

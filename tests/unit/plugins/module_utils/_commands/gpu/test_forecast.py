@@ -110,7 +110,7 @@ def test_the_only_replica(gpu, simulate):
         parse_policy({}),
     )
     assert found.services[0].lowest == 0
-    assert found.nodes[0].notes == ["NIMService nim/llm has no ready replica meanwhile"]
+    assert found.nodes[0].notes == ["NIMService nim/llm has no ready replica during the upgrade"]
 
 
 def test_a_budget_that_never_lets_go(gpu, simulate):
@@ -170,7 +170,7 @@ def test_jobs_are_waited_for(gpu, simulate):
     found = forecast_upgrade(simulate({"a": DONE}, [job]), policy)
     (node,) = found.nodes
     assert (node.state, node.evicted) == (DONE, [])
-    assert node.waits == ["nim/train to finish (without a limit)"]
+    assert node.waits == ["nim/train to finish (no time limit)"]
 
 
 def test_what_is_skipped_is_told(gpu, simulate):
@@ -275,7 +275,7 @@ def steps_of(made, policy):
         step = take_step(made.snapshot(), policy)
         yield step
         jobs = [item.node.name for item in step.nodes if item.state == states.JOBS]
-        if not made.play(step).has_changed and not any(
+        if not made.apply(step).has_changed and not any(
             policy.waiting.selector and made.finish(node, policy.waiting.selector) for node in jobs
         ):
             return
@@ -334,7 +334,7 @@ def test_a_step_that_is_cut_off_is_taken_again(gpu, simulate, drawn):
         step = take_step(made.snapshot(), parsed)
         half = copy.copy(step)
         object.__setattr__(half, "nodes", step.nodes[number % 2 :: 2])
-        made.play(half)
+        made.apply(half)
         jobs = [item.node.name for item in step.nodes if item.state == states.JOBS]
         for node in jobs if parsed.waiting.selector else ():
             made.finish(node, parsed.waiting.selector)

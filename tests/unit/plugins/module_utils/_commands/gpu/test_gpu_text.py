@@ -45,7 +45,7 @@ def test_a_plan():
         "NIMSERVICE   REPLICAS   READY   AT WORST   AFTER   WITHOUT GPUS       NODES",
         "nim/llm      2          2       0          2       1 of 8 GPUs each   a, b",
         "",
-        "2 of 9 nodes drain; 1 are not upgraded; without a ready replica meanwhile: nim/llm;"
+        "2 of 9 nodes are drained; 1 are not upgraded; without a ready replica during the upgrade: nim/llm;"
         " too few GPUs are left for: nim/llm",
     ]
 
@@ -78,7 +78,7 @@ def test_a_status():
         "                mig-manager   its container   -",
         "a      Ready    -             -               -",
         "# b, driver: help it",
-        "# b, driver: why: kubectl -n gpu logs driver-b -c ctr --previous",
+        "# b, driver: log: kubectl -n gpu logs driver-b -c ctr --previous",
         "# b, driver: dcgm wait for it",
         "1 of 2 GPU nodes are ready",
     ]

@@ -18,7 +18,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.log_cause
         ("Could not resolve Linux kernel version", "no kernel headers"),
         ("E: Unable to locate package linux-headers-6.8.0-45-generic", "no kernel headers"),
         ("Failed to initialize NVML: Driver/library version mismatch", "another driver version"),
-        ("rmmod: ERROR: Module nvidia is in use by: nvidia_uvm", "still uses the old driver"),
+        ("rmmod: ERROR: Module nvidia is in use by: nvidia_uvm", "the old driver is still in use"),
         ("modprobe: ERROR: could not insert 'nvidia': Required key not available", "Secure Boot"),
         ("No devices found. Waiting indefinitely.", "no GPU is found"),
         ('FailedCreatePodSandBox: no runtime for "nvidia" is configured', "RuntimeClass"),

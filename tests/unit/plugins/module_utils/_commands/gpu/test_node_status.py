@@ -247,7 +247,7 @@ def policy_of(state="ready", **error):
     [
         ([], {}, "there is no ClusterPolicy"),
         ([policy_of()], {}, "no node has labels of Node Feature Discovery"),
-        ([policy_of()], NFD, "no node has a GPU"),
+        ([policy_of()], NFD, "Node Feature Discovery found no node with a GPU"),
         (
             [policy_of("ignored")],
             NFD | {"nvidia.com/gpu.present": "true"},
@@ -262,7 +262,7 @@ def policy_of(state="ready", **error):
         (
             [policy_of("")],
             NFD | {"nvidia.com/gpu.present": "true"},
-            "ClusterPolicy p has no status: see whether the operator runs",
+            "ClusterPolicy p has no status: check that the operator runs",
         ),
     ],
 )

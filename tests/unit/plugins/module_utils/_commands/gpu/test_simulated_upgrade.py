@@ -31,7 +31,7 @@ def test_an_evicted_pod_is_replaced_where_its_gpus_are_free(gpu):
     ]
     pods = [gpu.driver("a", "old"), gpu.replica("llm-0", "a", gpus=4), gpu.replica("x", "b")]
     simulation = SimulatedUpgrade(nodes, pods, [gpu.revision("old", 1), gpu.revision("new", 2)])
-    played = simulation.play(take_step(simulation.snapshot(), POLICY))
+    played = simulation.apply(take_step(simulation.snapshot(), POLICY))
     assert played.has_changed
     assert [pod["metadata"]["name"] for pod in played.ended] == ["llm-0"]
     fresh = find(simulation, "llm-new")
@@ -40,7 +40,7 @@ def test_an_evicted_pod_is_replaced_where_its_gpus_are_free(gpu):
     assert [simulation.gpus_free(node) for node in nodes[:3]] == [8, 2, 4]
     simulation.nodes[1]["status"]["allocatable"]["nvidia.com/gpu"] = "1k"
     assert simulation.gpus_free(simulation.nodes[1]) == 999
-    simulation.play(take_step(simulation.snapshot(), POLICY))
+    simulation.apply(take_step(simulation.snapshot(), POLICY))
     assert find(simulation, "llm-new")["status"]["phase"] == "Running"
 
 
@@ -49,7 +49,7 @@ def test_a_pod_stays_where_its_node_selector_says(gpu):
     pod = gpu.replica("llm-0", "a")
     pod["spec"]["nodeSelector"] = {"nvidia.com/gpu.product": "H100"}
     simulation = SimulatedUpgrade(nodes, [gpu.driver("a", "old"), pod], [gpu.revision("new", 2)])
-    simulation.play(take_step(simulation.snapshot(), POLICY))
+    simulation.apply(take_step(simulation.snapshot(), POLICY))
     fresh = find(simulation, "llm-new")
     assert "nodeName" not in fresh["spec"]
     assert fresh["status"]["conditions"][0]["reason"] == "Unschedulable"
@@ -60,7 +60,7 @@ def test_a_pod_without_an_owner_does_not_come_back(gpu):
     nodes = [gpu.node("a", states.POD_DELETION, cordoned=True), gpu.node("b")]
     pods = [gpu.driver("a", "old"), gpu.pod("w", "a", gpus=1, owner="")]
     simulation = SimulatedUpgrade(nodes, pods, [gpu.revision("new", 2)])
-    simulation.play(take_step(simulation.snapshot(), policy))
+    simulation.apply(take_step(simulation.snapshot(), policy))
     assert [pod["metadata"]["name"] for pod in simulation.pods] == ["driver-a"]
 
 
@@ -68,7 +68,7 @@ def test_a_driver_comes_back_with_the_newest_revision(gpu):
     nodes = [gpu.node("a", states.RESTART, cordoned=True)]
     revisions = [gpu.revision("new", 2), gpu.revision("old", 1)]
     simulation = SimulatedUpgrade(nodes, [gpu.driver("a", "old")], revisions)
-    simulation.play(take_step(simulation.snapshot(), POLICY))
+    simulation.apply(take_step(simulation.snapshot(), POLICY))
     driver = simulation.snapshot().drivers["a"]
     assert (driver.is_ready, driver.pod["metadata"]["labels"][labels.REVISION]) == (True, "new")
 
@@ -78,10 +78,10 @@ def test_budgets_count_as_pods_go_and_come(gpu):
     pods = [gpu.driver("a", "old"), *(gpu.replica(name, "a") for name in "xyz")]
     budget = gpu.budget(expected=3, wanted=2, healthy=3)
     simulation = SimulatedUpgrade(nodes, pods, [gpu.revision("new", 2)], [budget], is_guarded=False)
-    assert len(simulation.play(take_step(simulation.snapshot(), POLICY)).ended) == 1
+    assert len(simulation.apply(take_step(simulation.snapshot(), POLICY)).ended) == 1
     assert budget["status"]["disruptionsAllowed"] == 0
-    assert len(simulation.play(take_step(simulation.snapshot(), POLICY)).ended) == 0
-    assert len(simulation.play(take_step(simulation.snapshot(), POLICY)).ended) == 1
+    assert len(simulation.apply(take_step(simulation.snapshot(), POLICY)).ended) == 0
+    assert len(simulation.apply(take_step(simulation.snapshot(), POLICY)).ended) == 1
 
 
 def test_drivers_that_are_as_if_outdated(gpu):

@@ -119,7 +119,7 @@ def test_drivers_are_upgraded_as_the_spec_says(gpu):
             " cannot co-exist",
         ),
         ({"sandboxWorkloads": {"enabled": True}}, {}, "NotServed", "sandboxWorkloads.enabled: "),
-        ({}, OPENSHIFT, "NotServed", "the GPU stack is not served on OpenShift"),
+        ({}, OPENSHIFT, "NotServed", "this operator does not support the GPU stack on OpenShift"),
     ],
 )
 def test_what_keeps_us_away(gpu, spec, answers, reason, text):

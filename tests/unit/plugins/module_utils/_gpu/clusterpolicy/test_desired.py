@@ -10,7 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.desired import (
     desired,
-    is_served,
+    is_deployed,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import OPERANDS
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
@@ -65,7 +65,7 @@ def test_an_error_stops_at_its_state_and_deletes_nothing_of_it(gpu):
     assert ("Role", "nvidia-container-toolkit") in names(wanted)
     assert ("DaemonSet", "nvidia-device-plugin-daemonset") not in names(wanted)
     assert not [name for name in wanted.unwanted if "toolkit" in name[1] or "plugin" in name[1]]
-    assert wanted.patches, "nodes are labelled all the same"
+    assert wanted.patches, "nodes are labeled all the same"
 
 
 @pytest.mark.parametrize("value", ["all disabled", "-a", "a.", "ä", "x" * 64, "a\n"])
@@ -130,7 +130,7 @@ def test_objects_of_a_policy_that_is_gone_are_waited_for(gpu):
     assert ("Role", "nvidia-dcgm") in wanted, "is refused: its policy is there"
 
 
-def test_the_namespace_is_labelled_for_privileged_pods(gpu):
+def test_the_namespace_is_labeled_for_privileged_pods(gpu):
     namespace = {"kind": "Namespace", "metadata": {"name": "gpu-operator", "labels": {"a": "b"}}}
     app = gpu.app({"psa": {"enabled": True}}, nodes=[], live=[namespace])
     (patch,) = desired(app).patches
@@ -162,7 +162,7 @@ def test_drivers_of_their_own_kind_take_over_running_pods(gpu, spec):
     ]
     assert not [name for name in wanted.unwanted if "driver" in name[1]]
     assert not any(
-        is_served(app, operand) for operand in OPERANDS if operand.name == "state-driver"
+        is_deployed(app, operand) for operand in OPERANDS if operand.name == "state-driver"
     )
     assert desired(gpu.app({}, answers=listed)).orphaned == []
 

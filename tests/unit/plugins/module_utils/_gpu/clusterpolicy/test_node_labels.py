@@ -7,7 +7,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import ABSENT
 from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.node_labels import (
-    labelled,
+    labeled,
     node_patch,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.spec import parse_spec
@@ -160,7 +160,7 @@ def test_nodes_tell_whether_their_driver_is_upgraded(gpu, spec, has_gpu, has_ann
 
 def test_a_pass_goes_on_with_the_labels_that_it_gives(gpu):
     node = gpu.node(labels={f"{DEPLOY}driver": "false", f"{DEPLOY}dra-driver": "true"})
-    labels = labelled(node_patch(parse_spec({}), node))["metadata"]["labels"]
+    labels = labeled(node_patch(parse_spec({}), node))["metadata"]["labels"]
     assert labels[PRESENT] == "true"
     assert (labels[f"{DEPLOY}driver"], labels[f"{DEPLOY}dcgm"]) == ("false", "true")
     assert f"{DEPLOY}dra-driver" not in labels

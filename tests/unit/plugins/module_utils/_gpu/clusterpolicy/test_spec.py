@@ -100,7 +100,7 @@ def test_where_the_drivers_files_come_from():
         "driver.repoConfig.configMapName": "r",
         "driver.certConfig.name": "c",
     }
-    assert (sources.topology, sources.licence_secret, sources.has_token) == ("t", "s", True)
+    assert (sources.topology, sources.license_secret, sources.has_token) == ("t", "s", True)
 
 
 def test_the_fields_of_a_service_monitor_that_are_given():

@@ -133,7 +133,7 @@ def test_objects_of_a_policy_that_is_gone_are_waited_for(gpu, nodes):
     found = assess(gpu.app({}, live=live, nodes=nodes), DONE)
     assert said(found, "Error")[2].endswith("[state-dcgm]")
     assert said(found, "Reconciling")[2] == (
-        "state-dcgm: Role nvidia-dcgm is of a ClusterPolicy that is gone, and is being deleted"
+        "state-dcgm: Role nvidia-dcgm belongs to a deleted ClusterPolicy and is being removed"
     )
     assert found.requeue.after
 
@@ -149,7 +149,7 @@ def test_an_upgrade_of_drivers_is_followed(gpu):
     assert found.status["state"] == "ready"
     assert said(found, "Reconciling")[1:] == (
         "DriverUpgrade",
-        "the drivers of nodes are looked at",
+        "checking the driver of each node",
     )
     assert found.requeue.after
 

@@ -84,7 +84,7 @@ def test_parameters_go_to_all_that_loads_modules():
 
 
 def test_a_licence_from_a_secret_before_a_config_map():
-    sources = Sources(licence_secret="s", licence_config_map="c", has_token=True)
+    sources = Sources(license_secret="s", license_config_map="c", has_token=True)
     files = files_of(sources)
     assert [item.get("secret", {}).get("secretName") for item in files.volumes] == ["s"]
     assert paths(files.driver_mounts) == {
@@ -94,7 +94,7 @@ def test_a_licence_from_a_secret_before_a_config_map():
             "client_configuration_token.tok",
         ),
     }
-    only_map = files_of(Sources(licence_config_map="c"))
+    only_map = files_of(Sources(license_config_map="c"))
     assert only_map.volumes[0]["configMap"]["name"] == "c"
     assert list(paths(only_map.driver_mounts)) == ["/drivers/gridd.conf"]
 

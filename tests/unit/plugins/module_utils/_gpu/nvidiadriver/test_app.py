@@ -59,7 +59,7 @@ def test_of_itself_it_knows_the_newest_spec(nvd):
     stale = nvd.driver("a", {"nodeSelector": {"pool": "old"}})
     app = nvd.app({"nodeSelector": {"pool": "new"}}, nodes=[nvd.node("x", None, {"pool": "new"})])
     app.observed.answers["NVIDIADriver/*"] = [stale]
-    assert app.owners.wants("a") == ["x"]
+    assert app.owners.missing_nodes("a") == ["x"]
 
 
 @pytest.mark.parametrize(

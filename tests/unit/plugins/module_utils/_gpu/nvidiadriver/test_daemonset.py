@@ -14,7 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.pools
 
 def build(nvd, spec=None, **more):
     app = nvd.app(spec, **more)
-    (pool,), _faults = pools_of(app)
+    (pool,), _errors = pools_of(app)
     return build_daemon_set(app, pool)
 
 

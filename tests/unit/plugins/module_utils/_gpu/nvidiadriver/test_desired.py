@@ -54,7 +54,7 @@ def test_two_systems_are_two_daemon_sets(nvd):
     assert len([name for name in names(wanted) if name[0] == "DaemonSet"]) == 2
 
 
-def test_nodes_are_labelled_and_then_get_a_driver(nvd):
+def test_nodes_are_labeled_and_then_get_a_driver(nvd):
     wanted = desired(nvd.app(nodes=[nvd.node(owner=None)]))
     assert (names(wanted), labels_set(wanted)) == ([], {"gpu-0": "a"})
 
@@ -77,7 +77,7 @@ def test_a_conflict_of_others_leaves_its_driver_and_its_nodes(nvd):
     assert ("DaemonSet", daemon_set_name(nvd.app(), "ubuntu24.04")) in names(wanted)
     nodes.append(nvd.node("new", None))
     wanted = desired(nvd.app({"default": True}, nodes=nodes, others=others))
-    assert str(wanted.failure).startswith("node new is not labelled while NVIDIADriver b is in")
+    assert str(wanted.failure).startswith("node new is not labeled while NVIDIADriver b is in")
     assert names(wanted)
     assert labels_set(wanted) == {}
 

@@ -8,8 +8,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import 
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.owners import (
     Owners,
-    give_up,
     mark,
+    release_nodes,
 )
 
 ENABLED = "nvidia.com/gpu-driver-upgrade-enabled"
@@ -41,11 +41,11 @@ def world(nvd):
 
 def test_who_selects_a_node_gets_it_and_the_default_the_rest(world):
     owners = Owners(*world)
-    assert owners.faults == {}
+    assert owners.errors == {}
     assert labels_set(owners.patches("blue")) == {"n1": "blue"}
     assert labels_set(owners.patches("red")) == {"n2": "red"}
     assert labels_set(owners.patches("rest")) == {"n3": "rest"}
-    assert owners.wants("rest") == ["n3"]
+    assert owners.missing_nodes("rest") == ["n3"]
 
 
 def test_without_labels_to_select_by_all_nodes_with_a_gpu_are_selected(nvd, world):
@@ -74,10 +74,10 @@ def test_two_that_select_a_node_relabel_nothing(nvd, world):
     drivers, nodes = world
     drivers.append(nvd.driver("twin", {"nodeSelector": {"pool": "blue"}}))
     owners = Owners(drivers, nodes)
-    assert set(owners.faults) == {"blue", "twin"}
-    fault = owners.faults["blue"]
-    assert str(fault) == "multiple NVIDIADrivers match the same node n1: [blue twin]"
-    assert fault.reason == "ConflictingNodeSelector"
+    assert set(owners.errors) == {"blue", "twin"}
+    error = owners.errors["blue"]
+    assert str(error) == "multiple NVIDIADrivers match the same node n1: [blue twin]"
+    assert error.reason == "ConflictingNodeSelector"
     assert [owners.patches(name) for name in ("blue", "red", "rest", "twin")] == [[]] * 4
 
 
@@ -92,19 +92,19 @@ def test_two_that_select_a_node_relabel_nothing(nvd, world):
 def test_what_else_relabels_nothing(nvd, world, spec, names, text):
     drivers, nodes = world
     owners = Owners([*drivers, nvd.driver("x", spec)], nodes)
-    assert set(owners.faults) == names
-    assert str(owners.faults["x"]).startswith(text)
+    assert set(owners.errors) == names
+    assert str(owners.errors["x"]).startswith(text)
     assert owners.patches("blue") == []
 
 
 def test_a_name_that_is_no_label_relabels_nothing(nvd, world):
     drivers, nodes = world
     assert (
-        Owners([*drivers, nvd.driver("x" * 63, {"nodeSelector": {"a": "b"}})], nodes).faults == {}
+        Owners([*drivers, nvd.driver("x" * 63, {"nodeSelector": {"a": "b"}})], nodes).errors == {}
     )
     owners = Owners([*drivers, nvd.driver("x" * 64, {"nodeSelector": {"a": "b"}})], nodes)
-    assert list(owners.faults) == ["x" * 64]
-    assert str(owners.faults["x" * 64]) == (
+    assert list(owners.errors) == ["x" * 64]
+    assert str(owners.errors["x" * 64]) == (
         "metadata.name: has 64 characters, but children of an NVIDIADriver use it in names or labels:"
         " recreate it with a name of at most 63"
     )
@@ -114,7 +114,7 @@ def test_a_name_that_is_no_label_relabels_nothing(nvd, world):
 def test_one_that_goes_contradicts_nobody(nvd, world):
     drivers, nodes = world
     drivers.append(nvd.driver("twin", {"nodeSelector": {"pool": "blue"}}, deletionTimestamp="x"))
-    assert Owners(drivers, nodes).faults == {}
+    assert Owners(drivers, nodes).errors == {}
 
 
 def test_nodes_of_what_is_not_served_are_left_alone(nvd, world):
@@ -128,7 +128,7 @@ def test_nodes_of_what_is_not_served_are_left_alone(nvd, world):
 
 def test_one_that_goes_gives_up_its_nodes(nvd):
     nodes = [nvd.node("n1", "a"), nvd.node("n2", "b"), nvd.node("n3", None)]
-    assert labels_set(give_up(nodes, "a")) == {"n1": None}
+    assert labels_set(release_nodes(nodes, "a")) == {"n1": None}
 
 
 def test_nodes_that_are_upgraded_are_marked(nvd):

@@ -22,8 +22,8 @@ def test_a_pool_for_each_operating_system(nvd):
         nvd.node("d", "another", {f"{nvd.nfd}system-os_release.ID": "sles"}),
     ]
     app = nvd.app(nodes=nodes)
-    pools, faults = pools_of(app)
-    assert (sorted(pool.system.tag for pool in pools), faults) == (
+    pools, errors = pools_of(app)
+    assert (sorted(pool.system.tag for pool in pools), errors) == (
         ["ubuntu22.04", "ubuntu24.04"],
         [],
     )
@@ -39,7 +39,7 @@ def test_a_pool_for_each_kernel_of_precompiled_drivers(nvd):
     app = nvd.app(
         {"usePrecompiled": True}, nodes=[nvd.node("a"), nvd.node("b", labels={kernel: "5"})]
     )
-    pools, _faults = pools_of(app)
+    pools, _errors = pools_of(app)
     assert sorted(pool.kernel for pool in pools) == ["5", "6.8.0-60-generic"]
     assert len({pool.name for pool in pools}) == 2
     assert selector_of(app, pools[0])[kernel] == pools[0].kernel
@@ -58,10 +58,10 @@ def test_minor_versions_with_the_same_image_are_one_pool(nvd):
         )
 
     app = nvd.app(nodes=[node("a", "9.4"), node("b", "9.6"), node("c", "9.6", None)])
-    (pool,), (fault,) = pools_of(app)
+    (pool,), (error,) = pools_of(app)
     assert pool.system.tag == "rhel9"
     assert selector_of(app, pool)[f"{nvd.nfd}system-os_release.VERSION_ID.major"] == "9"
-    assert "VERSION_ID.major of node c must be 9" in str(fault)
+    assert "VERSION_ID.major of node c must be 9" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_minor_versions_with_the_same_image_are_one_pool(nvd):
 )
 def test_a_node_without_labels_is_in_no_pool_and_told(nvd, label, spec):
     nodes = [nvd.node("a", labels={f"{nvd.nfd}{label}": None}), nvd.node("b")]
-    pools, (fault,) = pools_of(nvd.app(spec, nodes=nodes))
+    pools, (error,) = pools_of(nvd.app(spec, nodes=nodes))
     assert len(pools) == 1
-    assert f"{nvd.nfd}{label}" in str(fault)
-    assert "node a" in str(fault)
+    assert f"{nvd.nfd}{label}" in str(error)
+    assert "node a" in str(error)
 
 
 def test_names(nvd):

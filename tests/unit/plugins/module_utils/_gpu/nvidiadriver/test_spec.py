@@ -26,7 +26,7 @@ def test_what_absent_fields_mean():
     assert [driver.gds.is_enabled, driver.gdrcopy.is_enabled, driver.has_rdma] == [False] * 3
     assert (driver.module_type, driver.root, driver.secret_env) == ("auto", "", "")
     assert (spec.priority_class, spec.tolerations) == ("system-node-critical", ())
-    assert (selection.fault, selection.obstacle) == (None, None)
+    assert (selection.error, selection.obstacle) == (None, None)
 
 
 def test_fields_that_a_clusterpolicy_spells_otherwise():
@@ -46,10 +46,10 @@ def test_fields_that_a_clusterpolicy_spells_otherwise():
         "repoConfig.name": "repos",
         "certConfig.name": "certs",
     }
-    assert (sources.topology, sources.licence_config_map) == ("topology", "licence")
+    assert (sources.topology, sources.license_config_map) == ("topology", "licence")
     assert sources.has_token, "the licence system is the default here"
     off = parse_spec({"licensingConfig": {"secretName": "s", "nlsEnabled": False}}).driver.sources
-    assert (off.licence_secret, off.has_token) == ("s", False)
+    assert (off.license_secret, off.has_token) == ("s", False)
     assert spec.driver.operand.is_enabled, "there is no such switch"
 
 
@@ -73,18 +73,18 @@ def test_drivers_are_upgraded_unless_it_says_otherwise():
     ],
 )
 def test_what_selects_no_nodes(spec, text):
-    assert str(parse_selection(spec).fault).startswith(text)
+    assert str(parse_selection(spec).error).startswith(text)
 
 
-@pytest.mark.parametrize(("kind", "is_served"), [("gpu", True), ("vgpu", True)])
-def test_drivers_that_are_served(kind, is_served):
-    assert (parse_selection({"driverType": kind}).obstacle is None) is is_served
+@pytest.mark.parametrize(("kind", "is_deployed"), [("gpu", True), ("vgpu", True)])
+def test_drivers_that_are_served(kind, is_deployed):
+    assert (parse_selection({"driverType": kind}).obstacle is None) is is_deployed
 
 
 def test_the_driver_of_a_host_of_virtual_gpus_is_not_served():
     found = parse_selection({"driverType": "vgpu-host-manager"}).obstacle
     assert found.reason == "NotServed"
-    assert str(found).startswith("driverType: vgpu-host-manager is not served")
+    assert str(found).startswith("driverType: vgpu-host-manager is not supported")
 
 
 def test_labels_that_select_pods_are_not_the_users():

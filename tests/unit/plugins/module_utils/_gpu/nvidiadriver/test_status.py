@@ -41,7 +41,7 @@ def test_ready(nvd):
 
 def test_ready_without_nodes(nvd):
     found = assess(nvd.app(nodes=[]), DONE)
-    assert said(found, "Ready") == ("True", "Reconciled", "No node with a GPU belongs to it")
+    assert said(found, "Ready") == ("True", "Reconciled", "No GPU node belongs to this driver")
 
 
 def test_not_ready_says_why(nvd):
@@ -67,7 +67,7 @@ def test_a_driver_is_rarely_looked_at_while_its_status_is_told(nvd, settings, ow
 
 @pytest.mark.parametrize(
     ("nodes", "text"),
-    [([None], "node gpu-0 is being labelled"), (["a"], " is being created")],
+    [([None], "node gpu-0 is being labeled"), (["a"], " is being created")],
 )
 def test_what_was_just_wanted_is_waited_for(nvd, nodes, text):
     found = assess(nvd.app(nodes=[nvd.node(owner=owner) for owner in nodes]), DONE)
@@ -137,4 +137,4 @@ def test_an_upgrade_is_followed(nvd):
     found = assess(nvd.app(nodes=nodes, live=[daemon_set(nvd)]), DONE)
     assert found.status["state"] == "ready"
     assert found.requeue.after
-    assert "drivers: " in said(found, "Reconciling")[2]
+    assert "driver upgrades: " in said(found, "Reconciling")[2]

@@ -33,7 +33,7 @@ def leaving(pod):
     return {**pod, "metadata": {**pod["metadata"], "deletionTimestamp": "now"}}
 
 
-def labelled(pod, **labels):
+def labeled(pod, **labels):
     metadata = pod["metadata"]
     return {**pod, "metadata": {**metadata, "labels": {**metadata["labels"], **labels}}}
 
@@ -279,7 +279,7 @@ TRANSITIONS = [
         {},
         lambda g: {
             "pods": [
-                labelled(g.pod("a", "n", gpus=1), **{labels.SKIP_DRAIN: "true"}),
+                labeled(g.pod("a", "n", gpus=1), **{labels.SKIP_DRAIN: "true"}),
                 ended(g.pod("b", "n", gpus=1)),
             ]
         },
@@ -392,7 +392,7 @@ TRANSITIONS = [
                 g.pod("a", "n"),
                 g.pod("b", "n", gpus=1),
                 g.pod("d", "n", owner="DaemonSet"),
-                labelled(g.pod("s", "n"), **{labels.SKIP_DRAIN: "true"}),
+                labeled(g.pod("s", "n"), **{labels.SKIP_DRAIN: "true"}),
                 {
                     **g.pod("m", "n", owner=""),
                     "metadata": {
@@ -737,7 +737,7 @@ def test_why_it_failed_is_kept_on_the_node(gpu, snapshot):
     _options, annotations = options_of({WHY: f"{why}\x1b[31m"})
     node = gpu.node("n", states.FAILED, **annotations)
     (step,) = take_step(snapshot([node]), parse_policy({})).nodes
-    assert step.waits == f"help: {why}[31m"
+    assert step.waits == f"manual action: {why}[31m"
     assert step.is_stuck
 
 

@@ -119,7 +119,7 @@ def test_without_a_guard_all_begin(gpu, snapshot):
 
 
 def test_what_cannot_be_kept_is_told(gpu, snapshot):
-    told = ["NIMService nim/llm has no ready replica meanwhile"]
+    told = ["NIMService nim/llm has no ready replica during the upgrade"]
     _found, (step,) = begin(gpu, snapshot, {"x": R}, [gpu.replica("a", "x")], 1)
     assert step.notes == told
     pods = [gpu.replica("a", "x"), gpu.replica("b", "x")]

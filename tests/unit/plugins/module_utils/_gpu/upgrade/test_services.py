@@ -10,7 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.services i
 
 
 def group(gpu, key, *pods):
-    """The pods of a group, of which only the leader is labelled as the service's."""
+    """The pods of a group, of which only the leader is labeled as the service's."""
     labels = {
         "leaderworkerset.sigs.k8s.io/name": "llm-lws",
         "leaderworkerset.sigs.k8s.io/group-key": key,

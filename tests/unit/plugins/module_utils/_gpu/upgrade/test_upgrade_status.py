@@ -40,8 +40,8 @@ def test_how_far_it_is(gpu, snapshot):
         parse_policy({}),
     )
     assert describe_upgrade(step) == (
-        "upgrades of drivers: 2 under way, 2 to come;"
-        " node d waits for help: the driver keeps failing;"
+        "driver upgrades: 2 in progress, 2 pending;"
+        " node d waits for manual action: the driver keeps failing;"
         f" node c waits for the label {labels.SKIP}=true to be removed;"
         " node a waits for nim/w to be evicted (at most 300 s)"
     )
@@ -62,12 +62,12 @@ def test_nothing_is_told_of_what_is_over(gpu, snapshot):
 @pytest.mark.parametrize(
     ("before", "reported"),
     [
-        (None, ("DriverUpgrade", "upgrades of drivers: 1 under way, 0 to come")),
+        (None, ("DriverUpgrade", "driver upgrades: 1 in progress, 0 pending")),
         (
             ("OperandNotReady", "state-driver: a"),
             (
                 "OperandNotReady",
-                "state-driver: a; upgrades of drivers: 1 under way, 0 to come",
+                "state-driver: a; driver upgrades: 1 in progress, 0 pending",
             ),
         ),
     ],
@@ -84,7 +84,7 @@ def test_an_upgrade_is_told_beside_what_is_not_ready_because_of_it(gpu, snapshot
 @pytest.mark.parametrize(
     ("state", "pods", "expected"),
     [
-        (states.REQUIRED, [], [("Normal", "the upgrade of node n begins")]),
+        (states.REQUIRED, [], [("Normal", "the upgrade of node n starts")]),
         (states.CORDON, [], []),
         (states.UNCORDON, [], [("Normal", "node n is upgraded")]),
         (
@@ -112,15 +112,15 @@ def test_what_nobody_would_expect_is_an_event(gpu, snapshot):
         snapshot([gpu.node("n", states.REQUIRED)], pods, workloads=workloads), parse_policy({})
     )
     assert [item.message for item in upgrade_events(step)] == [
-        "node n: NIMService nim/llm has no ready replica meanwhile",
-        "the upgrade of node n begins",
+        "node n: NIMService nim/llm has no ready replica during the upgrade",
+        "the upgrade of node n starts",
     ]
 
 
 def test_a_node_that_is_left(gpu, snapshot):
     step = switch_off(snapshot([gpu.node("n", states.DRAIN)]).nodes)
     assert [item.message for item in upgrade_events(step)] == [
-        "node n is left: its driver is not upgraded any more"
+        "node n is released: its driver is no longer upgraded"
     ]
 
 
