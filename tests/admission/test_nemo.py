@@ -11,6 +11,14 @@ import pytest
 import yaml
 
 Manifest = dict[str, Any]
+REQUIRED = "Required value"
+EMPTY = "at least 1 chars"
+
+
+def at(path: str, value: Any, text: str) -> tuple[Manifest, str, str]:
+    """A refused value: patch, field and text of the refusal."""
+    return {path: value}, path, text
+
 
 IMAGE = {"repository": "nvcr.io/nvidia/nemo-microservices/some", "tag": "25.08"}
 LONG = "a" * 254
@@ -58,14 +66,10 @@ Bad = dict[str, tuple[Manifest, str, str]]
 
 # All kinds. Name: patch of the minimal resource, field that the refusal must name, part of its text.
 BAD: Bad = {
-    "no spec": ({"spec": None}, "spec", "Required value"),
-    "no image": ({"spec.image": None}, "spec.image", "Required value"),
-    "empty repository": (
-        {"spec.image.repository": ""},
-        "spec.image.repository",
-        "at least 1 chars",
-    ),
-    "empty tag": ({"spec.image.tag": ""}, "spec.image.tag", "at least 1 chars"),
+    "no spec": at("spec", None, REQUIRED),
+    "no image": at("spec.image", None, REQUIRED),
+    "empty repository": at("spec.image.repository", "", EMPTY),
+    "empty tag": at("spec.image.tag", "", EMPTY),
     "claims in resources": (
         {"spec.resources": {"claims": [{"name": "gpu"}]}},
         "spec.resources.claims",
@@ -107,7 +111,7 @@ BAD: Bad = {
     "legacy ingress without class": (
         legacy(spec={"host": "a.example"}),
         "spec.expose.ingress.spec.ingressClassName",
-        "Required value",
+        REQUIRED,
     ),
     "legacy ingress with a class of no name": (
         legacy(spec={"ingressClassName": "_"}),
@@ -155,7 +159,7 @@ BAD: Bad = {
         "spec.expose.router.eppConfig",
         "specify either configMapRef or config, not both",
     ),
-    "replicas 0": ({"spec.replicas": 0}, "spec.replicas", "greater than or equal to 1"),
+    "replicas 0": at("spec.replicas", 0, "greater than or equal to 1"),
     "replicas and autoscaling": (
         {"spec.replicas": 2, **hpa(maxReplicas=3)},
         "spec.replicas",
@@ -360,7 +364,7 @@ OWN_BAD: dict[str, Bad] = {
         "key of Hugging Face": (
             {f"{JOBS}.hfSecret": {"name": "a", "key": ""}},
             f"{JOBS}.hfSecret.key",
-            "at least 1 chars",
+            EMPTY,
         ),
         **refused_claim(f"{TRAINING}.modelPVC"),
         "size of a workspace": (
@@ -373,41 +377,23 @@ OWN_BAD: dict[str, Bad] = {
             f"{TRAINING}.workspacePVC.size",
             "Too long",
         ),
-        "negative shared memory": (
-            {f"{TRAINING}.sharedMemorySizeLimit": "-1Gi"},
-            f"{TRAINING}.sharedMemorySizeLimit",
-            "must not be negative",
+        "negative shared memory": at(
+            f"{TRAINING}.sharedMemorySizeLimit", "-1Gi", "must not be negative"
         ),
-        "image of training without tag": (
-            {f"{TRAINING}.image.tag": ""},
-            f"{TRAINING}.image.tag",
-            "at least 1 chars",
+        "image of training without tag": at(f"{TRAINING}.image.tag", "", EMPTY),
+        "jobs that are kept too short": at(
+            f"{JOBS}.ttlSecondsAfterFinished", 59, "greater than or equal to 60"
         ),
-        "jobs that are kept too short": (
-            {f"{JOBS}.ttlSecondsAfterFinished": 59},
-            f"{JOBS}.ttlSecondsAfterFinished",
-            "greater than or equal to 60",
+        "jobs that are watched too closely": at(
+            f"{JOBS}.pollIntervalSeconds", 14, "greater than or equal to 15"
         ),
-        "jobs that are watched too closely": (
-            {f"{JOBS}.pollIntervalSeconds": 14},
-            f"{JOBS}.pollIntervalSeconds",
-            "greater than or equal to 15",
-        ),
-        "pull policy of jobs": (
-            {f"{JOBS}.imagePullPolicy": "Sometimes"},
-            f"{JOBS}.imagePullPolicy",
-            "Unsupported value",
-        ),
+        "pull policy of jobs": at(f"{JOBS}.imagePullPolicy", "Sometimes", "Unsupported value"),
         "scheduler": (
             {"spec.scheduler": {"type": "slurm"}},
             "spec.scheduler.type",
             'supported values: "volcano", "runai"',
         ),
-        "tools without image": (
-            {"spec.nemoDatastoreTools.image": ""},
-            "spec.nemoDatastoreTools.image",
-            "at least 1 chars",
-        ),
+        "tools without image": at("spec.nemoDatastoreTools.image", "", EMPTY),
     },
     "NemoDatastore": {
         **DATABASE_BAD,
@@ -431,7 +417,7 @@ OWN_BAD: dict[str, Bad] = {
                 }
             },
             "spec.objectStoreConfig.credentials.secretName",
-            "at least 1 chars",
+            EMPTY,
         ),
         "store by a key of no name": (
             {
@@ -466,9 +452,9 @@ OWN_BAD: dict[str, Bad] = {
             for name, (patch, field, text) in DATABASE_BAD.items()
         },
         **OTEL_BAD,
-        "two config stores": (
-            {"spec.configStore": {"configMap": {"name": "c"}, "pvc": CLAIM}},
+        "two config stores": at(
             "spec.configStore",
+            {"configMap": {"name": "c"}, "pvc": CLAIM},
             "Cannot set both ConfigMap and PVC in ConfigStore",
         ),
         **refused_names("spec.configStore.configMap.name"),
@@ -486,11 +472,7 @@ OWN_BAD: dict[str, Bad] = {
                 ("http://%/v1", "must be of type uri"),
             )
         },
-        "endpoint without URL": (
-            {"spec.nimEndpoint": {}},
-            "spec.nimEndpoint.baseURL",
-            "Required value",
-        ),
+        "endpoint without URL": ({"spec.nimEndpoint": {}}, "spec.nimEndpoint.baseURL", REQUIRED),
         **{
             f"key of the API in {name!r}": (
                 {"spec.nimEndpoint": {"baseURL": "http://llm/v1", "apiKeySecret": name}},

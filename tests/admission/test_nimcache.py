@@ -10,6 +10,14 @@ from typing import Any
 import pytest
 
 Manifest = dict[str, Any]
+REQUIRED = "Required value"
+EMPTY = "at least 1 chars"
+
+
+def at(path: str, value: Any, text: str) -> tuple[Manifest, str, str]:
+    """A refused value: patch, field and text of the refusal."""
+    return {path: value}, path, text
+
 
 CACHE: Manifest = {
     "apiVersion": "apps.nvidia.com/v1alpha1",
@@ -67,23 +75,15 @@ def proxy(**fields: Any) -> Manifest:
 
 # Name: patch of CACHE, field that the refusal must name, part of its text.
 BAD: dict[str, tuple[Manifest, str, str]] = {
-    "no spec": ({"spec": None}, "spec", "Required value"),
+    "no spec": at("spec", None, REQUIRED),
     # Source
-    "no source": ({"spec.source": None}, "spec.source", "Required value"),
-    "empty source": ({"spec.source": {}}, "spec.source", ONE_SOURCE),
+    "no source": at("spec.source", None, REQUIRED),
+    "empty source": at("spec.source", {}, ONE_SOURCE),
     "two sources": ({"spec.source.hf": HF}, "spec.source", ONE_SOURCE),
-    "ngc without secret": ({f"{NGC}.authSecret": None}, f"{NGC}.authSecret", "Required value"),
-    "ngc with an empty secret": (
-        {f"{NGC}.authSecret": ""},
-        f"{NGC}.authSecret",
-        "at least 1 chars",
-    ),
-    "ngc without puller": ({f"{NGC}.modelPuller": None}, f"{NGC}.modelPuller", "Required value"),
-    "ngc with an empty puller": (
-        {f"{NGC}.modelPuller": ""},
-        f"{NGC}.modelPuller",
-        "at least 1 chars",
-    ),
+    "ngc without secret": at(f"{NGC}.authSecret", None, REQUIRED),
+    "ngc with an empty secret": at(f"{NGC}.authSecret", "", EMPTY),
+    "ngc without puller": at(f"{NGC}.modelPuller", None, REQUIRED),
+    "ngc with an empty puller": at(f"{NGC}.modelPuller", "", EMPTY),
     "model and endpoint": (
         {f"{NGC}.modelEndpoint": "ngc://org/model"},
         NGC,
@@ -132,16 +132,8 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         for source in ("hf", "dataStore")
         for field in ("authSecret", "modelPuller", "pullSecret", "revision", "modelName")
     },
-    "hf without namespace": (
-        hugging_face(namespace=None),
-        "spec.source.hf.namespace",
-        "Required value",
-    ),
-    "hf with an empty namespace": (
-        hugging_face(namespace=""),
-        "spec.source.hf.namespace",
-        "at least 1 chars",
-    ),
+    "hf without namespace": (hugging_face(namespace=None), "spec.source.hf.namespace", REQUIRED),
+    "hf with an empty namespace": (hugging_face(namespace=""), "spec.source.hf.namespace", EMPTY),
     "hf endpoint without scheme": (
         hugging_face(endpoint="huggingface.co"),
         "spec.source.hf.endpoint",
@@ -167,11 +159,11 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "empty data set": (
         hugging_face(modelName=None, datasetName=""),
         "spec.source.hf.datasetName",
-        "at least 1 chars",
+        EMPTY,
     ),
     # Storage
-    "no storage": ({"spec.storage": None}, "spec.storage", "Required value"),
-    "empty storage": ({"spec.storage": {}}, "spec.storage", "must not be empty"),
+    "no storage": at("spec.storage", None, REQUIRED),
+    "empty storage": at("spec.storage", {}, "must not be empty"),
     "empty claim": ({PVC: {}}, "spec.storage", "must not be empty"),
     "claim of empty values": (
         {PVC: {"name": "", "size": "", "annotations": {}}},
@@ -188,27 +180,17 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         f"{PVC}.name",
         "must be provided when spec.storage.pvc.create is not true",
     ),
-    "access mode": (
-        {f"{PVC}.volumeAccessMode": "RWO"},
-        f"{PVC}.volumeAccessMode",
-        'Unsupported value: "RWO"',
-    ),
-    "size in words": ({f"{PVC}.size": "fifty"}, f"{PVC}.size", '"fifty" must be a quantity'),
-    "size in an unknown unit": (
-        {f"{PVC}.size": "50GB"},
-        f"{PVC}.size",
-        '"50GB" must be a quantity',
-    ),
-    "size 0": ({f"{PVC}.size": "0Gi"}, f"{PVC}.size", "must be a quantity greater than 0"),
+    "access mode": at(f"{PVC}.volumeAccessMode", "RWO", 'Unsupported value: "RWO"'),
+    "size in words": at(f"{PVC}.size", "fifty", '"fifty" must be a quantity'),
+    "size in an unknown unit": at(f"{PVC}.size", "50GB", '"50GB" must be a quantity'),
+    "size 0": at(f"{PVC}.size", "0Gi", "must be a quantity greater than 0"),
     "hostPath": (
         {"spec.storage": {"hostPath": "/models"}},
         "spec.storage.hostPath",
         "is not supported, use spec.storage.pvc",
     ),
-    "hostPath beside a claim": (
-        {"spec.storage.hostPath": "/models"},
-        "spec.storage.hostPath",
-        "is not supported, use spec.storage.pvc",
+    "hostPath beside a claim": at(
+        "spec.storage.hostPath", "/models", "is not supported, use spec.storage.pvc"
     ),
     # Proxy
     "http proxy without scheme": (
@@ -256,28 +238,28 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "certificates without name": (
         {"spec.certConfig": {"mountPath": "/certs"}},
         "spec.certConfig.name",
-        "Required value",
+        REQUIRED,
     ),
     "certificates without path": (
         {"spec.certConfig": {"name": "c"}},
         "spec.certConfig.mountPath",
-        "Required value",
+        REQUIRED,
     ),
-    "env without name": ({"spec.env": [{"value": "a"}]}, "spec.env[0].name", "Required value"),
+    "env without name": ({"spec.env": [{"value": "a"}]}, "spec.env[0].name", REQUIRED),
     "init container without name": (
         {"spec.initContainers": [{"image": {"repository": "a", "tag": "1"}}]},
         "spec.initContainers[0].name",
-        "Required value",
+        REQUIRED,
     ),
     "init container without tag": (
         {"spec.initContainers": [{"name": "a", "image": {"repository": "a"}}]},
         "spec.initContainers[0].image.tag",
-        "Required value",
+        REQUIRED,
     ),
     "init container with an empty tag": (
         {"spec.initContainers": [{"name": "a", "image": {"repository": "a", "tag": ""}}]},
         "spec.initContainers[0].image.tag",
-        "at least 1 chars",
+        EMPTY,
     ),
 }
 

@@ -10,6 +10,14 @@ from typing import Any
 import pytest
 
 Manifest = dict[str, Any]
+REQUIRED = "Required value"
+EMPTY = "at least 1 chars"
+
+
+def at(path: str, value: Any, text: str) -> tuple[Manifest, str, str]:
+    """A refused value: patch, field and text of the refusal."""
+    return {path: value}, path, text
+
 
 SERVICE: Manifest = {
     "apiVersion": "apps.nvidia.com/v1alpha1",
@@ -79,43 +87,39 @@ def pvc(**fields: Any) -> Manifest:
 # Name: patch of SERVICE, field that the refusal must name, part of its text.
 BAD: dict[str, tuple[Manifest, str, str]] = {
     # Image and containers
-    "no spec": ({"spec": None}, "spec", "Required value"),
-    "no image": ({"spec.image": None}, "spec.image", "Required value"),
-    "no repository": ({"spec.image.repository": None}, "spec.image.repository", "Required value"),
-    "empty repository": (
-        {"spec.image.repository": ""},
-        "spec.image.repository",
-        "at least 1 chars",
-    ),
-    "no tag": ({"spec.image.tag": None}, "spec.image.tag", "Required value"),
-    "empty tag": ({"spec.image.tag": ""}, "spec.image.tag", "at least 1 chars"),
-    "tag as a number": ({"spec.image.tag": 1.12}, "spec.image.tag", "must be of type string"),
+    "no spec": at("spec", None, REQUIRED),
+    "no image": at("spec.image", None, REQUIRED),
+    "no repository": at("spec.image.repository", None, REQUIRED),
+    "empty repository": at("spec.image.repository", "", EMPTY),
+    "no tag": at("spec.image.tag", None, REQUIRED),
+    "empty tag": at("spec.image.tag", "", EMPTY),
+    "tag as a number": at("spec.image.tag", 1.12, "must be of type string"),
     "init container without name": (
         {"spec.initContainers": [{"image": IMAGE}]},
         "spec.initContainers[0].name",
-        "Required value",
+        REQUIRED,
     ),
     "init container without image": (
         {"spec.initContainers": [{"name": "a"}]},
         "spec.initContainers[0].image",
-        "Required value",
+        REQUIRED,
     ),
     "init container with empty tag": (
         {"spec.initContainers": [{"name": "a", "image": {**IMAGE, "tag": ""}}]},
         "spec.initContainers[0].image.tag",
-        "at least 1 chars",
+        EMPTY,
     ),
     "sidecar without image": (
         {"spec.sidecarContainers": [{"name": "a"}]},
         "spec.sidecarContainers[0].image",
-        "Required value",
+        REQUIRED,
     ),
     "sidecar with empty repository": (
         {"spec.sidecarContainers": [{"name": "a", "image": {**IMAGE, "repository": ""}}]},
         "spec.sidecarContainers[0].image.repository",
-        "at least 1 chars",
+        EMPTY,
     ),
-    "env without name": ({"spec.env": [{"value": "a"}]}, "spec.env[0].name", "Required value"),
+    "env without name": ({"spec.env": [{"value": "a"}]}, "spec.env[0].name", REQUIRED),
     "claims in resources": (
         {"spec.resources": {"claims": [{"name": "gpu"}]}},
         "spec.resources.claims",
@@ -127,7 +131,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "should match",
     ),
     # Storage
-    "no storage": ({"spec.storage": None}, "spec.storage", ONE_STORAGE),
+    "no storage": at("spec.storage", None, ONE_STORAGE),
     "empty storage": (storage(), "spec.storage", ONE_STORAGE),
     "storage of empty parts": (
         storage(nimCache={"name": "", "profile": ""}, pvc={}, hostPath=""),
@@ -215,40 +219,14 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "should match",
     ),
     # Ports
-    "port 0": (
-        {"spec.expose.service.port": 0},
-        "spec.expose.service.port",
-        "greater than or equal to 1",
-    ),
-    "port 70000": (
-        {"spec.expose.service.port": 70000},
-        "spec.expose.service.port",
-        "less than or equal to 65535",
-    ),
-    "port as text": (
-        {"spec.expose.service.port": "http"},
-        "spec.expose.service.port",
-        "must be of type integer",
-    ),
-    "grpcPort 0": (
-        {"spec.expose.service.grpcPort": 0},
-        "spec.expose.service.grpcPort",
-        "greater than or equal to 1",
-    ),
-    "grpcPort 65536": (
-        {"spec.expose.service.grpcPort": 65536},
-        "spec.expose.service.grpcPort",
-        "less than or equal to 65535",
-    ),
-    "metricsPort 0": (
-        {"spec.expose.service.metricsPort": 0},
-        "spec.expose.service.metricsPort",
-        "greater than or equal to 1",
-    ),
-    "metricsPort 65536": (
-        {"spec.expose.service.metricsPort": 65536},
-        "spec.expose.service.metricsPort",
-        "less than or equal to 65535",
+    "port 0": at("spec.expose.service.port", 0, "greater than or equal to 1"),
+    "port 70000": at("spec.expose.service.port", 70000, "less than or equal to 65535"),
+    "port as text": at("spec.expose.service.port", "http", "must be of type integer"),
+    "grpcPort 0": at("spec.expose.service.grpcPort", 0, "greater than or equal to 1"),
+    "grpcPort 65536": at("spec.expose.service.grpcPort", 65536, "less than or equal to 65535"),
+    "metricsPort 0": at("spec.expose.service.metricsPort", 0, "greater than or equal to 1"),
+    "metricsPort 65536": at(
+        "spec.expose.service.metricsPort", 65536, "less than or equal to 65535"
     ),
     # Router
     "ingress and gateway": (
@@ -266,11 +244,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "spec.expose.router.hostDomainName",
         "is required with spec.expose.router.ingress",
     ),
-    "empty domain": (
-        router(hostDomainName=""),
-        "spec.expose.router.hostDomainName",
-        "at least 1 chars",
-    ),
+    "empty domain": (router(hostDomainName=""), "spec.expose.router.hostDomainName", EMPTY),
     "long domain": (
         router(hostDomainName="a" * 64),
         "spec.expose.router.hostDomainName",
@@ -281,35 +255,31 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "spec.expose.router.hostDomainName",
         "should match",
     ),
-    "no ingress class": (
-        router(ingress={}),
-        "spec.expose.router.ingress.ingressClass",
-        "Required value",
-    ),
+    "no ingress class": (router(ingress={}), "spec.expose.router.ingress.ingressClass", REQUIRED),
     "empty ingress class": (
         router(ingress={"ingressClass": ""}),
         "spec.expose.router.ingress.ingressClass",
-        "at least 1 chars",
+        EMPTY,
     ),
     "gateway without name": (
         router(gateway={"namespace": "gw"}),
         "spec.expose.router.gateway.name",
-        "Required value",
+        REQUIRED,
     ),
     "gateway with empty name": (
         router(gateway={**GATEWAY, "name": ""}),
         "spec.expose.router.gateway.name",
-        "at least 1 chars",
+        EMPTY,
     ),
     "gateway without namespace": (
         router(gateway={"name": "g"}),
         "spec.expose.router.gateway.namespace",
-        "Required value",
+        REQUIRED,
     ),
     "gateway with empty namespace": (
         router(gateway={**GATEWAY, "namespace": ""}),
         "spec.expose.router.gateway.namespace",
-        "at least 1 chars",
+        EMPTY,
     ),
     "grpc routes without port": (
         router(gateway={**GATEWAY, "grpcRoutesEnabled": True}),
@@ -324,12 +294,12 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "backend without name": (
         router(gateway={**GATEWAY, "backendRef": {"port": 80}}),
         "spec.expose.router.gateway.backendRef.name",
-        "Required value",
+        REQUIRED,
     ),
     "backend with empty name": (
         backend(name=""),
         "spec.expose.router.gateway.backendRef.name",
-        "at least 1 chars",
+        EMPTY,
     ),
     "backend with long name": (
         backend(name=LONG),
@@ -346,11 +316,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "spec.expose.router.gateway.backendRef.kind",
         "should match",
     ),
-    "backend empty kind": (
-        backend(kind=""),
-        "spec.expose.router.gateway.backendRef.kind",
-        "at least 1 chars",
-    ),
+    "backend empty kind": (backend(kind=""), "spec.expose.router.gateway.backendRef.kind", EMPTY),
     "backend namespace": (
         backend(namespace="A"),
         "spec.expose.router.gateway.backendRef.namespace",
@@ -401,20 +367,16 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "must have rules or a defaultBackend",
     ),
     # Endpoint picker
-    "picker without container": (
-        picker(containerSpec=None),
-        f"{EPP}.containerSpec",
-        "Required value",
-    ),
+    "picker without container": (picker(containerSpec=None), f"{EPP}.containerSpec", REQUIRED),
     "picker container without name": (
         picker(containerSpec={"image": IMAGE}),
         f"{EPP}.containerSpec.name",
-        "Required value",
+        REQUIRED,
     ),
     "picker with empty repository": (
         picker(containerSpec={"name": "epp", "image": {"repository": "", "tag": "1"}}),
         f"{EPP}.containerSpec.image.repository",
-        "at least 1 chars",
+        EMPTY,
     ),
     "picker with two configs": (
         picker(configMapRef={"name": "c", "key": "k"}),
@@ -434,49 +396,49 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "picker with a keyless ConfigMap": (
         picker(config=None, configMapRef={"name": "c"}),
         f"{EPP}.configMapRef.key",
-        "Required value",
+        REQUIRED,
     ),
     "picker without plugins": (
         picker(config={"schedulingProfiles": []}),
         f"{EPP}.config.plugins",
-        "Required value",
+        REQUIRED,
     ),
     "picker without profiles": (
         picker(config={"plugins": []}),
         f"{EPP}.config.schedulingProfiles",
-        "Required value",
+        REQUIRED,
     ),
     "picker plugin without type": (
         picker(config={**PLUGINS, "plugins": [{"name": "a"}]}),
         f"{EPP}.config.plugins[0].type",
-        "Required value",
+        REQUIRED,
     ),
     "picker profile without name": (
         picker(config={**PLUGINS, "schedulingProfiles": [{"plugins": []}]}),
         f"{EPP}.config.schedulingProfiles[0].name",
-        "Required value",
+        REQUIRED,
     ),
     "picker profile plugin without ref": (
         picker(
             config={**PLUGINS, "schedulingProfiles": [{"name": "p", "plugins": [{"weight": 1}]}]}
         ),
         f"{EPP}.config.schedulingProfiles[0].plugins[0].pluginRef",
-        "Required value",
+        REQUIRED,
     ),
     "picker data without sources": (
         picker(config={**PLUGINS, "data": {}}),
         f"{EPP}.config.data.sources",
-        "Required value",
+        REQUIRED,
     ),
     "picker data source without extractors": (
         picker(config={**PLUGINS, "data": {"sources": [{"pluginRef": "a"}]}}),
         f"{EPP}.config.data.sources[0].extractors",
-        "Required value",
+        REQUIRED,
     ),
     "picker port without number": (
         picker(ports=[{"name": "a"}]),
         f"{EPP}.ports[0].containerPort",
-        "Required value",
+        REQUIRED,
     ),
     "picker ports of which one has no name": (
         picker(ports=[{"name": "a", "containerPort": 9002}, {"containerPort": 9003}]),
@@ -504,7 +466,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "spec.metrics.serviceMonitor.scrapeTimeout",
         "should match",
     ),
-    "negative replicas": ({"spec.replicas": -1}, "spec.replicas", "greater than or equal to 0"),
+    "negative replicas": at("spec.replicas", -1, "greater than or equal to 0"),
     "replicas and autoscaling": (
         {"spec.replicas": 2, "spec.scale": {"enabled": True, "hpa": {"maxReplicas": 3}}},
         "spec.replicas",
@@ -518,7 +480,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "hpa without maximum": (
         {"spec.scale": {"enabled": True, "hpa": {"minReplicas": 1}}},
         "spec.scale.hpa.maxReplicas",
-        "Required value",
+        REQUIRED,
     ),
     "hpa with minimum 0": (
         {"spec.scale": {"hpa": {"minReplicas": 0, "maxReplicas": 1}}},
@@ -544,16 +506,10 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "autoScaling must be nil or disabled when multiNode is set",
     ),
     # Several nodes, platform
-    "unknown platform": (
-        {"spec.inferencePlatform": "ray"},
-        "spec.inferencePlatform",
-        'supported values: "standalone", "kserve"',
+    "unknown platform": at(
+        "spec.inferencePlatform", "ray", 'supported values: "standalone", "kserve"'
     ),
-    "empty platform": (
-        {"spec.inferencePlatform": ""},
-        "spec.inferencePlatform",
-        "Unsupported value",
-    ),
+    "empty platform": at("spec.inferencePlatform", "", "Unsupported value"),
     "several nodes on KServe": (
         {"spec.inferencePlatform": "kserve", "spec.multiNode": {"parallelism": {"pipeline": 2}}},
         "spec.multiNode",
@@ -599,7 +555,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "spec.draResources",
         "several requests of one claim do not work with spec.inferencePlatform kserve",
     ),
-    "no parallelism": ({"spec.multiNode": {}}, "spec.multiNode.parallelism", "Required value"),
+    "no parallelism": ({"spec.multiNode": {}}, "spec.multiNode.parallelism", REQUIRED),
     "pipeline 0": (
         {"spec.multiNode": {"parallelism": {"pipeline": 0}}},
         "spec.multiNode.parallelism.pipeline",
@@ -615,9 +571,9 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "spec.multiNode.backendType",
         'supported values: "lws"',
     ),
-    "mpi and ray": (
-        {"spec.multiNode": {"parallelism": {}, "mpi": {}, "ray": {}}},
+    "mpi and ray": at(
         "spec.multiNode",
+        {"parallelism": {}, "mpi": {}, "ray": {}},
         "mpi and ray are mutually exclusive",
     ),
     "ray port 0": (
@@ -679,7 +635,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "claim with empty name": (
         dra({"resourceClaimName": ""}),
         "spec.draResources[0].resourceClaimName",
-        "at least 1 chars",
+        EMPTY,
     ),
     "claim with long name": (
         dra({"resourceClaimName": LONG}),
@@ -699,7 +655,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "empty request": (
         dra({"resourceClaimName": "a", "requests": [""]}),
         "spec.draResources[0].requests[0]",
-        "at least 1 chars",
+        EMPTY,
     ),
     "claim named twice": (
         dra(
@@ -739,7 +695,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "generated name empty": (
         dra({"claimCreationSpec": {"generateName": "", "devices": [{"name": "gpu"}]}}),
         "spec.draResources[0].claimCreationSpec.generateName",
-        "at least 1 chars",
+        EMPTY,
     ),
     "generated name long": (
         dra({"claimCreationSpec": {"generateName": "a" * 17, "devices": [{"name": "gpu"}]}}),
@@ -754,7 +710,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         )
         for name in ("-gpu", "GPU", "a_b", "a.", "a-.b", "a b")
     },
-    "claim without devices": (dra({"claimCreationSpec": {}}), DEVICES, "Required value"),
+    "claim without devices": (dra({"claimCreationSpec": {}}), DEVICES, REQUIRED),
     "claim with no devices": (
         dra({"claimCreationSpec": {"devices": []}}),
         DEVICES,
@@ -768,7 +724,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "device without name": (
         dra({"claimCreationSpec": {"devices": [{}]}}),
         f"{DEVICES}[0].name",
-        "Required value",
+        REQUIRED,
     ),
     "devices of one name": (
         dra({"claimCreationSpec": {"devices": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}}),
@@ -792,22 +748,14 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "spec.draResources[0].requests",
         "must have at most 32 items",
     ),
-    "device with empty name": (device(name=""), f"{DEVICES}[0].name", "at least 1 chars"),
+    "device with empty name": (device(name=""), f"{DEVICES}[0].name", EMPTY),
     "device with bad name": (device(name="GPU"), f"{DEVICES}[0].name", "should match"),
     "no device": (device(count=0), f"{DEVICES}[0].count", "greater than or equal to 1"),
-    "empty device class": (
-        device(deviceClassName=""),
-        f"{DEVICES}[0].deviceClassName",
-        "at least 1 chars",
-    ),
-    "empty driver": (device(driverName=""), f"{DEVICES}[0].driverName", "at least 1 chars"),
+    "empty device class": (device(deviceClassName=""), f"{DEVICES}[0].deviceClassName", EMPTY),
+    "empty driver": (device(driverName=""), f"{DEVICES}[0].driverName", EMPTY),
     "bad driver": (device(driverName="/gpu"), f"{DEVICES}[0].driverName", "should match"),
     "long driver": (device(driverName=LONG), f"{DEVICES}[0].driverName", "Too long"),
-    "selector without key": (
-        attributes({"value": {"intValue": 1}}),
-        f"{SELECTOR}.key",
-        "Required value",
-    ),
+    "selector without key": (attributes({"value": {"intValue": 1}}), f"{SELECTOR}.key", REQUIRED),
     **{
         f"selector with key {key!r}": (
             attributes({"key": key, "value": {"intValue": 1}}),
@@ -839,7 +787,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         f"{SELECTOR}.op",
         "Unsupported value",
     ),
-    "selector without value": (attributes({"key": "k"}), f"{SELECTOR}.value", "Required value"),
+    "selector without value": (attributes({"key": "k"}), f"{SELECTOR}.value", REQUIRED),
     "selector with empty value": (
         attributes({"key": "k", "value": {}}),
         f"{SELECTOR}.value",
@@ -892,12 +840,12 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "capacity without key": (
         device(capacitySelectors=[{"value": "1Gi"}]),
         f"{CAPACITY}.key",
-        "Required value",
+        REQUIRED,
     ),
     "capacity without value": (
         device(capacitySelectors=[{"key": "k"}]),
         f"{CAPACITY}.value",
-        "Required value",
+        REQUIRED,
     ),
     "capacity in words": (
         device(capacitySelectors=[{"key": "k", "value": "big"}]),
@@ -1206,41 +1154,20 @@ EXISTING: Manifest = {
 }
 
 BAD_UPDATES: dict[str, tuple[Manifest, Manifest, str, str]] = {
-    "size of a created claim": (
-        CREATED,
-        {"spec.storage.pvc.size": "20Gi"},
-        "spec.storage.pvc.size",
-        PVC_IMMUTABLE,
-    ),
-    "name of a created claim": (
-        CREATED,
-        {"spec.storage.pvc.name": "p"},
-        "spec.storage.pvc.name",
-        PVC_IMMUTABLE,
-    ),
+    "size of a created claim": (CREATED, *at("spec.storage.pvc.size", "20Gi", PVC_IMMUTABLE)),
+    "name of a created claim": (CREATED, *at("spec.storage.pvc.name", "p", PVC_IMMUTABLE)),
     "class of a created claim": (
         CREATED,
-        {"spec.storage.pvc.storageClass": "fast"},
-        "spec.storage.pvc.storageClass",
-        PVC_IMMUTABLE,
+        *at("spec.storage.pvc.storageClass", "fast", PVC_IMMUTABLE),
     ),
     "mode of a created claim": (
         CREATED,
-        {"spec.storage.pvc.volumeAccessMode": "ReadWriteMany"},
-        "spec.storage.pvc.volumeAccessMode",
-        PVC_IMMUTABLE,
+        *at("spec.storage.pvc.volumeAccessMode", "ReadWriteMany", PVC_IMMUTABLE),
     ),
-    "folder of a created claim": (
-        CREATED,
-        {"spec.storage.pvc.subPath": "m"},
-        "spec.storage.pvc.subPath",
-        PVC_IMMUTABLE,
-    ),
+    "folder of a created claim": (CREATED, *at("spec.storage.pvc.subPath", "m", PVC_IMMUTABLE)),
     "annotations of a created claim": (
         CREATED,
-        {"spec.storage.pvc.annotations": None},
-        "spec.storage.pvc.annotations",
-        PVC_IMMUTABLE,
+        *at("spec.storage.pvc.annotations", None, PVC_IMMUTABLE),
     ),
     "creation of a created claim": (
         CREATED,
@@ -1256,15 +1183,15 @@ BAD_UPDATES: dict[str, tuple[Manifest, Manifest, str, str]] = {
     ),
     "several nodes to one": (
         CREATED,
-        {"spec.multiNode": None},
-        "spec.multiNode",
-        "is immutable once the resource is created",
+        *at("spec.multiNode", None, "is immutable once the resource is created"),
     ),
     "one node to several": (
         EXISTING,
-        {"spec.multiNode": {"parallelism": {"pipeline": 2}}},
-        "spec.multiNode",
-        "is immutable once the resource is created",
+        *at(
+            "spec.multiNode",
+            {"parallelism": {"pipeline": 2}},
+            "is immutable once the resource is created",
+        ),
     ),
     "more nodes": (
         CREATED,
@@ -1274,34 +1201,25 @@ BAD_UPDATES: dict[str, tuple[Manifest, Manifest, str, str]] = {
     ),
     "other devices": (
         CREATED,
-        {"spec.draResources": [{"resourceClaimTemplateName": "b"}]},
-        "spec.draResources",
-        "spec.draResources is immutable",
+        *at(
+            "spec.draResources",
+            [{"resourceClaimTemplateName": "b"}],
+            "spec.draResources is immutable",
+        ),
     ),
     "more devices": (
         CREATED,
-        {"spec.draResources": [TEMPLATE, TEMPLATE]},
-        "spec.draResources",
-        "spec.draResources is immutable",
+        *at("spec.draResources", [TEMPLATE, TEMPLATE], "spec.draResources is immutable"),
     ),
     "no devices any more": (
         CREATED,
-        {"spec.draResources": None},
-        "spec.draResources",
-        "spec.draResources is immutable",
+        *at("spec.draResources", None, "spec.draResources is immutable"),
     ),
     "devices where there were none": (
         EXISTING,
-        {"spec.draResources": [TEMPLATE]},
-        "spec.draResources",
-        "spec.draResources is immutable",
+        *at("spec.draResources", [TEMPLATE], "spec.draResources is immutable"),
     ),
-    "good that turns bad": (
-        EXISTING,
-        {"spec.image.tag": ""},
-        "spec.image.tag",
-        "at least 1 chars",
-    ),
+    "good that turns bad": (EXISTING, *at("spec.image.tag", "", EMPTY)),
 }
 GOOD_UPDATES: dict[str, tuple[Manifest, Manifest]] = {
     "nothing": (CREATED, {}),

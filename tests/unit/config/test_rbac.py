@@ -13,17 +13,14 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import GROUP, KINDS
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import (
     FEATURES,
-    desired,
 )
 
 ROOT = Path(__file__).resolve().parents[3]
 RBAC = ROOT / "config" / "rbac"
-IMAGE = {"repository": "registry.example/x", "tag": "1"}
+GPU = ROOT / "config" / "components" / "gpu"
 OWN = {kind for kind, item in KINDS.items() if item.group == GROUP}
 READ_ONLY = {"Node": {"list"}, "ResourceClaim": {"list"}}
 """Kinds that are never written, and how they are read."""
@@ -160,26 +157,6 @@ def test_manager_role_nothing_else():
     assert {resource: verbs for resource, verbs in extra.items() if verbs} == {}
 
 
-def test_manager_role_covers_grants():
-    service = {
-        "apiVersion": f"{GROUP}/v1alpha1",
-        "kind": "NIMService",
-        "metadata": {"name": "llm", "namespace": "ns"},
-        "spec": {
-            "image": IMAGE,
-            "storage": {"emptyDir": {}},
-            "expose": {"router": {"eppConfig": {"containerSpec": {"image": IMAGE}, "config": {}}}},
-        },
-    }
-    children = [child.manifest for child in desired(NIMServiceApp(service, Observed({}))).children]
-    roles = [item for item in children if item["kind"] == "Role"]
-    held = list_granted(load_held())
-    assert [item["metadata"]["name"] for item in roles] == ["llm", "llm-epp"]
-    for role in roles:
-        for resource, verbs in list_granted(role["rules"]).items():
-            assert verbs <= held.get(resource, set()), resource
-
-
 def test_namespaced_rules_without_cluster_scope():
     """The overlay for one namespace makes it a Role, which cannot grant cluster-scoped kinds."""
     cluster_wide = {"nodes"}
@@ -228,12 +205,9 @@ def test_runtime_watch_rules(kind):
     assert "create" in held["", "events"]
 
 
-def test_security_constraints():
-    rules = [rule for rule in load_rules("role.yaml") if "use" in rule["verbs"]]
-    assert [rule["resourceNames"] for rule in rules] == [["anyuid", "hostmount-anyuid", "nonroot"]]
-
-
-@pytest.mark.parametrize("path", sorted(RBAC.glob("*role.yaml")), ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path", [*RBAC.glob("*role.yaml"), *GPU.glob("*role.yaml")], ids=lambda p: p.name
+)
 def test_roles_without_wildcards(path):
     assert "*" not in re.findall(r'"?(\*)"?', re.sub(r"#.*", "", path.read_text()))
 
@@ -245,7 +219,7 @@ def test_rule_comments():
     assert [lines[n] for n in starts if not lines[n - 1].lstrip().startswith("#")] == []
 
 
-@pytest.mark.parametrize("kind", sorted(OWN))
+@pytest.mark.parametrize("kind", kind_names())
 @pytest.mark.parametrize(
     ("role", "verbs"),
     [
@@ -258,7 +232,9 @@ def test_rule_comments():
     ],
 )
 def test_user_roles_per_kind(kind, role, verbs):
-    granted = list_granted(load_rules(f"{kind.lower()}_{role}_role.yaml"))
-    plural = KINDS[kind][1]
-    assert granted[GROUP, plural] == verbs
-    assert granted[GROUP, f"{plural}/status"] == {"get"}
+    folder = GPU if kind_of({"kind": kind}).component == "gpu" else RBAC
+    item = KINDS[kind]
+    rules = yaml.safe_load((folder / f"{kind.lower()}_{role}_role.yaml").read_text())["rules"]
+    granted = list_granted(rules)
+    assert granted[item.group, item.plural] == verbs
+    assert granted[item.group, f"{item.plural}/status"] == {"get"}
