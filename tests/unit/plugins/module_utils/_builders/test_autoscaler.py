@@ -39,42 +39,36 @@ def live(replicas: int, *entries: dict[str, t.Any]) -> dict[str, t.Any]:
     return {"metadata": {"managedFields": list(entries)}, "spec": {"replicas": replicas}}
 
 
+CHOOSE_REPLICAS_CASES = {
+    "create": (3, None, None, 3),
+    "create asleep": (0, None, None, 0),
+    "scale by the spec": (3, None, live(1, OURS), 3),
+    "undo a manual scale": (3, None, live(5, SCALER), 3),
+    "autoscaling was switched off": (3, None, live(5, SCALER, OURS), 3),
+    "create, unset": (None, None, None, None),
+    "unset later: keep what runs": (None, None, live(4, OURS), 4),
+    "unset, taken over: keep what runs": (None, None, live(4, REFERENCE), 4),
+    "unset, scaled by hand: theirs": (None, None, live(4, SCALER), None),
+    "unset, scaled by hand to our value": (None, None, live(4, OURS, SCALER), None),
+    "unset, asleep: stays asleep": (None, None, live(0, OURS), 0),
+    "create with autoscaling": (None, HPA, None, 2),
+    "autoscaling takes over: keep what runs": (None, HPA, live(4, OURS), 4),
+    "below the minimum: the autoscaler's work": (None, HPA, live(1, OURS, STATUS), 1),
+    "autoscaled, taken over before it acted": (None, HPA, live(4, REFERENCE), 4),
+    "autoscaled, taken over after": (None, HPA, live(4, REFERENCE, SCALER), None),
+    "edited by hand: co-owned at the live value": (None, HPA, live(4, EDITED), 4),
+    "the autoscaler wrote our value": (None, HPA, live(4, OURS, SCALER), None),
+    "the autoscaler wrote another": (None, HPA, live(5, SCALER), None),
+    "we put it to sleep: wake it": (None, HPA, live(0, OURS), 2),
+    "put to sleep by hand: stays asleep": (None, HPA, live(0, SCALER), None),
+    "no managed fields": (None, HPA, {"metadata": {}, "spec": {"replicas": 4}}, 4),
+}
+
+
 @pytest.mark.parametrize(
     ("given", "hpa", "deployment", "wanted"),
-    [
-        pytest.param(3, None, None, 3, id="create"),
-        pytest.param(0, None, None, 0, id="create asleep"),
-        pytest.param(3, None, live(1, OURS), 3, id="scale by the spec"),
-        pytest.param(3, None, live(5, SCALER), 3, id="undo a manual scale"),
-        pytest.param(3, None, live(5, SCALER, OURS), 3, id="autoscaling was switched off"),
-        pytest.param(None, None, None, None, id="create, unset"),
-        pytest.param(None, None, live(4, OURS), 4, id="unset later: keep what runs"),
-        pytest.param(None, None, live(4, REFERENCE), 4, id="unset, taken over: keep what runs"),
-        pytest.param(None, None, live(4, SCALER), None, id="unset, scaled by hand: theirs"),
-        pytest.param(
-            None, None, live(4, OURS, SCALER), None, id="unset, scaled by hand to our value"
-        ),
-        pytest.param(None, None, live(0, OURS), 0, id="unset, asleep: stays asleep"),
-        pytest.param(None, HPA, None, 2, id="create with autoscaling"),
-        pytest.param(None, HPA, live(4, OURS), 4, id="autoscaling takes over: keep what runs"),
-        pytest.param(
-            None, HPA, live(1, OURS, STATUS), 1, id="below the minimum: the autoscaler's work"
-        ),
-        pytest.param(None, HPA, live(4, REFERENCE), 4, id="autoscaled, taken over before it acted"),
-        pytest.param(
-            None, HPA, live(4, REFERENCE, SCALER), None, id="autoscaled, taken over after"
-        ),
-        pytest.param(
-            None, HPA, live(4, EDITED), 4, id="edited by hand: co-owned at the live value"
-        ),
-        pytest.param(None, HPA, live(4, OURS, SCALER), None, id="the autoscaler wrote our value"),
-        pytest.param(None, HPA, live(5, SCALER), None, id="the autoscaler wrote another"),
-        pytest.param(None, HPA, live(0, OURS), 2, id="we put it to sleep: wake it"),
-        pytest.param(None, HPA, live(0, SCALER), None, id="put to sleep by hand: stays asleep"),
-        pytest.param(
-            None, HPA, {"metadata": {}, "spec": {"replicas": 4}}, 4, id="no managed fields"
-        ),
-    ],
+    CHOOSE_REPLICAS_CASES.values(),
+    ids=CHOOSE_REPLICAS_CASES,
 )
 def test_choose_replicas(
     given: int | None, hpa: t.Any, deployment: t.Any, wanted: int | None

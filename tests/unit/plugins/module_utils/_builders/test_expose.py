@@ -28,28 +28,23 @@ INGRESS = {"ingressClass": "nginx"}
 GATEWAY = {"name": "gw", "namespace": "infra"}
 
 
+PARSE_EXPOSE_KINDS_CASES = {
+    "nothing": ({}, ""),
+    "legacy": ({"ingress": {"enabled": True}}, "Ingress"),
+    "legacy off": ({"ingress": LEGACY | {"enabled": False}}, ""),
+    "router": ({"router": {"ingress": INGRESS}}, "Ingress"),
+    "gateway": ({"router": {"gateway": GATEWAY}}, "HTTPRoute"),
+    "gateway without routes": ({"router": {"gateway": GATEWAY | {"httpRoutesEnabled": False}}}, ""),
+    "both routes": (
+        {"router": {"gateway": GATEWAY | {"grpcRoutesEnabled": True}}},
+        "HTTPRoute GRPCRoute",
+    ),
+    "both": ({"ingress": LEGACY, "router": {"gateway": GATEWAY}}, "Ingress HTTPRoute"),
+}
+
+
 @pytest.mark.parametrize(
-    ("fields", "wanted"),
-    [
-        pytest.param({}, "", id="nothing"),
-        pytest.param({"ingress": {"enabled": True}}, "Ingress", id="legacy"),
-        pytest.param({"ingress": LEGACY | {"enabled": False}}, "", id="legacy off"),
-        pytest.param({"router": {"ingress": INGRESS}}, "Ingress", id="router"),
-        pytest.param({"router": {"gateway": GATEWAY}}, "HTTPRoute", id="gateway"),
-        pytest.param(
-            {"router": {"gateway": GATEWAY | {"httpRoutesEnabled": False}}},
-            "",
-            id="gateway without routes",
-        ),
-        pytest.param(
-            {"router": {"gateway": GATEWAY | {"grpcRoutesEnabled": True}}},
-            "HTTPRoute GRPCRoute",
-            id="both routes",
-        ),
-        pytest.param(
-            {"ingress": LEGACY, "router": {"gateway": GATEWAY}}, "Ingress HTTPRoute", id="both"
-        ),
-    ],
+    ("fields", "wanted"), PARSE_EXPOSE_KINDS_CASES.values(), ids=PARSE_EXPOSE_KINDS_CASES
 )
 def test_parse_expose_kinds(fields: Json, wanted: str) -> None:
     assert parse_expose(fields).kinds == tuple(wanted.split())

@@ -17,20 +17,17 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.gpu import (
 )
 
 
-@pytest.mark.parametrize(
-    ("resources", "amounts"),
-    [
-        pytest.param(None, {"requests": {}, "limits": {}}, id="none"),
-        pytest.param(
-            {"limits": None, "claims": [{"name": "c"}]}, {"requests": {}, "limits": {}}, id="empty"
-        ),
-        pytest.param(
-            {"requests": {"cpu": 0.5}, "limits": {GPU: 1, "memory": "4Gi"}},
-            {"requests": {"cpu": "0.5"}, "limits": {GPU: "1", "memory": "4Gi"}},
-            id="numbers become text",
-        ),
-    ],
-)
+AMOUNTS_OF_CASES = {
+    "none": (None, {"requests": {}, "limits": {}}),
+    "empty": ({"limits": None, "claims": [{"name": "c"}]}, {"requests": {}, "limits": {}}),
+    "numbers become text": (
+        {"requests": {"cpu": 0.5}, "limits": {GPU: 1, "memory": "4Gi"}},
+        {"requests": {"cpu": "0.5"}, "limits": {GPU: "1", "memory": "4Gi"}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("resources", "amounts"), AMOUNTS_OF_CASES.values(), ids=AMOUNTS_OF_CASES)
 def test_amounts_of(resources: t.Any, amounts: t.Any) -> None:
     assert amounts_of(resources) == amounts
 

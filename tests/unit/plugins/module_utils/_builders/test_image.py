@@ -11,20 +11,17 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.image import 
 GIVEN = {"repository": "h:5000/a", "tag": "1"}
 
 
-@pytest.mark.parametrize(
-    ("given", "image"),
-    [
-        pytest.param(GIVEN, Image("h:5000/a:1", "1"), id="plain"),
-        pytest.param(
-            GIVEN | {"pullPolicy": None, "pullSecrets": None}, Image("h:5000/a:1", "1"), id="unset"
-        ),
-        pytest.param(
-            GIVEN | {"pullPolicy": "Always", "pullSecrets": ["a", "b"]},
-            Image("h:5000/a:1", "1", "Always", ["a", "b"]),
-            id="all",
-        ),
-        pytest.param(None, Image(""), id="none"),
-    ],
-)
+PARSE_IMAGE_CASES = {
+    "plain": (GIVEN, Image("h:5000/a:1", "1")),
+    "unset": (GIVEN | {"pullPolicy": None, "pullSecrets": None}, Image("h:5000/a:1", "1")),
+    "all": (
+        GIVEN | {"pullPolicy": "Always", "pullSecrets": ["a", "b"]},
+        Image("h:5000/a:1", "1", "Always", ["a", "b"]),
+    ),
+    "none": (None, Image("")),
+}
+
+
+@pytest.mark.parametrize(("given", "image"), PARSE_IMAGE_CASES.values(), ids=PARSE_IMAGE_CASES)
 def test_parse_image(given: t.Any, image: Image) -> None:
     assert parse_image(given) == image

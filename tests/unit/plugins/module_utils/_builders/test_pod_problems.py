@@ -50,69 +50,59 @@ START_ERROR = {"reason": "StartError", "exitCode": 128, "message": NO_FILE}
 IN_PLACE = {"metadata": {"name": "p"}}
 
 
-@pytest.mark.parametrize(
-    ("live", "why"),
-    [
-        pytest.param(None, "", id="no pod"),
-        pytest.param(IN_PLACE, "", id="no status"),
-        pytest.param(pod(), "", id="no container yet"),
-        pytest.param(pod(waiting("ContainerCreating")), "", id="being created"),
-        pytest.param(pod(waiting("PodInitializing")), "", id="after init containers"),
-        pytest.param(pod(container(running={})), "", id="starting"),
-        pytest.param(pod(container(2, ERROR, running={}) | {"ready": True}), "", id="recovered"),
-        pytest.param(
-            pod(waiting("CreateContainerConfigError", NO_KEY)),
-            f", container ctr: CreateContainerConfigError: {NO_KEY}",
-            id="key missing",
+WHY_NOT_READY_CASES = {
+    "no pod": (None, ""),
+    "no status": (IN_PLACE, ""),
+    "no container yet": (pod(), ""),
+    "being created": (pod(waiting("ContainerCreating")), ""),
+    "after init containers": (pod(waiting("PodInitializing")), ""),
+    "starting": (pod(container(running={})), ""),
+    "recovered": (pod(container(2, ERROR, running={}) | {"ready": True}), ""),
+    "key missing": (
+        pod(waiting("CreateContainerConfigError", NO_KEY)),
+        f", container ctr: CreateContainerConfigError: {NO_KEY}",
+    ),
+    "key missing since a crash": (
+        pod(waiting("CreateContainerConfigError", NO_KEY, restarts=3, last=ERROR)),
+        f", container ctr: CreateContainerConfigError: {NO_KEY}",
+    ),
+    "no message": (pod(waiting("InvalidImageName")), ", container ctr: InvalidImageName"),
+    "crash that nobody remembers": (
+        pod(waiting("CrashLoopBackOff", "back-off 5m0s restarting")),
+        ", container ctr: CrashLoopBackOff",
+    ),
+    "init container first": (
+        pod(
+            container(terminated=ERROR),
+            initContainerStatuses=[
+                {"name": "done", "ready": True, "state": {"terminated": {"exitCode": 0}}},
+                {"name": "init", "ready": False, "state": {"terminated": ERROR}},
+            ],
         ),
-        pytest.param(
-            pod(waiting("CreateContainerConfigError", NO_KEY, restarts=3, last=ERROR)),
-            f", container ctr: CreateContainerConfigError: {NO_KEY}",
-            id="key missing since a crash",
-        ),
-        pytest.param(
-            pod(waiting("InvalidImageName")), ", container ctr: InvalidImageName", id="no message"
-        ),
-        pytest.param(
-            pod(waiting("CrashLoopBackOff", "back-off 5m0s restarting")),
-            ", container ctr: CrashLoopBackOff",
-            id="crash that nobody remembers",
-        ),
-        pytest.param(
-            pod(
-                container(terminated=ERROR),
-                initContainerStatuses=[
-                    {"name": "done", "ready": True, "state": {"terminated": {"exitCode": 0}}},
-                    {"name": "init", "ready": False, "state": {"terminated": ERROR}},
-                ],
-            ),
-            ", container init: ended with Error, exit code 1",
-            id="init container first",
-        ),
-        pytest.param(
-            pod(container(running={}) | {"ready": True}, container(terminated=ERROR)),
-            ", container ctr: ended with Error, exit code 1",
-            id="second container",
-        ),
-        pytest.param(
-            pod(container(terminated={"exitCode": 0})),
-            ", container ctr: ended with Ended, exit code 0",
-            id="no reason",
-        ),
-        pytest.param(
-            scheduled("Unschedulable", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."),
-            ": Unschedulable: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.",
-            id="no GPU",
-        ),
-        pytest.param(scheduled("SchedulingGated"), ": SchedulingGated", id="no scheduler message"),
-        pytest.param(scheduled("", status="True"), "", id="scheduled"),
-        pytest.param(
-            pod(container(terminated=ERROR), phase="Failed", reason="Evicted", message="low disk"),
-            ": Evicted: low disk",
-            id="evicted",
-        ),
-    ],
-)
+        ", container init: ended with Error, exit code 1",
+    ),
+    "second container": (
+        pod(container(running={}) | {"ready": True}, container(terminated=ERROR)),
+        ", container ctr: ended with Error, exit code 1",
+    ),
+    "no reason": (
+        pod(container(terminated={"exitCode": 0})),
+        ", container ctr: ended with Ended, exit code 0",
+    ),
+    "no GPU": (
+        scheduled("Unschedulable", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."),
+        ": Unschedulable: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.",
+    ),
+    "no scheduler message": (scheduled("SchedulingGated"), ": SchedulingGated"),
+    "scheduled": (scheduled("", status="True"), ""),
+    "evicted": (
+        pod(container(terminated=ERROR), phase="Failed", reason="Evicted", message="low disk"),
+        ": Evicted: low disk",
+    ),
+}
+
+
+@pytest.mark.parametrize(("live", "why"), WHY_NOT_READY_CASES.values(), ids=WHY_NOT_READY_CASES)
 def test_why_not_ready(live: t.Any, why: str) -> None:
     assert why_not_ready(live) == why
 
@@ -121,72 +111,65 @@ CRASH = "ended 2 times, last with Error, exit code 1"
 NOT_STARTED = f"ended 2 times, last with StartError, exit code 128: {NO_FILE}"
 
 
+WHY_NOT_READY_IS_STABLE_CASES = {
+    "first crash": (
+        [container(terminated=ERROR), waiting("CrashLoopBackOff", "back-off 10s", last=ERROR)],
+        "ended with Error, exit code 1",
+    ),
+    "second crash, until the container is ready": (
+        [
+            container(1, terminated=ERROR),
+            waiting("CrashLoopBackOff", "back-off 20s", restarts=1, last=ERROR),
+            waiting("ContainerCreating", restarts=1, last=ERROR),
+            container(2, ERROR, running={"startedAt": "now"}),
+        ],
+        CRASH,
+    ),
+    "for ever": (
+        [
+            container(restarts, ERROR, waiting={"reason": "CrashLoopBackOff"})
+            for restarts in (5, 6, 700)
+        ],
+        "ended more than 5 times, last with Error, exit code 1",
+    ),
+    "no such program": (
+        [
+            waiting("RunContainerError", f"task {CONTAINER}", restarts=1, last=START_ERROR),
+            waiting("CrashLoopBackOff", "back-off 40s", restarts=1, last=START_ERROR),
+        ],
+        NOT_STARTED,
+    ),
+    "pull": (
+        [
+            waiting("ErrImagePull", PULLED),
+            waiting("ImagePullBackOff", f"{BACK_OFF}: ErrImagePull: {PULLED}"),
+        ],
+        f"ErrImagePull: {PULLED}",
+    ),
+    "pull, before Kubernetes 1.32": (
+        [waiting("ErrImagePull"), waiting("ImagePullBackOff", BACK_OFF)],
+        "ErrImagePull",
+    ),
+    "parts that differ with each try": (
+        [
+            waiting("CreateContainerError", f"start {name}: read 10.0.0.1:{port}->10.0.0.2:443")
+            for name, port in ((CONTAINER, 40000), (CONTAINER[::-1], 50000))
+        ],
+        "CreateContainerError: start …: read 10.0.0.1:…->10.0.0.2:443",
+    ),
+    "id of a request": (
+        [waiting("ErrImagePull", f"denied, request id: {REQUEST}")],
+        "ErrImagePull: denied, request id: …",
+    ),
+    "digest of an image": (
+        [waiting("ErrImagePull", f"a@sha256:{CONTAINER} not found")],
+        f"ErrImagePull: a@sha256:{CONTAINER} not found",
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("states", "why"),
-    [
-        pytest.param(
-            [container(terminated=ERROR), waiting("CrashLoopBackOff", "back-off 10s", last=ERROR)],
-            "ended with Error, exit code 1",
-            id="first crash",
-        ),
-        pytest.param(
-            [
-                container(1, terminated=ERROR),
-                waiting("CrashLoopBackOff", "back-off 20s", restarts=1, last=ERROR),
-                waiting("ContainerCreating", restarts=1, last=ERROR),
-                container(2, ERROR, running={"startedAt": "now"}),
-            ],
-            CRASH,
-            id="second crash, until the container is ready",
-        ),
-        pytest.param(
-            [
-                container(restarts, ERROR, waiting={"reason": "CrashLoopBackOff"})
-                for restarts in (5, 6, 700)
-            ],
-            "ended more than 5 times, last with Error, exit code 1",
-            id="for ever",
-        ),
-        pytest.param(
-            [
-                waiting("RunContainerError", f"task {CONTAINER}", restarts=1, last=START_ERROR),
-                waiting("CrashLoopBackOff", "back-off 40s", restarts=1, last=START_ERROR),
-            ],
-            NOT_STARTED,
-            id="no such program",
-        ),
-        pytest.param(
-            [
-                waiting("ErrImagePull", PULLED),
-                waiting("ImagePullBackOff", f"{BACK_OFF}: ErrImagePull: {PULLED}"),
-            ],
-            f"ErrImagePull: {PULLED}",
-            id="pull",
-        ),
-        pytest.param(
-            [waiting("ErrImagePull"), waiting("ImagePullBackOff", BACK_OFF)],
-            "ErrImagePull",
-            id="pull, before Kubernetes 1.32",
-        ),
-        pytest.param(
-            [
-                waiting("CreateContainerError", f"start {name}: read 10.0.0.1:{port}->10.0.0.2:443")
-                for name, port in ((CONTAINER, 40000), (CONTAINER[::-1], 50000))
-            ],
-            "CreateContainerError: start …: read 10.0.0.1:…->10.0.0.2:443",
-            id="parts that differ with each try",
-        ),
-        pytest.param(
-            [waiting("ErrImagePull", f"denied, request id: {REQUEST}")],
-            "ErrImagePull: denied, request id: …",
-            id="id of a request",
-        ),
-        pytest.param(
-            [waiting("ErrImagePull", f"a@sha256:{CONTAINER} not found")],
-            f"ErrImagePull: a@sha256:{CONTAINER} not found",
-            id="digest of an image",
-        ),
-    ],
+    ("states", "why"), WHY_NOT_READY_IS_STABLE_CASES.values(), ids=WHY_NOT_READY_IS_STABLE_CASES
 )
 def test_why_not_ready_is_stable(states: list[Json], why: str) -> None:
     assert [why_not_ready(pod(state)) for state in states] == [
@@ -224,39 +207,36 @@ LEAVING = {"metadata": {"name": "a", "deletionTimestamp": "now"}, "status": {"re
 EVICTED = pod(name="0", phase="Failed", reason="Evicted")
 
 
-@pytest.mark.parametrize(
-    ("pods", "said"),
-    [
-        pytest.param([], "", id="none"),
-        pytest.param([pod(container(running={}))], "", id="starting"),
-        pytest.param([LEAVING], "", id="being deleted"),
-        pytest.param([crashing("b2"), crashing("b1"), crashing("b3")], ["b1"], id="once each"),
-        pytest.param(
-            [crashing("d"), crashing("b"), crashing("a"), crashing("c")],
-            ["a", "b", "c"],
-            id="at most three",
-        ),
-        pytest.param([EVICTED, crashing("b")], ["b"], id="rather one that did not end"),
-        pytest.param([EVICTED, pod()], "Pod 0: Evicted", id="ended only"),
-        pytest.param(
-            [
-                crashing("b", "1", "2026-01-01T00:00:00Z"),
-                crashing("c", "2", "2026-01-02T00:00:00Z"),
-            ],
-            ["c"],
-            id="latest revision",
-        ),
-        pytest.param(
-            [
-                crashing("b", "1", "2026-01-01T00:00:00Z"),
-                LEAVING,
-                crashing("b", "1", "2026-01-02T00:00:00Z") | {"status": {}},
-            ],
-            ["b"],
-            id="new pod of the same revision",
-        ),
-    ],
-)
+EXPLAIN_PODS_CASES = {
+    "none": ([], ""),
+    "starting": ([pod(container(running={}))], ""),
+    "being deleted": ([LEAVING], ""),
+    "once each": ([crashing("b2"), crashing("b1"), crashing("b3")], ["b1"]),
+    "at most three": (
+        [crashing("d"), crashing("b"), crashing("a"), crashing("c")],
+        ["a", "b", "c"],
+    ),
+    "rather one that did not end": ([EVICTED, crashing("b")], ["b"]),
+    "ended only": ([EVICTED, pod()], "Pod 0: Evicted"),
+    "latest revision": (
+        [
+            crashing("b", "1", "2026-01-01T00:00:00Z"),
+            crashing("c", "2", "2026-01-02T00:00:00Z"),
+        ],
+        ["c"],
+    ),
+    "new pod of the same revision": (
+        [
+            crashing("b", "1", "2026-01-01T00:00:00Z"),
+            LEAVING,
+            crashing("b", "1", "2026-01-02T00:00:00Z") | {"status": {}},
+        ],
+        ["b"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("pods", "said"), EXPLAIN_PODS_CASES.values(), ids=EXPLAIN_PODS_CASES)
 def test_explain_pods(pods: list[Json], said: t.Any) -> None:
     if isinstance(said, list):
         said = "; ".join(f"Pod {name}, container ctr: ErrImagePull: {name[0]}" for name in said)

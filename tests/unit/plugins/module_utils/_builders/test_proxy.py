@@ -9,22 +9,16 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.proxy import parse_proxy
 
 
+PARSE_PROXY_ENV_CASES = {
+    "none": (None, {}),
+    "https only": ({"httpsProxy": "s"}, {"HTTPS_PROXY": "s", "https_proxy": "s", "HTTP_PROXY": ""}),
+    "empty": ({}, {"NIM_SDK_USE_NATIVE_TLS": "1", "no_proxy": ""}),
+    "others": ({"noProxy": "a,b", "httpProxy": "h"}, {"NO_PROXY": "a,b", "http_proxy": "h"}),
+}
+
+
 @pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        pytest.param(None, {}, id="none"),
-        pytest.param(
-            {"httpsProxy": "s"},
-            {"HTTPS_PROXY": "s", "https_proxy": "s", "HTTP_PROXY": ""},
-            id="https only",
-        ),
-        pytest.param({}, {"NIM_SDK_USE_NATIVE_TLS": "1", "no_proxy": ""}, id="empty"),
-        pytest.param(
-            {"noProxy": "a,b", "httpProxy": "h"},
-            {"NO_PROXY": "a,b", "http_proxy": "h"},
-            id="others",
-        ),
-    ],
+    ("given", "expected"), PARSE_PROXY_ENV_CASES.values(), ids=PARSE_PROXY_ENV_CASES
 )
 def test_parse_proxy_env(given: t.Any, expected: dict[str, str]) -> None:
     proxy = parse_proxy(given)

@@ -19,74 +19,66 @@ PROGRESSING = [{"type": "Progressing", "status": "True", "reason": "NewReplicaSe
 UNSCHEDULABLE, ON_NODE = "Unschedulable", ""
 
 
+READINESS_OF_DEPLOYMENT_CASES = {
+    "done": (2, DONE, Readiness(True, 'deployment "llm" successfully rolled out\n')),
+    "done, with conditions": (
+        2,
+        DONE | {"conditions": PROGRESSING},
+        Readiness(True, 'deployment "llm" successfully rolled out\n'),
+    ),
+    "no replicas": (0, DONE, Readiness(False, 'deployment "llm" is scaled down')),
+    "replicas unset": (None, {}, Readiness(False, 'deployment "llm" is scaled down')),
+    "status of an older generation": (
+        2,
+        DONE | {"observedGeneration": 2},
+        Readiness(
+            False, 'Waiting for deployment "llm" spec update to be observed...\n', moving=True
+        ),
+    ),
+    "no status yet": (
+        2,
+        {},
+        Readiness(
+            False, 'Waiting for deployment "llm" spec update to be observed...\n', moving=True
+        ),
+    ),
+    "stuck": (
+        2,
+        {"observedGeneration": 3, "conditions": EXCEEDED},
+        Readiness(
+            False,
+            'deployment "llm" exceeded its progress deadline',
+            stuck=True,
+            awaits_pods=True,
+        ),
+    ),
+    "none updated": (
+        2,
+        {"observedGeneration": 3},
+        Readiness(
+            False,
+            WAIT + "0 out of 2 new replicas have been updated...\n",
+            moving=True,
+            awaits_pods=True,
+        ),
+    ),
+    "one not available": (
+        2,
+        DONE | {"availableReplicas": 1},
+        Readiness(
+            False,
+            WAIT + "1 of 2 updated replicas are available...\n",
+            moving=True,
+            awaits_pods=True,
+        ),
+    ),
+}
+
+
 @pytest.mark.parametrize(
     ("replicas", "status", "wanted"),
-    [
-        pytest.param(
-            2, DONE, Readiness(True, 'deployment "llm" successfully rolled out\n'), id="done"
-        ),
-        pytest.param(
-            2,
-            DONE | {"conditions": PROGRESSING},
-            Readiness(True, 'deployment "llm" successfully rolled out\n'),
-            id="done, with conditions",
-        ),
-        pytest.param(
-            0, DONE, Readiness(False, 'deployment "llm" is scaled down'), id="no replicas"
-        ),
-        pytest.param(
-            None, {}, Readiness(False, 'deployment "llm" is scaled down'), id="replicas unset"
-        ),
-        pytest.param(
-            2,
-            DONE | {"observedGeneration": 2},
-            Readiness(
-                False, 'Waiting for deployment "llm" spec update to be observed...\n', moving=True
-            ),
-            id="status of an older generation",
-        ),
-        pytest.param(
-            2,
-            {},
-            Readiness(
-                False, 'Waiting for deployment "llm" spec update to be observed...\n', moving=True
-            ),
-            id="no status yet",
-        ),
-        pytest.param(
-            2,
-            {"observedGeneration": 3, "conditions": EXCEEDED},
-            Readiness(
-                False,
-                'deployment "llm" exceeded its progress deadline',
-                stuck=True,
-                awaits_pods=True,
-            ),
-            id="stuck",
-        ),
-        pytest.param(
-            2,
-            {"observedGeneration": 3},
-            Readiness(
-                False,
-                WAIT + "0 out of 2 new replicas have been updated...\n",
-                moving=True,
-                awaits_pods=True,
-            ),
-            id="none updated",
-        ),
-        pytest.param(
-            2,
-            DONE | {"availableReplicas": 1},
-            Readiness(
-                False,
-                WAIT + "1 of 2 updated replicas are available...\n",
-                moving=True,
-                awaits_pods=True,
-            ),
-            id="one not available",
-        ),
-    ],
+    READINESS_OF_DEPLOYMENT_CASES.values(),
+    ids=READINESS_OF_DEPLOYMENT_CASES,
 )
 def test_readiness_of_deployment(replicas: int | None, status: t.Any, wanted: Readiness) -> None:
     live = {

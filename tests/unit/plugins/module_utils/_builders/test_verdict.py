@@ -125,58 +125,53 @@ def test_apply_verdict_conditions(verdict: Verdict, conditions: list[tuple[str, 
     assert [tuple(item.values()) for item in found["conditions"]] == conditions
 
 
+EVENTS_OF_CHANGES_ONLY_CASES = {
+    "first pass": (
+        {},
+        Verdict("NotReady", "NotReady", "0 of 1", event_text="not ready yet"),
+        [("Normal", "NotReady", "Toy a not ready yet, msg: 0 of 1")],
+    ),
+    "progress": (
+        status_of("NotReady", "NotReady", "0 of 2"),
+        Verdict("NotReady", "NotReady", "1 of 2"),
+        [],
+    ),
+    "another reason": (
+        status_of("NotReady", "SecretNotFound"),
+        Verdict("NotReady", "NotReady", "0 of 1"),
+        [("Normal", "NotReady", "Toy a not ready, msg: 0 of 1")],
+    ),
+    "ready": (
+        status_of("NotReady", "NotReady"),
+        Verdict("Ready", "Ready", "up"),
+        [("Normal", "Ready", "Toy a ready, msg: up")],
+    ),
+    "still ready": (status_of("Ready", "Ready"), Verdict("Ready", "Ready", "up"), []),
+    "failed": (
+        status_of("Ready", "Ready"),
+        failed("ServiceFailed", "bad", error="bad"),
+        [
+            ("Warning", "Failed", "Toy a failed, msg: bad"),
+            ("Warning", "ReconcileFailed", "Toy a failed, msg: bad"),
+        ],
+    ),
+    "failed for another reason, finally": (
+        status_of("Failed", "Forbidden", "root"),
+        failed("Forbidden", "host path"),
+        [("Warning", "Failed", "host path")],
+    ),
+    "still failed": (
+        status_of("Failed", "ServiceFailed", "bad"),
+        failed("ServiceFailed", "bad", error="bad"),
+        [],
+    ),
+}
+
+
 @pytest.mark.parametrize(
     ("before", "verdict", "events"),
-    [
-        pytest.param(
-            {},
-            Verdict("NotReady", "NotReady", "0 of 1", event_text="not ready yet"),
-            [("Normal", "NotReady", "Toy a not ready yet, msg: 0 of 1")],
-            id="first pass",
-        ),
-        pytest.param(
-            status_of("NotReady", "NotReady", "0 of 2"),
-            Verdict("NotReady", "NotReady", "1 of 2"),
-            [],
-            id="progress",
-        ),
-        pytest.param(
-            status_of("NotReady", "SecretNotFound"),
-            Verdict("NotReady", "NotReady", "0 of 1"),
-            [("Normal", "NotReady", "Toy a not ready, msg: 0 of 1")],
-            id="another reason",
-        ),
-        pytest.param(
-            status_of("NotReady", "NotReady"),
-            Verdict("Ready", "Ready", "up"),
-            [("Normal", "Ready", "Toy a ready, msg: up")],
-            id="ready",
-        ),
-        pytest.param(
-            status_of("Ready", "Ready"), Verdict("Ready", "Ready", "up"), [], id="still ready"
-        ),
-        pytest.param(
-            status_of("Ready", "Ready"),
-            failed("ServiceFailed", "bad", error="bad"),
-            [
-                ("Warning", "Failed", "Toy a failed, msg: bad"),
-                ("Warning", "ReconcileFailed", "Toy a failed, msg: bad"),
-            ],
-            id="failed",
-        ),
-        pytest.param(
-            status_of("Failed", "Forbidden", "root"),
-            failed("Forbidden", "host path"),
-            [("Warning", "Failed", "host path")],
-            id="failed for another reason, finally",
-        ),
-        pytest.param(
-            status_of("Failed", "ServiceFailed", "bad"),
-            failed("ServiceFailed", "bad", error="bad"),
-            [],
-            id="still failed",
-        ),
-    ],
+    EVENTS_OF_CHANGES_ONLY_CASES.values(),
+    ids=EVENTS_OF_CHANGES_ONLY_CASES,
 )
 def test_events_of_changes_only(before: Json, verdict: Verdict, events: t.Any) -> None:
     found = events_of("Toy a", before, verdict)

@@ -166,32 +166,28 @@ POOL = {"kind": "InferencePool", "metadata": {"name": "a"}, "spec": {}}
 POOLS = "inference.networking.k8s.io"
 
 
+WITHIN_LIMITS_EXPOSED_SERVICES_CASES = {
+    "its own": ([OWN, ingress(to("a"))], []),
+    "not its own": ([ingress(to("a"))], ["a"]),
+    "one of several": ([OWN, ingress(to("a"), to("db"), to("db"))], ["db"]),
+    "by default": ([OWN, ingress(to("a"), default=to("db"))], ["db"]),
+    "a resource": ([OWN, ingress(BUCKET)], ["Bucket/a"]),
+    "route to its own": ([OWN, route(name="a")], []),
+    "route": ([OWN, route(name="db")], ["db"]),
+    "gRPC route": ([OWN, route("GRPCRoute", name="db")], ["db"]),
+    "its own namespace": ([OWN, route(name="a", namespace="ns")], []),
+    "another namespace": ([OWN, route(name="a", namespace="b")], ["b/a"]),
+    "group": ([OWN, route(name="a", kind="Service", group="x")], ["Service/a"]),
+    "own pool": ([POOL, route(name="a", kind="InferencePool", group=POOLS)], []),
+    "pool": ([OWN, route(name="a", kind="InferencePool", group=POOLS)], ["InferencePool/a"]),
+    "other pool": ([POOL, route(name="a", kind="InferencePool", group="x")], ["InferencePool/a"]),
+}
+
+
 @pytest.mark.parametrize(
     ("children", "shown"),
-    [
-        pytest.param([OWN, ingress(to("a"))], [], id="its own"),
-        pytest.param([ingress(to("a"))], ["a"], id="not its own"),
-        pytest.param([OWN, ingress(to("a"), to("db"), to("db"))], ["db"], id="one of several"),
-        pytest.param([OWN, ingress(to("a"), default=to("db"))], ["db"], id="by default"),
-        pytest.param([OWN, ingress(BUCKET)], ["Bucket/a"], id="a resource"),
-        pytest.param([OWN, route(name="a")], [], id="route to its own"),
-        pytest.param([OWN, route(name="db")], ["db"], id="route"),
-        pytest.param([OWN, route("GRPCRoute", name="db")], ["db"], id="gRPC route"),
-        pytest.param([OWN, route(name="a", namespace="ns")], [], id="its own namespace"),
-        pytest.param([OWN, route(name="a", namespace="b")], ["b/a"], id="another namespace"),
-        pytest.param([OWN, route(name="a", kind="Service", group="x")], ["Service/a"], id="group"),
-        pytest.param([POOL, route(name="a", kind="InferencePool", group=POOLS)], [], id="own pool"),
-        pytest.param(
-            [OWN, route(name="a", kind="InferencePool", group=POOLS)],
-            ["InferencePool/a"],
-            id="pool",
-        ),
-        pytest.param(
-            [POOL, route(name="a", kind="InferencePool", group="x")],
-            ["InferencePool/a"],
-            id="other pool",
-        ),
-    ],
+    WITHIN_LIMITS_EXPOSED_SERVICES_CASES.values(),
+    ids=WITHIN_LIMITS_EXPOSED_SERVICES_CASES,
 )
 def test_within_limits_exposed_services(children: list[Json], shown: list[str]) -> None:
     faults = faults_of({}, *children, NIMOPS_EXPOSED_SERVICES="")

@@ -28,56 +28,45 @@ def in_bytes(message, code=422, what="apply"):
 INVALID = 'Deployment.apps "llm" is invalid: spec.replicas: Invalid value: -1: must be >= 0'
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param(in_bytes(INVALID), INVALID, id="bytes"),
-        pytest.param(f"Failed to apply object: {status(INVALID)}", INVALID, id="text"),
-        pytest.param(
-            in_bytes('it\'s "quoted" \\ and\nlong ÷ ü'),
-            'it\'s "quoted" \\ and\nlong ÷ ü',
-            id="quotes",
-        ),
-        pytest.param(in_bytes(INVALID, what="delete"), INVALID, id="delete"),
-        pytest.param(f"Failed to retrieve requested object: {status('no')}", "no", id="retrieve"),
-        pytest.param(
-            "Failed to apply object: b'upstream broke\\n'",
-            "Failed to apply object: upstream broke",
-            id="plain body",
-        ),
-        pytest.param(
-            "Failed to apply object: b'broken", "Failed to apply object: b'broken", id="cut"
-        ),
-        pytest.param("Failed to apply object: [1]", "Failed to apply object: [1]", id="no Status"),
-        pytest.param("Failed to apply object: {}", "Failed to apply object: {}", id="no message"),
-        pytest.param("something else: it broke", "something else: it broke", id="other"),
-        pytest.param("nothing known", "nothing known", id="no colon"),
-        pytest.param(
-            "Failed to find exact match for x.io/v1.HTTPRoute by [kind, name, singularName, shortNames]",
-            'no matches for kind "HTTPRoute" in version "x.io/v1"',
-            id="kind is missing",
-        ),
-        pytest.param(
-            "Failed to apply object: b'404 page not found\\n'",
-            'no matches for kind "HTTPRoute" in version "x.io/v1"',
-            id="kind went missing",
-        ),
-        pytest.param(
-            "Failed to apply object: HTTPConnectionPool(host='127.0.0.1', port=1): Max retries exceeded with url:"
-            " /x (Caused by NewConnectionError(\"HTTPConnection(host='127.0.0.1', port=1): Failed to establish"
-            ' a new connection: [Errno 111] Connection refused"))',
-            "the API server cannot be reached: connection refused",
-            id="down",
-        ),
-        pytest.param(
-            "Failed to apply object: HTTPSConnectionPool(host='h', port=1): Max retries exceeded with url: /x"
-            " (Caused by ConnectTimeoutError(<HTTPSConnection(host='h', port=1) at 0x7f>,"
-            " 'Connection to h timed out. (connect timeout=5)'))",
-            "Failed to apply object: HTTPSConnectionPool",
-            id="down in another way",
-        ),
-    ],
-)
+REFUSAL_TEXT_CASES = {
+    "bytes": (in_bytes(INVALID), INVALID),
+    "text": (f"Failed to apply object: {status(INVALID)}", INVALID),
+    "quotes": (in_bytes('it\'s "quoted" \\ and\nlong ÷ ü'), 'it\'s "quoted" \\ and\nlong ÷ ü'),
+    "delete": (in_bytes(INVALID, what="delete"), INVALID),
+    "retrieve": (f"Failed to retrieve requested object: {status('no')}", "no"),
+    "plain body": (
+        "Failed to apply object: b'upstream broke\\n'",
+        "Failed to apply object: upstream broke",
+    ),
+    "cut": ("Failed to apply object: b'broken", "Failed to apply object: b'broken"),
+    "no Status": ("Failed to apply object: [1]", "Failed to apply object: [1]"),
+    "no message": ("Failed to apply object: {}", "Failed to apply object: {}"),
+    "other": ("something else: it broke", "something else: it broke"),
+    "no colon": ("nothing known", "nothing known"),
+    "kind is missing": (
+        "Failed to find exact match for x.io/v1.HTTPRoute by [kind, name, singularName, shortNames]",
+        'no matches for kind "HTTPRoute" in version "x.io/v1"',
+    ),
+    "kind went missing": (
+        "Failed to apply object: b'404 page not found\\n'",
+        'no matches for kind "HTTPRoute" in version "x.io/v1"',
+    ),
+    "down": (
+        "Failed to apply object: HTTPConnectionPool(host='127.0.0.1', port=1): Max retries exceeded with url:"
+        " /x (Caused by NewConnectionError(\"HTTPConnection(host='127.0.0.1', port=1): Failed to establish"
+        ' a new connection: [Errno 111] Connection refused"))',
+        "the API server cannot be reached: connection refused",
+    ),
+    "down in another way": (
+        "Failed to apply object: HTTPSConnectionPool(host='h', port=1): Max retries exceeded with url: /x"
+        " (Caused by ConnectTimeoutError(<HTTPSConnection(host='h', port=1) at 0x7f>,"
+        " 'Connection to h timed out. (connect timeout=5)'))",
+        "Failed to apply object: HTTPSConnectionPool",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), REFUSAL_TEXT_CASES.values(), ids=REFUSAL_TEXT_CASES)
 def test_refusal_text(text, expected):
     found = refusal_text(text, "HTTPRoute", "x.io/v1")
     assert found == expected or (expected.endswith("Pool") and found.startswith(expected))
@@ -122,43 +111,38 @@ def outcome(plan, written=None, deleted=None, failure="", dry=False):
     return make_outcome(Plan.from_dict(plan), results, failure, dry=dry)
 
 
+MAKE_OUTCOME_WRITTEN_CASES = {
+    "one": ({"apply": [A]}, OK_A, ["Service/nim/a"], []),
+    "one refused": ({"apply": [A]}, REFUSED, [], [("Service", "a", "no")]),
+    "several": (
+        {"apply": [A, B]},
+        many(OK_A, {"result": B}),
+        ["Service/nim/a", "Service/nim/b"],
+        [],
+    ),
+    "some refused": (
+        {"apply": [A, B]},
+        many(REFUSED, {"result": B}),
+        ["Service/nim/b"],
+        [("Service", "a", "no")],
+    ),
+    "skipped": ({"apply": []}, SKIPPED, [], []),
+    "nothing": ({}, {}, [], []),
+    "no object": ({"apply": [A]}, {"result": {}, "changed": False}, [], []),
+    "has results": ({"apply": [A]}, {"result": A | {"results": [1]}}, ["Service/nim/a"], []),
+    "ours come first": (
+        {"apply": [A], "refusals": [{"kind": "Job", "name": "j", "message": "not ours"}]},
+        REFUSED,
+        [],
+        [("Job", "j", "not ours"), ("Service", "a", "no")],
+    ),
+}
+
+
 @pytest.mark.parametrize(
     ("plan", "written", "names", "refusals"),
-    [
-        pytest.param({"apply": [A]}, OK_A, ["Service/nim/a"], [], id="one"),
-        pytest.param({"apply": [A]}, REFUSED, [], [("Service", "a", "no")], id="one refused"),
-        pytest.param(
-            {"apply": [A, B]},
-            many(OK_A, {"result": B}),
-            ["Service/nim/a", "Service/nim/b"],
-            [],
-            id="several",
-        ),
-        pytest.param(
-            {"apply": [A, B]},
-            many(REFUSED, {"result": B}),
-            ["Service/nim/b"],
-            [("Service", "a", "no")],
-            id="some refused",
-        ),
-        pytest.param({"apply": []}, SKIPPED, [], [], id="skipped"),
-        pytest.param({}, {}, [], [], id="nothing"),
-        pytest.param({"apply": [A]}, {"result": {}, "changed": False}, [], [], id="no object"),
-        pytest.param(
-            {"apply": [A]},
-            {"result": A | {"results": [1]}},
-            ["Service/nim/a"],
-            [],
-            id="has results",
-        ),
-        pytest.param(
-            {"apply": [A], "refusals": [{"kind": "Job", "name": "j", "message": "not ours"}]},
-            REFUSED,
-            [],
-            [("Job", "j", "not ours"), ("Service", "a", "no")],
-            id="ours come first",
-        ),
-    ],
+    MAKE_OUTCOME_WRITTEN_CASES.values(),
+    ids=MAKE_OUTCOME_WRITTEN_CASES,
 )
 def test_make_outcome_written(plan, written, names, refusals):
     found = outcome(plan, written)
@@ -173,35 +157,31 @@ def test_make_outcome_error_without_message():
     ]
 
 
+MAKE_OUTCOME_DELETED_CASES = {
+    "one": (
+        {"changed": True, "result": {"status": "Success"}, "method": "delete"},
+        ["Service/nim/a"],
+        [],
+    ),
+    "was gone": ({"changed": False, "result": {}, "method": "delete"}, ["Service/nim/a"], []),
+    "just gone": (
+        {"result": {}, "error": {"msg": in_bytes("not found", 404, "delete")}},
+        ["Service/nim/a"],
+        [],
+    ),
+    "refused": (
+        {"result": {}, "error": {"msg": in_bytes("may not", 403, "delete")}},
+        [],
+        [("Service", "a", "may not")],
+    ),
+    "skipped": (SKIPPED, [], []),
+}
+
+
 @pytest.mark.parametrize(
     ("deleted", "names", "refusals"),
-    [
-        pytest.param(
-            {"changed": True, "result": {"status": "Success"}, "method": "delete"},
-            ["Service/nim/a"],
-            [],
-            id="one",
-        ),
-        pytest.param(
-            {"changed": False, "result": {}, "method": "delete"},
-            ["Service/nim/a"],
-            [],
-            id="was gone",
-        ),
-        pytest.param(
-            {"result": {}, "error": {"msg": in_bytes("not found", 404, "delete")}},
-            ["Service/nim/a"],
-            [],
-            id="just gone",
-        ),
-        pytest.param(
-            {"result": {}, "error": {"msg": in_bytes("may not", 403, "delete")}},
-            [],
-            [("Service", "a", "may not")],
-            id="refused",
-        ),
-        pytest.param(SKIPPED, [], [], id="skipped"),
-    ],
+    MAKE_OUTCOME_DELETED_CASES.values(),
+    ids=MAKE_OUTCOME_DELETED_CASES,
 )
 def test_make_outcome_deleted(deleted, names, refusals):
     found = outcome({"prune": [A]}, deleted=deleted)

@@ -140,25 +140,22 @@ def test_has_wanted_verbatim_custom_resource(live, want, expected):
     assert has_drifted(live, head | want) is not expected
 
 
-@pytest.mark.parametrize(
-    ("live", "expected"),
-    [
-        pytest.param(live_deployment(), False, id="as applied"),
-        pytest.param(live_deployment(replicas=3), True, id="scaled by hand"),
-        pytest.param(with_env(live_deployment(), {"name": "B"}), True, id="more env"),
-        pytest.param(
-            {**live_deployment(), "metadata": WANT["metadata"]}, True, id="never applied by us"
-        ),
-        pytest.param(
-            {
-                **live_deployment(),
-                "metadata": WANT["metadata"]
-                | {"managedFields": [entry({**OWN_FIELDS, "f:spec": {"f:paused": {}}})]},
-            },
-            True,
-            id="applied before, not wanted now",
-        ),
-    ],
-)
+HAS_DRIFTED_CASES = {
+    "as applied": (live_deployment(), False),
+    "scaled by hand": (live_deployment(replicas=3), True),
+    "more env": (with_env(live_deployment(), {"name": "B"}), True),
+    "never applied by us": ({**live_deployment(), "metadata": WANT["metadata"]}, True),
+    "applied before, not wanted now": (
+        {
+            **live_deployment(),
+            "metadata": WANT["metadata"]
+            | {"managedFields": [entry({**OWN_FIELDS, "f:spec": {"f:paused": {}}})]},
+        },
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("live", "expected"), HAS_DRIFTED_CASES.values(), ids=HAS_DRIFTED_CASES)
 def test_has_drifted(live, expected):
     assert has_drifted(live, WANT) is expected

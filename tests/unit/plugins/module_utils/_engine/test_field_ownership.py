@@ -124,73 +124,48 @@ def test_adopt_fields_own_entry():
     assert adopt_fields(live_deployment(), WANT) is None
 
 
+ADOPT_FIELDS_KEEPS_FOREIGN_CASES = {
+    "a controller's annotation": entry(
+        {"f:metadata": {"f:annotations": {"f:deployment.kubernetes.io/revision": {}}}},
+        "kube-controller-manager",
+        "Update",
+    ),
+    "the scale subresource": entry(
+        {"f:spec": {"f:replicas": {}}}, "hpa", "Update", subresource="scale"
+    ),
+    "status": entry({"f:status": {"f:replicas": {}}}, "kcm", "Update", subresource="status"),
+    "kubectl rollout restart": entry(
+        {"f:spec": {"f:template": {"f:metadata": {"f:annotations": {"f:restartedAt": {}}}}}},
+        "kubectl-rollout",
+        "Update",
+    ),
+    "annotations on the pods of groups": entry(
+        {
+            "f:spec": {
+                "f:leaderWorkerTemplate": {
+                    f"f:{role}Template": {"f:metadata": {"f:annotations": {"f:x": {}}}}
+                    for role in ("leader", "worker")
+                }
+            }
+        },
+        "kueue",
+        "Update",
+    ),
+    "annotations and labels on the pods of an InferenceService": entry(
+        {"f:spec": {"f:predictor": {"f:annotations": {"f:x": {}}, "f:labels": {"f:y": {}}}}},
+        "kubectl-edit",
+        "Update",
+    ),
+    "what another applier owns": entry(EXTRA_ENV, "kustomize", "Apply"),
+    "the address that a load balancer's controller gave": entry(
+        {"f:spec": {"f:loadBalancerIP": {}}}, "kube-vip", "Update"
+    ),
+    "a field that we want": entry({"f:spec": {"f:replicas": {}}}, "kubectl", "Update"),
+}
+
+
 @pytest.mark.parametrize(
-    "foreign",
-    [
-        pytest.param(
-            entry(
-                {"f:metadata": {"f:annotations": {"f:deployment.kubernetes.io/revision": {}}}},
-                "kube-controller-manager",
-                "Update",
-            ),
-            id="a controller's annotation",
-        ),
-        pytest.param(
-            entry({"f:spec": {"f:replicas": {}}}, "hpa", "Update", subresource="scale"),
-            id="the scale subresource",
-        ),
-        pytest.param(
-            entry({"f:status": {"f:replicas": {}}}, "kcm", "Update", subresource="status"),
-            id="status",
-        ),
-        pytest.param(
-            entry(
-                {
-                    "f:spec": {
-                        "f:template": {"f:metadata": {"f:annotations": {"f:restartedAt": {}}}}
-                    }
-                },
-                "kubectl-rollout",
-                "Update",
-            ),
-            id="kubectl rollout restart",
-        ),
-        pytest.param(
-            entry(
-                {
-                    "f:spec": {
-                        "f:leaderWorkerTemplate": {
-                            f"f:{role}Template": {"f:metadata": {"f:annotations": {"f:x": {}}}}
-                            for role in ("leader", "worker")
-                        }
-                    }
-                },
-                "kueue",
-                "Update",
-            ),
-            id="annotations on the pods of groups",
-        ),
-        pytest.param(
-            entry(
-                {
-                    "f:spec": {
-                        "f:predictor": {"f:annotations": {"f:x": {}}, "f:labels": {"f:y": {}}}
-                    }
-                },
-                "kubectl-edit",
-                "Update",
-            ),
-            id="annotations and labels on the pods of an InferenceService",
-        ),
-        pytest.param(entry(EXTRA_ENV, "kustomize", "Apply"), id="what another applier owns"),
-        pytest.param(
-            entry({"f:spec": {"f:loadBalancerIP": {}}}, "kube-vip", "Update"),
-            id="the address that a load balancer's controller gave",
-        ),
-        pytest.param(
-            entry({"f:spec": {"f:replicas": {}}}, "kubectl", "Update"), id="a field that we want"
-        ),
-    ],
+    "foreign", ADOPT_FIELDS_KEEPS_FOREIGN_CASES.values(), ids=ADOPT_FIELDS_KEEPS_FOREIGN_CASES
 )
 def test_adopt_fields_keeps_foreign(foreign):
     assert adopt_fields(live_deployment(foreign), WANT) is None

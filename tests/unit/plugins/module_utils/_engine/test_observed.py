@@ -56,30 +56,26 @@ def nodes(*labels):
     return {"Node/*": [{"metadata": {"labels": item}} for item in labels]}
 
 
+OBSERVED_ORCHESTRATOR_CASES = {
+    "not read": ({}, "Kubernetes"),
+    "no nodes": ({"Node/*": []}, "Kubernetes"),
+    "no label tells": (nodes(None, {"x": "y"}), "Kubernetes"),
+    "second node": (nodes({}, {"eks.amazonaws.com/nodegroup": "g"}), "EKS"),
+    "first node wins": (
+        nodes({"node.openshift.io/os_id": "rhcos"}, {"node.vmware.com/tkg": ""}),
+        "OpenShift",
+    ),
+    "first label wins": (nodes({"rke.cattle.io/version": "1", "node.vmware.com/tkg": ""}), "TKGS"),
+    "asked by label": (
+        {"Node/*?node.vmware.com/tkg": [], "Node/*?vsphere-tanzu": [{"metadata": {}}]},
+        "TKGS",
+    ),
+    "no node has the label": ({"Node/*?vsphere-tanzu": []}, "Kubernetes"),
+}
+
+
 @pytest.mark.parametrize(
-    ("answers", "name"),
-    [
-        pytest.param({}, "Kubernetes", id="not read"),
-        pytest.param({"Node/*": []}, "Kubernetes", id="no nodes"),
-        pytest.param(nodes(None, {"x": "y"}), "Kubernetes", id="no label tells"),
-        pytest.param(nodes({}, {"eks.amazonaws.com/nodegroup": "g"}), "EKS", id="second node"),
-        pytest.param(
-            nodes({"node.openshift.io/os_id": "rhcos"}, {"node.vmware.com/tkg": ""}),
-            "OpenShift",
-            id="first node wins",
-        ),
-        pytest.param(
-            nodes({"rke.cattle.io/version": "1", "node.vmware.com/tkg": ""}),
-            "TKGS",
-            id="first label wins",
-        ),
-        pytest.param(
-            {"Node/*?node.vmware.com/tkg": [], "Node/*?vsphere-tanzu": [{"metadata": {}}]},
-            "TKGS",
-            id="asked by label",
-        ),
-        pytest.param({"Node/*?vsphere-tanzu": []}, "Kubernetes", id="no node has the label"),
-    ],
+    ("answers", "name"), OBSERVED_ORCHESTRATOR_CASES.values(), ids=OBSERVED_ORCHESTRATOR_CASES
 )
 def test_observed_orchestrator(answers, name):
     assert Observed(answers).orchestrator == name

@@ -32,36 +32,30 @@ US, THEM = set_by("nimops.nim"), set_by("kubectl")
 NOTHING = "nothing"
 
 
+MERGE_PATCH_OF_FIELD_CASES = {
+    "set": (node(None), "a", FieldPolicy.TAKE_BACK, "a"),
+    "changed": (node("b"), "a", FieldPolicy.TAKE_BACK, "a"),
+    "as wanted, whoever set it": (node("a"), "a", FieldPolicy.TAKE_BACK, NOTHING),
+    "taken back": (node("a", US), None, FieldPolicy.TAKE_BACK, None),
+    "theirs by now": (node("a", THEM), None, FieldPolicy.TAKE_BACK, NOTHING),
+    "nobody says who set it": (node("a"), None, FieldPolicy.TAKE_BACK, NOTHING),
+    "gone already": (node(None, US), None, FieldPolicy.TAKE_BACK, NOTHING),
+    "applied": (node("a", set_by("nimops.nim", "Apply")), None, FieldPolicy.TAKE_BACK, NOTHING),
+    "left": (node("a", US), None, FieldPolicy.LEAVE, NOTHING),
+    "set, to be left later": (node("b"), "a", FieldPolicy.LEAVE, "a"),
+    "filled": (node(None), "a", FieldPolicy.FILL, "a"),
+    "filled where empty": (node(""), "a", FieldPolicy.FILL, "a"),
+    "not empty": (node("b"), "a", FieldPolicy.FILL, NOTHING),
+    "filled, and stays": (node("a", US), None, FieldPolicy.FILL, NOTHING),
+    "removed, whoever set it": (node("a", THEM), ABSENT, FieldPolicy.LEAVE, None),
+    "absent already": (node(None), ABSENT, FieldPolicy.LEAVE, NOTHING),
+}
+
+
 @pytest.mark.parametrize(
     ("live", "value", "policy", "wanted"),
-    [
-        pytest.param(node(None), "a", FieldPolicy.TAKE_BACK, "a", id="set"),
-        pytest.param(node("b"), "a", FieldPolicy.TAKE_BACK, "a", id="changed"),
-        pytest.param(
-            node("a"), "a", FieldPolicy.TAKE_BACK, NOTHING, id="as wanted, whoever set it"
-        ),
-        pytest.param(node("a", US), None, FieldPolicy.TAKE_BACK, None, id="taken back"),
-        pytest.param(node("a", THEM), None, FieldPolicy.TAKE_BACK, NOTHING, id="theirs by now"),
-        pytest.param(node("a"), None, FieldPolicy.TAKE_BACK, NOTHING, id="nobody says who set it"),
-        pytest.param(node(None, US), None, FieldPolicy.TAKE_BACK, NOTHING, id="gone already"),
-        pytest.param(
-            node("a", set_by("nimops.nim", "Apply")),
-            None,
-            FieldPolicy.TAKE_BACK,
-            NOTHING,
-            id="applied",
-        ),
-        pytest.param(node("a", US), None, FieldPolicy.LEAVE, NOTHING, id="left"),
-        pytest.param(node("b"), "a", FieldPolicy.LEAVE, "a", id="set, to be left later"),
-        pytest.param(node(None), "a", FieldPolicy.FILL, "a", id="filled"),
-        pytest.param(node(""), "a", FieldPolicy.FILL, "a", id="filled where empty"),
-        pytest.param(node("b"), "a", FieldPolicy.FILL, NOTHING, id="not empty"),
-        pytest.param(node("a", US), None, FieldPolicy.FILL, NOTHING, id="filled, and stays"),
-        pytest.param(
-            node("a", THEM), ABSENT, FieldPolicy.LEAVE, None, id="removed, whoever set it"
-        ),
-        pytest.param(node(None), ABSENT, FieldPolicy.LEAVE, NOTHING, id="absent already"),
-    ],
+    MERGE_PATCH_OF_FIELD_CASES.values(),
+    ids=MERGE_PATCH_OF_FIELD_CASES,
 )
 def test_merge_patch_of_field(
     live: t.Any, value: t.Any, policy: FieldPolicy, wanted: t.Any

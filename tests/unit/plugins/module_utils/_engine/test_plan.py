@@ -56,48 +56,38 @@ def to_apply(**metadata):
     return WANT | {"metadata": WANT["metadata"] | metadata}
 
 
-@pytest.mark.parametrize(
-    ("found", "child", "expected"),
-    [
-        pytest.param(None, Child(WANT), ABSENT, id="absent"),
-        pytest.param(None, Child(WANT, create_only=True), ABSENT, id="absent, to be made once"),
-        pytest.param(None, Child(WANT, shared=True), ABSENT, id="absent, shared"),
-        pytest.param(live(**OWNED, **APPLIED), Child(WANT), "", id="as wanted"),
-        pytest.param(live(**OWNED), Child(WANT), SEEN, id="never applied"),
-        pytest.param(live("NodePort", **OWNED, **APPLIED), Child(WANT), SEEN, id="drifted"),
-        pytest.param(live("NodePort", **OTHER), Child(WANT), "refuse", id="somebody else's"),
-        pytest.param(live("NodePort"), Child(WANT), "refuse", id="nobody's, not marked as ours"),
-        pytest.param(live(**MARKED), Child(WANT), SEEN, id="nobody's, marked as ours"),
-        pytest.param(live("NodePort", **MARKED), Child(WANT, shared=True), SEEN, id="shared"),
-        pytest.param(
-            live(**OTHER), Child(WANT, shared=True), SEEN, id="shared, of another of ours"
-        ),
-        pytest.param(None, Child(WANT, shared=True, merged=True), ABSENT, id="absent, merged"),
-        pytest.param(
-            live("NodePort", **MARKED, resourceVersion="7"),
-            Child(WANT, shared=True, merged=True),
-            SEEN | {"resourceVersion": "7"},
-            id="merged with this version",
-        ),
-        pytest.param(live(), Child(WANT, shared=True), "refuse", id="nobody's, to be shared"),
-        pytest.param(
-            live(ownerReferences=[{"controller": True, "apiVersion": "apps/v1", "uid": "3"}]),
-            Child(WANT, shared=True),
-            "refuse",
-            id="somebody else's, to be shared",
-        ),
-        pytest.param(live("NodePort", **OWNED), Child(WANT, create_only=True), "", id="made once"),
-        pytest.param(
-            live("NodePort"), Child(WANT, create_only=True), "refuse", id="made by others"
-        ),
-        pytest.param(
-            live(deletionTimestamp="x"), Child(WANT), "refuse", id="others', being deleted"
-        ),
-        pytest.param(
-            live("NodePort", **OWNED, deletionTimestamp="x"), Child(WANT), "", id="being deleted"
-        ),
-    ],
-)
+COMPARE_CASES = {
+    "absent": (None, Child(WANT), ABSENT),
+    "absent, to be made once": (None, Child(WANT, create_only=True), ABSENT),
+    "absent, shared": (None, Child(WANT, shared=True), ABSENT),
+    "as wanted": (live(**OWNED, **APPLIED), Child(WANT), ""),
+    "never applied": (live(**OWNED), Child(WANT), SEEN),
+    "drifted": (live("NodePort", **OWNED, **APPLIED), Child(WANT), SEEN),
+    "somebody else's": (live("NodePort", **OTHER), Child(WANT), "refuse"),
+    "nobody's, not marked as ours": (live("NodePort"), Child(WANT), "refuse"),
+    "nobody's, marked as ours": (live(**MARKED), Child(WANT), SEEN),
+    "shared": (live("NodePort", **MARKED), Child(WANT, shared=True), SEEN),
+    "shared, of another of ours": (live(**OTHER), Child(WANT, shared=True), SEEN),
+    "absent, merged": (None, Child(WANT, shared=True, merged=True), ABSENT),
+    "merged with this version": (
+        live("NodePort", **MARKED, resourceVersion="7"),
+        Child(WANT, shared=True, merged=True),
+        SEEN | {"resourceVersion": "7"},
+    ),
+    "nobody's, to be shared": (live(), Child(WANT, shared=True), "refuse"),
+    "somebody else's, to be shared": (
+        live(ownerReferences=[{"controller": True, "apiVersion": "apps/v1", "uid": "3"}]),
+        Child(WANT, shared=True),
+        "refuse",
+    ),
+    "made once": (live("NodePort", **OWNED), Child(WANT, create_only=True), ""),
+    "made by others": (live("NodePort"), Child(WANT, create_only=True), "refuse"),
+    "others', being deleted": (live(deletionTimestamp="x"), Child(WANT), "refuse"),
+    "being deleted": (live("NodePort", **OWNED, deletionTimestamp="x"), Child(WANT), ""),
+}
+
+
+@pytest.mark.parametrize(("found", "child", "expected"), COMPARE_CASES.values(), ids=COMPARE_CASES)
 def test_compare(found, child, expected):
     plan = compare(CR, Desired([child]), Observed({"Service/nim/llm": found}))
     assert plan.apply == ([to_apply(**expected)] if isinstance(expected, dict) else [])

@@ -187,34 +187,31 @@ SERVICE = make("Service", spec={"selector": {"app": "a"}}) | {
 }
 
 
-@pytest.mark.parametrize(
-    ("items", "expected"),
-    [
-        pytest.param([SERVICE, WORKLOAD], {key("Service"): [key("Deployment")]}, id="pods"),
-        pytest.param(
-            [make("Service", spec={"selector": {"app": "b"}}), WORKLOAD], {}, id="other pods"
-        ),
-        pytest.param([make("Service", spec={}), WORKLOAD], {}, id="no selector"),
-        pytest.param(
-            [make("InferencePool", spec={"selector": {"matchLabels": {"app": "a"}}}), WORKLOAD],
-            {key("InferencePool"): [key("Deployment")]},
-            id="a pool",
-        ),
-        pytest.param(
-            [make("ServiceMonitor", spec={"selector": {"matchLabels": {"x": "y"}}}), SERVICE],
-            {key("ServiceMonitor"): [key("Service")]},
-            id="a monitor",
-        ),
-        pytest.param(
-            [
-                make("ComputeDomain", spec={"channel": {"resourceClaimTemplate": {"name": "template"}}}),
-                WORKLOAD,
-            ],
-            {key("Deployment"): [key("ComputeDomain")]},
-            id="a template that is made for a ComputeDomain",
-        ),
-    ],
-)  # fmt: skip
+FIND_REFERENCES_CASES = {
+    "pods": ([SERVICE, WORKLOAD], {key("Service"): [key("Deployment")]}),
+    "other pods": ([make("Service", spec={"selector": {"app": "b"}}), WORKLOAD], {}),
+    "no selector": ([make("Service", spec={}), WORKLOAD], {}),
+    "a pool": (
+        [make("InferencePool", spec={"selector": {"matchLabels": {"app": "a"}}}), WORKLOAD],
+        {key("InferencePool"): [key("Deployment")]},
+    ),
+    "a monitor": (
+        [make("ServiceMonitor", spec={"selector": {"matchLabels": {"x": "y"}}}), SERVICE],
+        {key("ServiceMonitor"): [key("Service")]},
+    ),
+    "a template that is made for a ComputeDomain": (
+        [
+            make(
+                "ComputeDomain", spec={"channel": {"resourceClaimTemplate": {"name": "template"}}}
+            ),
+            WORKLOAD,
+        ],
+        {key("Deployment"): [key("ComputeDomain")]},
+    ),
+}
+
+
+@pytest.mark.parametrize(("items", "expected"), FIND_REFERENCES_CASES.values(), ids=FIND_REFERENCES_CASES)  # fmt: skip
 def test_find_references(items: list[Json], expected: t.Any) -> None:
     found = find_references(items)
     assert {one: list(named) for one, named in found.items() if named} == expected

@@ -119,38 +119,26 @@ def test_parse_reference_invalid(image):
     assert download_protocol(image, []) == ""
 
 
+FIND_CREDENTIALS_CASES = {
+    "no secrets": ([], "h.io", ""),
+    "auth": ([auth_of("h.io")], "h.io", USER),
+    "fields": ([docker_config(**{"h.io": {"username": "u", "password": "p:q"}})], "h.io", "u:p:q"),
+    "no password": ([docker_config(**{"h.io": {"username": "u"}})], "h.io", "u:"),
+    "scheme and path": ([auth_of("https://h.io/v2/")], "h.io", USER),
+    "other port": ([auth_of("h.io:5000")], "h.io", ""),
+    "other host": ([auth_of("x.h.io")], "h.io", ""),
+    "docker hub": ([auth_of("https://index.docker.io/v1/")], "registry-1.docker.io", USER),
+    "docker.io": ([auth_of("docker.io")], "registry-1.docker.io", USER),
+    "second secret": ([auth_of("a.io"), auth_of("h.io")], "h.io", USER),
+    "first wins": ([docker_config(**{"h.io": {"username": "1"}}), auth_of("h.io")], "h.io", "1:"),
+    "an entry that says nothing": ([docker_config(**{"h.io": {}})], "h.io", ""),
+    "no entries": ([encode("{}")], "h.io", ""),
+    "null": ([encode('{"auths": null}')], "h.io", ""),
+}
+
+
 @pytest.mark.parametrize(
-    ("configs", "host", "expected"),
-    [
-        pytest.param([], "h.io", "", id="no secrets"),
-        pytest.param([auth_of("h.io")], "h.io", USER, id="auth"),
-        pytest.param(
-            [docker_config(**{"h.io": {"username": "u", "password": "p:q"}})],
-            "h.io",
-            "u:p:q",
-            id="fields",
-        ),
-        pytest.param(
-            [docker_config(**{"h.io": {"username": "u"}})], "h.io", "u:", id="no password"
-        ),
-        pytest.param([auth_of("https://h.io/v2/")], "h.io", USER, id="scheme and path"),
-        pytest.param([auth_of("h.io:5000")], "h.io", "", id="other port"),
-        pytest.param([auth_of("x.h.io")], "h.io", "", id="other host"),
-        pytest.param(
-            [auth_of("https://index.docker.io/v1/")], "registry-1.docker.io", USER, id="docker hub"
-        ),
-        pytest.param([auth_of("docker.io")], "registry-1.docker.io", USER, id="docker.io"),
-        pytest.param([auth_of("a.io"), auth_of("h.io")], "h.io", USER, id="second secret"),
-        pytest.param(
-            [docker_config(**{"h.io": {"username": "1"}}), auth_of("h.io")],
-            "h.io",
-            "1:",
-            id="first wins",
-        ),
-        pytest.param([docker_config(**{"h.io": {}})], "h.io", "", id="an entry that says nothing"),
-        pytest.param([encode("{}")], "h.io", "", id="no entries"),
-        pytest.param([encode('{"auths": null}')], "h.io", "", id="null"),
-    ],
+    ("configs", "host", "expected"), FIND_CREDENTIALS_CASES.values(), ids=FIND_CREDENTIALS_CASES
 )
 def test_find_credentials(configs, host, expected):
     assert find_credentials(configs, host) == expected

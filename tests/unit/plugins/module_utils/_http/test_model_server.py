@@ -48,30 +48,24 @@ def test_fetch_answers(raw, chunks, status, body):
     assert fetch(raw(chunks)) == {"status": status, "body": body, "error": "", "late": False}
 
 
+FETCH_UNUSABLE_ANSWERS_CASES = {
+    "garbage": ([b"SSH-2.0-OpenSSH\r\n\r\n"], "the answer is not HTTP"),
+    "closed at once": ([], "connection closed without an answer"),
+    "closed before the end": (
+        [HEAD + b"Content-Length: 9\r\n\r\n{}"],
+        "connection closed before the end",
+    ),
+    "no length of a chunk": (
+        [HEAD + b"Transfer-Encoding: chunked\r\n\r\n\x1b[31mEVIL\r\n{}\r\n"],
+        "connection closed before the end",
+    ),
+    "no status": ([b"HTTP/1.1 EVIL\x1b[31m OK\r\n\r\n{}"], "the answer is not HTTP"),
+    "long header": ([HEAD + b"X-Long: " + b"x" * 70000 + b"\r\n\r\n"], "the answer is not HTTP"),
+}
+
+
 @pytest.mark.parametrize(
-    ("chunks", "error"),
-    [
-        pytest.param([b"SSH-2.0-OpenSSH\r\n\r\n"], "the answer is not HTTP", id="garbage"),
-        pytest.param([], "connection closed without an answer", id="closed at once"),
-        pytest.param(
-            [HEAD + b"Content-Length: 9\r\n\r\n{}"],
-            "connection closed before the end",
-            id="closed before the end",
-        ),
-        pytest.param(
-            [HEAD + b"Transfer-Encoding: chunked\r\n\r\n\x1b[31mEVIL\r\n{}\r\n"],
-            "connection closed before the end",
-            id="no length of a chunk",
-        ),
-        pytest.param(
-            [b"HTTP/1.1 EVIL\x1b[31m OK\r\n\r\n{}"], "the answer is not HTTP", id="no status"
-        ),
-        pytest.param(
-            [HEAD + b"X-Long: " + b"x" * 70000 + b"\r\n\r\n"],
-            "the answer is not HTTP",
-            id="long header",
-        ),
-    ],
+    ("chunks", "error"), FETCH_UNUSABLE_ANSWERS_CASES.values(), ids=FETCH_UNUSABLE_ANSWERS_CASES
 )
 def test_fetch_unusable_answers(raw, chunks, error):
     found = fetch(raw(chunks), seconds=2)

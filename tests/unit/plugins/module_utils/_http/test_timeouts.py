@@ -77,52 +77,44 @@ def ask(*questions: tuple[float, t.Any], is_free: bool, seconds: float = 3.0) ->
 TAKEN = [("take", "ns")]
 
 
+WAIT_IN_PASS_CASES = {
+    "fast": ([(0.2, "a")], False, ([("a", False)], [], 0.2)),
+    "slow, whatever the answer": (
+        [(2.9, "rubbish")],
+        True,
+        ([("rubbish", True)], [*TAKEN, ("release",)], 2.9),
+    ),
+    "slow to fail": (
+        [(2.9, ValueError())],
+        True,
+        ([(ValueError, True)], [*TAKEN, ("release",)], 2.9),
+    ),
+    "hangs": ([(99, "")], True, ([(TimeoutError, True)], [*TAKEN, ("release",)], 3.0)),
+    "no slot": ([(2.9, "a")], False, ([(BusyError, False)], TAKEN, 0.3)),
+    "two share the free moment": (
+        [(0.2, "a"), (0.2, "b")],
+        False,
+        ([("a", False), (BusyError, False)], TAKEN, 0.3),
+    ),
+    "two that are slow together": (
+        [(0.2, "a"), (0.2, "b")],
+        True,
+        ([("a", False), ("b", True)], [*TAKEN, ("release",)], 0.4),
+    ),
+    "all share the time of the pass": (
+        [(2.0, "a"), (2.0, "b"), (0.1, "c")],
+        True,
+        (
+            [("a", True), (BusyError, True), (BusyError, True)],
+            [*TAKEN, ("release",)],
+            3.0,
+        ),
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("questions", "is_free", "expected"),
-    [
-        pytest.param([(0.2, "a")], False, ([("a", False)], [], 0.2), id="fast"),
-        pytest.param(
-            [(2.9, "rubbish")],
-            True,
-            ([("rubbish", True)], [*TAKEN, ("release",)], 2.9),
-            id="slow, whatever the answer",
-        ),
-        pytest.param(
-            [(2.9, ValueError())],
-            True,
-            ([(ValueError, True)], [*TAKEN, ("release",)], 2.9),
-            id="slow to fail",
-        ),
-        pytest.param(
-            [(99, "")],
-            True,
-            ([(TimeoutError, True)], [*TAKEN, ("release",)], 3.0),
-            id="hangs",
-        ),
-        pytest.param([(2.9, "a")], False, ([(BusyError, False)], TAKEN, 0.3), id="no slot"),
-        pytest.param(
-            [(0.2, "a"), (0.2, "b")],
-            False,
-            ([("a", False), (BusyError, False)], TAKEN, 0.3),
-            id="two share the free moment",
-        ),
-        pytest.param(
-            [(0.2, "a"), (0.2, "b")],
-            True,
-            ([("a", False), ("b", True)], [*TAKEN, ("release",)], 0.4),
-            id="two that are slow together",
-        ),
-        pytest.param(
-            [(2.0, "a"), (2.0, "b"), (0.1, "c")],
-            True,
-            (
-                [("a", True), (BusyError, True), (BusyError, True)],
-                [*TAKEN, ("release",)],
-                3.0,
-            ),
-            id="all share the time of the pass",
-        ),
-    ],
+    ("questions", "is_free", "expected"), WAIT_IN_PASS_CASES.values(), ids=WAIT_IN_PASS_CASES
 )
 def test_wait_in_pass(questions: t.Any, is_free: bool, expected: t.Any) -> None:
     assert ask(*questions, is_free=is_free) == expected

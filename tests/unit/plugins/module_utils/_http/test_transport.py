@@ -39,59 +39,45 @@ def wrapped(outer, inner):
         return error
 
 
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        pytest.param(
-            ConnectionRefusedError(111, "Connection refused"), "connection refused", id="refused"
-        ),
-        pytest.param(
-            urllib3.exceptions.MaxRetryError(
-                None,
-                "/x",
-                wrapped(
-                    urllib3.exceptions.NewConnectionError(None, "pool: failed: [Errno 113] x"),
-                    OSError(113, "No route to host"),
-                ),
+EXPLAIN_CASES = {
+    "refused": (ConnectionRefusedError(111, "Connection refused"), "connection refused"),
+    "wrapped twice": (
+        urllib3.exceptions.MaxRetryError(
+            None,
+            "/x",
+            wrapped(
+                urllib3.exceptions.NewConnectionError(None, "pool: failed: [Errno 113] x"),
+                OSError(113, "No route to host"),
             ),
-            "no route to host",
-            id="wrapped twice",
         ),
-        pytest.param(
-            urllib3.exceptions.ProtocolError(
-                "Connection aborted.", http.client.RemoteDisconnected("Remote end closed")
-            ),
-            "connection closed without an answer",
-            id="closed",
+        "no route to host",
+    ),
+    "closed": (
+        urllib3.exceptions.ProtocolError(
+            "Connection aborted.", http.client.RemoteDisconnected("Remote end closed")
         ),
-        pytest.param(
-            urllib3.exceptions.ProtocolError(
-                "Connection aborted.", http.client.BadStatusLine("hi")
-            ),
-            "the answer is not HTTP",
-            id="garbage",
-        ),
-        pytest.param(
-            wrapped(http.client.BadStatusLine("x"), ValueError("invalid literal: 'x'")),
-            "the answer is not HTTP",
-            id="garbage is not quoted",
-        ),
-        pytest.param(ValueError("a\x1b[31m\nb"), "a[31mb", id="no control characters"),
-        pytest.param(
-            socket.gaierror(-2, "Name or service not known"),
-            "the host name is not known",
-            id="name",
-        ),
-        pytest.param(TimeoutError(), "no complete answer in time", id="late"),
-        pytest.param(TimeoutError("timed out"), "no complete answer in time", id="a read was late"),
-        pytest.param(
-            ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version"), "TLS failed:", id="no TLS"
-        ),
-        pytest.param(ValueError("odd"), "odd", id="other"),
-        pytest.param(ValueError(), "ValueError", id="silent"),
-        pytest.param(ValueError("x" * 999), "x" * 300, id="long"),
-    ],
-)
+        "connection closed without an answer",
+    ),
+    "garbage": (
+        urllib3.exceptions.ProtocolError("Connection aborted.", http.client.BadStatusLine("hi")),
+        "the answer is not HTTP",
+    ),
+    "garbage is not quoted": (
+        wrapped(http.client.BadStatusLine("x"), ValueError("invalid literal: 'x'")),
+        "the answer is not HTTP",
+    ),
+    "no control characters": (ValueError("a\x1b[31m\nb"), "a[31mb"),
+    "name": (socket.gaierror(-2, "Name or service not known"), "the host name is not known"),
+    "late": (TimeoutError(), "no complete answer in time"),
+    "a read was late": (TimeoutError("timed out"), "no complete answer in time"),
+    "no TLS": (ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version"), "TLS failed:"),
+    "other": (ValueError("odd"), "odd"),
+    "silent": (ValueError(), "ValueError"),
+    "long": (ValueError("x" * 999), "x" * 300),
+}
+
+
+@pytest.mark.parametrize(("error", "text"), EXPLAIN_CASES.values(), ids=EXPLAIN_CASES)
 def test_explain(error, text):
     assert explain(error).startswith(text)
     assert len(explain(error)) <= max(len(text), 80)
