@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import http.server
+import ipaddress
 import ssl
 import threading
 import types
@@ -18,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 def issue(name, issuer=None, *, is_authority=False):
-    """(certificate, key) for a DNS name; an authority if it has no issuer or ``is_authority``.
+    """(certificate, key) for a DNS name or an address; an authority if it has no issuer or ``is_authority``.
 
     Without key identifiers, as many private authorities issue them: RFC 5280 demands some.
     """
@@ -34,11 +35,18 @@ def issue(name, issuer=None, *, is_authority=False):
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_general_name(name)]), critical=False)
         .add_extension(x509.BasicConstraints(is_authority or not issuer, None), critical=True)
         .sign(signing_key, hashes.SHA256())
     )
     return certificate, key
+
+
+def _general_name(name):
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
 
 
 def pem(certificate, key=None):

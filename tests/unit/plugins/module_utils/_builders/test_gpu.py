@@ -16,7 +16,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.gpu import (
     with_gpus,
 )
 
-
 AMOUNTS_OF_CASES = {
     "none": (None, {"requests": {}, "limits": {}}),
     "empty": ({"limits": None, "claims": [{"name": "c"}]}, {"requests": {}, "limits": {}}),

@@ -8,7 +8,6 @@ import typing as t
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.proxy import parse_proxy
 
-
 PARSE_PROXY_ENV_CASES = {
     "none": (None, {}),
     "https only": ({"httpsProxy": "s"}, {"HTTPS_PROXY": "s", "https_proxy": "s", "HTTP_PROXY": ""}),

@@ -12,7 +12,6 @@ import ssl
 import struct
 import tempfile
 import threading
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -433,77 +432,34 @@ def test_kubeconfig_is_not_written(cluster, tmp_path):
     assert path.read_bytes() == before
 
 
-class Authority:
-    """Certificates for a server and a client on 127.0.0.1."""
-
-    def __init__(self, folder):
-        self._x509 = pytest.importorskip("cryptography.x509")
-        self.folder = folder
-        self.authority = self._make("authority", None)
-        self.server = self._make("server", self.authority)
-        self.client = self._make("client", self.authority)
-
-    def _make(self, name, issuer):
-        import ipaddress
-
-        from cryptography.hazmat.primitives import hashes, serialization
-        from cryptography.hazmat.primitives.asymmetric import ec
-
-        key = ec.generate_private_key(ec.SECP256R1())
-        subject = self._x509.Name([self._x509.NameAttribute(self._x509.NameOID.COMMON_NAME, name)])
-        now = datetime.now(UTC)
-        built = (
-            self._x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(issuer[0].subject if issuer else subject)
-            .public_key(key.public_key())
-            .serial_number(self._x509.random_serial_number())
-            .not_valid_before(now - timedelta(days=1))
-            .not_valid_after(now + timedelta(days=1))
-            .add_extension(
-                self._x509.SubjectAlternativeName(
-                    [self._x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
-                ),
-                critical=False,
-            )
-            .add_extension(self._x509.BasicConstraints(not issuer, None), critical=True)
-            .sign(issuer[1] if issuer else key, hashes.SHA256())
-        )
-        pem = built.public_bytes(serialization.Encoding.PEM)
-        private = key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        (self.folder / f"{name}.crt").write_bytes(pem)
-        (self.folder / f"{name}.key").write_bytes(private)
-        return built, key, pem, private
-
-    def server_context(self):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.folder / "server.crt", self.folder / "server.key")
-        context.load_verify_locations(self.folder / "authority.crt")
-        context.verify_mode = ssl.CERT_REQUIRED
-        return context
-
-
 @pytest.fixture
-def secure(cluster, tmp_path):
-    """(authority, kubeconfig as data) of the fake cluster behind TLS with client certificates."""
-    authority = Authority(tmp_path)
+def secure(cluster, tmp_path, tls):
+    """(kubeconfig as data, PEM of another key) of the fake cluster behind TLS with client certificates."""
+    pems = {"authority": tls.pem(tls.authority[0])}
+    for name in ("127.0.0.1", "client"):
+        certificate, key = tls.issue(name, tls.authority)
+        pems[name] = tls.pem(certificate, key)
+        pems[f"{name}.crt"] = tls.pem(certificate)
+        pems[f"{name}.key"] = pems[name].removeprefix(pems[f"{name}.crt"])
+    for name, text in pems.items():
+        (tmp_path / name).write_bytes(text)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "127.0.0.1")
+    context.load_verify_locations(tmp_path / "authority")
+    context.verify_mode = ssl.CERT_REQUIRED
     inner = cluster.server._server
-    inner.socket = authority.server_context().wrap_socket(inner.socket, server_side=True)
-    encode = lambda data: base64.b64encode(data).decode()  # noqa: E731
+    inner.socket = context.wrap_socket(inner.socket, server_side=True)
+    data = {name: base64.b64encode(text).decode() for name, text in pems.items()}
     user = {
-        "client-certificate-data": encode(authority.client[2]),
-        "client-key-data": encode(authority.client[3]),
+        "client-certificate-data": data["client.crt"],
+        "client-key-data": data["client.key"],
     }
     config = json.loads(Path(cluster.kubeconfig(tmp_path, **user)).read_text())
     config["clusters"][0]["cluster"] = {
         "server": cluster.server.url.replace("http:", "https:"),
-        "certificate-authority-data": encode(authority.authority[2]),
+        "certificate-authority-data": data["authority"],
     }
-    return authority, config
+    return config, data["127.0.0.1.key"]
 
 
 def connect(config, tmp_path):
@@ -513,7 +469,7 @@ def connect(config, tmp_path):
 
 
 def test_inline_certificates_leave_no_file(secure, cluster, tmp_path):
-    client = connect(secure[1], tmp_path)
+    client = connect(secure[0], tmp_path)
     cluster.put(POD, {"metadata": {"name": "llm"}})
     assert client.get(POD)["metadata"]["name"] == "llm"
     assert os.listdir(tempfile.gettempdir()) == []
@@ -521,16 +477,16 @@ def test_inline_certificates_leave_no_file(secure, cluster, tmp_path):
 
 
 def test_certificate_files(secure, cluster, tmp_path):
-    config = secure[1]
+    config = secure[0]
     config["users"][0]["user"] = {"client-certificate": "client.crt", "client-key": "client.key"}
-    config["clusters"][0]["cluster"]["certificate-authority"] = "authority.crt"
+    config["clusters"][0]["cluster"]["certificate-authority"] = "authority"
     del config["clusters"][0]["cluster"]["certificate-authority-data"]
     assert connect(config, tmp_path).get(POD) is None
     assert (tmp_path / "client.key").exists()
 
 
 def test_untrusted_server_is_refused(secure, cluster, tmp_path):
-    config = secure[1]
+    config = secure[0]
     del config["clusters"][0]["cluster"]["certificate-authority-data"]
     error = refusal(lambda: connect(config, tmp_path).get(POD))
     assert "cannot be reached: the certificate is not valid: " in str(error)
@@ -538,15 +494,14 @@ def test_untrusted_server_is_refused(secure, cluster, tmp_path):
 
 @pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
 def test_verification_disabled(secure, cluster, tmp_path):
-    config = secure[1]
+    config = secure[0]
     del config["clusters"][0]["cluster"]["certificate-authority-data"]
     config["clusters"][0]["cluster"]["insecure-skip-tls-verify"] = True
     assert connect(config, tmp_path).get(POD) is None
 
 
 def test_wrong_key_error_hides_key(secure, cluster, tmp_path):
-    authority, config = secure
-    other = base64.b64encode(authority.server[3]).decode()
+    config, other = secure
     config["users"][0]["user"]["client-key-data"] = other
     error = refusal(lambda: connect(config, tmp_path).get(POD))
     assert str(error).startswith(f"no usable kubeconfig {tmp_path}/kubeconfig: ")

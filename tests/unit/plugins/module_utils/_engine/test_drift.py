@@ -3,82 +3,29 @@
 
 from __future__ import annotations
 
-import copy
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.drift import (
     has_drifted,
     has_wanted,
 )
 
+ENV = [{"name": "A", "value": "1"}]
 WANT = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
     "metadata": {"name": "llm", "namespace": "nim", "labels": {"app": "llm"}},
-    "spec": {
-        "replicas": 2,
-        "template": {
-            "spec": {
-                "containers": [
-                    {
-                        "name": "llm-ctr",
-                        "env": [{"name": "A", "value": "1"}],
-                        "resources": {"limits": {"memory": "1Gi"}},
-                        "ports": [{"name": "api", "containerPort": 8000}],
-                    }
-                ]
-            }
-        },
-    },
+    "spec": {"replicas": 2, "template": {"spec": {"containers": [{"name": "c", "env": ENV}]}}},
 }
+OWN_FIELDS = {"f:metadata": {"f:labels": {"f:app": {}}}, "f:spec": {"f:replicas": {}}}
 
 
-OWN_FIELDS = {
-    "f:metadata": {"f:labels": {"f:app": {}}},
-    "f:spec": {
-        "f:replicas": {},
-        "f:template": {
-            "f:spec": {
-                "f:containers": {
-                    'k:{"name":"llm-ctr"}': {
-                        ".": {},
-                        "f:name": {},
-                        "f:env": {'k:{"name":"A"}': {".": {}, "f:name": {}, "f:value": {}}},
-                        "f:resources": {"f:limits": {"f:memory": {}}},
-                        "f:ports": {
-                            'k:{"containerPort":8000,"protocol":"TCP"}': {".": {}, "f:name": {}}
-                        },
-                    }
-                }
-            }
-        },
-    },
-}
-
-
-def entry(fields, manager="nimops.nim", operation="Apply", **more):
-    return {
-        "manager": manager,
-        "operation": operation,
-        "apiVersion": "apps/v1",
-        "time": "2026-01-01T00:00:00Z",
-        "fieldsType": "FieldsV1",
-        "fieldsV1": fields,
-        **more,
+def live_deployment(own=OWN_FIELDS, **spec):
+    entry = {"manager": "nimops.nim", "operation": "Apply", "fieldsV1": own}
+    metadata = WANT["metadata"] | {"resourceVersion": "7", "managedFields": [entry]}
+    return WANT | {
+        "metadata": metadata,
+        "spec": WANT["spec"] | {"progressDeadlineSeconds": 600, **spec},
     }
-
-
-def live_deployment(*entries, **spec):
-    live = copy.deepcopy(WANT)
-    live["metadata"] |= {"resourceVersion": "7", "managedFields": [entry(OWN_FIELDS), *entries]}
-    live["spec"] |= {"progressDeadlineSeconds": 600, **spec}
-    return live
-
-
-def with_env(live, *env):
-    container = live["spec"]["template"]["spec"]["containers"][0]
-    container["env"] = [*container["env"], *env]
-    return live
 
 
 @pytest.mark.parametrize(
@@ -140,19 +87,13 @@ def test_has_wanted_verbatim_custom_resource(live, want, expected):
     assert has_drifted(live, head | want) is not expected
 
 
+MORE_ENV = {"spec": {"containers": [{"name": "c", "env": [*ENV, {"name": "B"}]}]}}
 HAS_DRIFTED_CASES = {
     "as applied": (live_deployment(), False),
     "scaled by hand": (live_deployment(replicas=3), True),
-    "more env": (with_env(live_deployment(), {"name": "B"}), True),
-    "never applied by us": ({**live_deployment(), "metadata": WANT["metadata"]}, True),
-    "applied before, not wanted now": (
-        {
-            **live_deployment(),
-            "metadata": WANT["metadata"]
-            | {"managedFields": [entry({**OWN_FIELDS, "f:spec": {"f:paused": {}}})]},
-        },
-        True,
-    ),
+    "more env": (live_deployment(template=MORE_ENV), True),
+    "never applied by us": (live_deployment() | {"metadata": WANT["metadata"]}, True),
+    "applied before, not wanted now": (live_deployment({"f:spec": {"f:paused": {}}}), True),
 }
 
 
