@@ -41,26 +41,31 @@ WITH_TIMESTAMPS = {"clusterpolicies", "nvidiadrivers"}
 DEVICE = "spec.draResources[].claimCreationSpec.devices[]"
 EPP = "spec.expose.router.eppConfig"
 
+Difference = dict[tuple[str, str], tuple[Any, str]]
+NO_IMAGE = "no node can pull such an image"
+QUANTITY_COST = "cost of the check that it is a quantity"
+REPORTED: Difference = {
+    ("status.operatorVersion", "+"): ({"type": "string"}, "names the release that computed it"),
+    ("status.observedGeneration", "+"): ({"type": "integer", "format": "int64"}, "for kstatus"),
+}
+
+
+def image_of(*paths: str) -> Difference:
+    return {
+        (f"{path}.image.{field}", "minLength"): (1, NO_IMAGE)
+        for path in paths
+        for field in ("repository", "tag")
+    }
+
+
 # Kind, then path and keyword: our value, and the reason for the difference. "+" is an added field.
-DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
+DIFFERENCES: dict[str, Difference] = {
     "nimservices": {
         ("", "required"): (["spec"], "webhook: spec.image and spec.storage are required"),
         ("spec.image.repository", "minLength"): (1, "webhook: is required"),
         ("spec.image.tag", "minLength"): (1, "webhook: is required"),
-        ("spec.initContainers[].image.repository", "minLength"): (
-            1,
-            "no node can pull such an image",
-        ),
-        ("spec.initContainers[].image.tag", "minLength"): (1, "no node can pull such an image"),
-        ("spec.sidecarContainers[].image.repository", "minLength"): (
-            1,
-            "no node can pull such an image",
-        ),
-        ("spec.sidecarContainers[].image.tag", "minLength"): (1, "no node can pull such an image"),
-        (f"{EPP}.containerSpec.image.repository", "minLength"): (
-            1,
-            "no node can pull such an image",
-        ),
+        **image_of("spec.initContainers[]", "spec.sidecarContainers[]"),
+        (f"{EPP}.containerSpec.image.repository", "minLength"): (1, NO_IMAGE),
         (f"{EPP}.containerSpec.image.tag", "minLength"): (0, "an empty tag means latest here"),
         (f"{EPP}.config.plugins[].parameters", "type"): (None, "O-28"),
         (f"{EPP}.config.plugins[].parameters", "format"): (None, "O-28"),
@@ -72,7 +77,7 @@ DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
             ACCESS_MODES,
             "webhook: unrecognized volumeAccessMode",
         ),
-        ("spec.storage.pvc.size", "maxLength"): (64, "cost of the check that it is a quantity"),
+        ("spec.storage.pvc.size", "maxLength"): (64, QUANTITY_COST),
         ("spec.draResources", "maxItems"): (32, "cost of the check for duplicates"),
         ("spec.draResources[].claimCreationSpec.devices", "minItems"): (
             1,
@@ -112,54 +117,33 @@ DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
             )
             for selectors in ("attributeSelectors", "capacitySelectors")
         },
-        ("status.operatorVersion", "+"): ({"type": "string"}, "tells which release computed it"),
-        ("status.observedGeneration", "+"): (
-            {"type": "integer", "format": "int64"},
-            "kstatus needs it",
-        ),
+        **REPORTED,
         ("status.onDeletion", "+"): (
             {"type": "string"},
-            "models that go with the service are told of before",
+            "announces the deletion of models",
         ),
     },
     "clusterpolicies": {
         ("", "required"): (["spec"], "there is nothing to deploy without one"),
-        ("status.operatorVersion", "+"): ({"type": "string"}, "tells which release computed it"),
-        ("status.observedGeneration", "+"): (
-            {"type": "integer", "format": "int64"},
-            "kstatus needs it",
-        ),
+        **REPORTED,
     },
     "nvidiadrivers": {
         ("", "required"): (["spec"], "there is nothing to deploy without one"),
-        ("status.operatorVersion", "+"): ({"type": "string"}, "tells which release computed it"),
-        ("status.observedGeneration", "+"): (
-            {"type": "integer", "format": "int64"},
-            "kstatus needs it",
-        ),
+        **REPORTED,
     },
     "nimbuilds": {
         ("", "required"): (["spec"], "there is nothing to build without one"),
-        ("spec.image.repository", "minLength"): (1, "no node can pull such an image"),
-        ("spec.image.tag", "minLength"): (1, "no node can pull such an image"),
+        **image_of("spec"),
         ("spec.nimCache.name", "minLength"): (1, "there is no such cache"),
         **{
             (f"status.{profile}.config", "maxProperties"): (256, "that of a NIMCache's profiles")
             for profile in ("inputProfile", "outputProfile")
         },
-        ("status.operatorVersion", "+"): ({"type": "string"}, "tells which release computed it"),
-        ("status.observedGeneration", "+"): (
-            {"type": "integer", "format": "int64"},
-            "kstatus needs it",
-        ),
+        **REPORTED,
     },
     "nimcaches": {
         ("", "required"): (["spec"], "webhook: spec.source and spec.storage are required"),
-        ("spec.initContainers[].image.repository", "minLength"): (
-            1,
-            "no node can pull such an image",
-        ),
-        ("spec.initContainers[].image.tag", "minLength"): (1, "no node can pull such an image"),
+        **image_of("spec.initContainers[]"),
         ("spec.source.ngc.authSecret", "minLength"): (1, "webhook: must be non-empty"),
         ("spec.source.ngc.modelPuller", "minLength"): (1, "webhook: must be non-empty"),
         ("spec.source.ngc.model.qosProfile", "enum"): (
@@ -174,14 +158,10 @@ DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
             ACCESS_MODES,
             "webhook: unrecognized volumeAccessMode",
         ),
-        ("spec.storage.pvc.size", "maxLength"): (64, "cost of the check that it is a quantity"),
+        ("spec.storage.pvc.size", "maxLength"): (64, QUANTITY_COST),
         ("status.profiles", "maxItems"): (4096, "cost of the check of keys"),
         ("status.profiles[].config", "maxProperties"): (256, "cost of the check of keys"),
-        ("status.operatorVersion", "+"): ({"type": "string"}, "tells which release computed it"),
-        ("status.observedGeneration", "+"): (
-            {"type": "integer", "format": "int64"},
-            "kstatus needs it",
-        ),
+        **REPORTED,
         ("status.selection", "+"): (
             {
                 "type": "object",
@@ -213,11 +193,8 @@ DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
 }
 
 NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-NO_IMAGE = "no node can pull such an image"
 NO_OBJECT = "no object can have such a name"
 NO_KEY = "no Secret can have such a key"
-
-Difference = dict[tuple[str, str], tuple[Any, str]]
 
 
 def name_of_object(*paths: str, keywords: Schema | None = None) -> Difference:
@@ -234,7 +211,7 @@ def claim(path: str) -> Difference:
     name = {"maxLength": 253, "pattern": f"^({NAME[1:-1]})?$"}
     return {
         **name_of_object(f"{path}.name", keywords=name),
-        (f"{path}.size", "maxLength"): (64, "cost of the check that it is a quantity"),
+        (f"{path}.size", "maxLength"): (64, QUANTITY_COST),
     }
 
 
@@ -246,8 +223,7 @@ DATABASE = {
 }
 NEMO: Difference = {
     ("", "required"): (["spec"], "there is nothing to serve without one"),
-    ("spec.image.repository", "minLength"): (1, NO_IMAGE),
-    ("spec.image.tag", "minLength"): (1, NO_IMAGE),
+    **image_of("spec"),
     **{
         (f"{EPP}.containerSpec.image.{field}", "minLength"): (0, "ignored here")
         for field in ("repository", "tag")
@@ -274,12 +250,11 @@ DIFFERENCES |= {
         **key_of_data(
             "spec.wandb.apiKeyKey", keywords={"maxLength": 253, "pattern": "^[-._a-zA-Z0-9]+$"}
         ),
-        ("spec.trainingConfig.image.repository", "minLength"): (1, NO_IMAGE),
-        ("spec.trainingConfig.image.tag", "minLength"): (1, NO_IMAGE),
+        **image_of("spec.trainingConfig"),
         **claim("spec.trainingConfig.modelPVC"),
         ("spec.trainingConfig.workspacePVC.size", "maxLength"): (
             64,
-            "cost of the check that it is a quantity",
+            QUANTITY_COST,
         ),
     },
     "nemodatastores": {
@@ -311,11 +286,7 @@ DIFFERENCES["nimpipelines"] = {
         for (path, keyword), difference in DIFFERENCES["nimservices"].items()
         if path.startswith("spec.")
     },
-    ("status.operatorVersion", "+"): ({"type": "string"}, "tells which release computed it"),
-    ("status.observedGeneration", "+"): (
-        {"type": "integer", "format": "int64"},
-        "kstatus needs it",
-    ),
+    **REPORTED,
 }
 
 
