@@ -79,6 +79,14 @@ class World:
     def start_pods(self) -> None:
         self.put(self.nemo.rolled_out(self.live("Deployment")))
 
+    def settle(self) -> World:
+        """Two passes, with a password and running pods."""
+        self.set_password()
+        self.run()
+        self.start_pods()
+        self.run()
+        return self
+
     @property
     def status(self) -> Json:
         return t.cast("Json", self.live(self.cr["kind"])["status"])
@@ -126,11 +134,7 @@ def test_second_pass_writes_nothing(world: t.Any, nemo: t.Any, kind: str, more: 
 
 
 def test_password_only_in_url(world: t.Any) -> None:
-    found = world()
-    found.set_password()
-    found.run()
-    found.start_pods()
-    found.run()
+    found = world().settle()
     assert found.url == f"postgresql://me:{ENCODED}@pg.ns.svc:5432/db"
     hidden = [
         "s3cr3t",
@@ -198,11 +202,7 @@ def test_refused_child(world: t.Any, refused: t.Any, kind: str, reason: str) -> 
 
 
 def test_changed_password_restarts_once(world: t.Any) -> None:
-    found = world()
-    found.set_password()
-    found.run()
-    found.start_pods()
-    found.run()
+    found = world().settle()
     assert RESTART_ANNOTATION not in found.template["metadata"]["annotations"]
     found.set_password(b"new")
     assert found.run() == ["Secret", "Deployment"]
@@ -270,11 +270,7 @@ def test_missing_password(
 
 
 def test_missing_password_with_running_pods(world: t.Any) -> None:
-    found = world()
-    found.set_password()
-    found.run()
-    found.start_pods()
-    found.run()
+    found = world().settle()
     template = found.template
     found.drop("Secret", "pg")
     assert found.run() == []
@@ -314,11 +310,7 @@ def test_disabled_features_deleted(world: t.Any, nemo: t.Any) -> None:
 
 
 def test_idle_pass_reads_once(world: t.Any) -> None:
-    found = world()
-    found.set_password()
-    found.run()
-    found.start_pods()
-    found.run()
+    found = world().settle()
     found.run()
     before = len(found.server.calls("GET"))
     assert found.run() == []
@@ -329,11 +321,9 @@ def test_idle_pass_reads_once(world: t.Any) -> None:
 
 def test_failed_deletion_retried(world: t.Any, nemo: t.Any, refused: t.Any) -> None:
     """After the first complete pass, leftovers of disabled features are no longer read."""
-    found = world("NemoEntitystore", databaseConfig=nemo.database, metrics={"enabled": True})
-    found.set_password()
-    found.run()
-    found.start_pods()
-    found.run()
+    found = world(
+        "NemoEntitystore", databaseConfig=nemo.database, metrics={"enabled": True}
+    ).settle()
     resource = found.live("NemoEntitystore")
     del resource["spec"]["metrics"]
     resource["metadata"]["generation"] += 1

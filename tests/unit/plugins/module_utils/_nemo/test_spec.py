@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.image import Image
-from ansible_collections.nimops.nim.plugins.module_utils._nemo.spec import endpoint_of, text_of
+from ansible_collections.nimops.nim.plugins.module_utils._nemo.spec import text_of
 
 Json = dict[str, t.Any]
 
@@ -18,10 +18,6 @@ Json = dict[str, t.Any]
 )
 def test_text_of(fields: Json, expected: str) -> None:
     assert text_of(fields, "a", "default") == expected
-
-
-def test_endpoint_of() -> None:
-    assert endpoint_of({"datastore": {"endpoint": "http://d"}}, "datastore") == "http://d"
 
 
 def test_shared_fields(nemo: t.Any) -> None:

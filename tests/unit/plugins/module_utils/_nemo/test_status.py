@@ -58,16 +58,16 @@ def test_assess_ready(nemo: t.Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("live", "message", "is_moving"),
+    ("live", "message"),
     [
-        pytest.param({"updatedReplicas": 1}, "1 out of 2 new replicas have been updated", True,
+        pytest.param({"updatedReplicas": 1}, "1 out of 2 new replicas have been updated",
                      id="updating"),
-        pytest.param({"replicas": 3}, "1 old replicas are pending termination", True, id="old"),
-        pytest.param({"availableReplicas": 0}, "0 of 2 updated replicas are available", True,
+        pytest.param({"replicas": 3}, "1 old replicas are pending termination", id="old"),
+        pytest.param({"availableReplicas": 0}, "0 of 2 updated replicas are available",
                      id="starting"),
     ],
 )  # fmt: skip
-def test_assess_not_ready(nemo: t.Any, live: Json, message: str, *, is_moving: bool) -> None:
+def test_assess_not_ready(nemo: t.Any, live: Json, message: str) -> None:
     found = judge(nemo, deployment(nemo, **live))
     text = f"{WAIT}{message}...\n"
     assert found.status["state"] == "NotReady"
@@ -77,7 +77,7 @@ def test_assess_not_ready(nemo: t.Any, live: Json, message: str, *, is_moving: b
         "Reconciling": ("True", "NotReady", text),
     }
     assert [item.message for item in found.events] == [f"{KIND} x not ready yet, msg: {text}"]
-    assert found.requeue.after is is_moving
+    assert found.requeue.after is True
 
 
 def test_assess_without_deployment(nemo: t.Any) -> None:
@@ -190,7 +190,7 @@ def test_assess_failed(nemo: t.Any, outcome: Outcome, reason: str, message: str)
 
 
 @pytest.mark.parametrize(
-    ("create", "owner", "said"),
+    ("create", "owner", "effect"),
     [
         pytest.param(True, "u-x", "is deleted too", id="ours"),
         pytest.param(True, "u-other", "stays", id="of somebody else"),
@@ -198,11 +198,11 @@ def test_assess_failed(nemo: t.Any, outcome: Outcome, reason: str, message: str)
         pytest.param(True, None, "", id="not there"),
     ],
 )
-def test_assess_on_deletion(nemo: t.Any, create: bool, owner: str | None, said: str) -> None:
+def test_assess_on_deletion(nemo: t.Any, create: bool, owner: str | None, effect: str) -> None:
     metadata = {"name": "x-pvc", "namespace": "ns", "ownerReferences": [{"uid": owner}]}
     claim = {"kind": "PersistentVolumeClaim", "metadata": metadata}
     observed = nemo.observe(*([claim] if owner else []))
     spec = {"configStore": {"pvc": {"create": create}}}
     found = assess(nemo.app("NemoGuardrail", spec, observed), Outcome()).status
-    assert said in found.get("onDeletion", "")
-    assert bool(found.get("onDeletion")) == bool(said)
+    assert effect in found.get("onDeletion", "")
+    assert bool(found.get("onDeletion")) == bool(effect)
