@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A NIMBuild and its cache on an API server in memory, and passes as the operator makes them."""
+"""A NIMBuild and its cache on an in-memory API server, and passes as in the operator."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def owned_by(owner):
 
 @dataclass
 class Pass:
-    """What one reconcile read, wrote and report."""
+    """The reads, writes and report of one reconcile."""
 
     asked: list
     applied: list
@@ -94,7 +94,7 @@ class Pass:
 
 @dataclass
 class World:
-    """One namespace. ``log`` is what pods print, ``refused`` has messages by key."""
+    """One namespace. ``log`` is the output of pods, ``refused`` has messages by key."""
 
     cluster: object
     client: Client
@@ -137,7 +137,7 @@ class World:
 
     @property
     def profiles(self):
-        """What the cache lists."""
+        """The profiles in the cache's status."""
         return self.get("NIMCache/nim/llama")["status"]["profiles"]
 
     def condition(self, kind):
@@ -148,7 +148,7 @@ class World:
         return None
 
     def reconcile(self, meanwhile=lambda: None):
-        """One pass; ``meanwhile`` happens when all is observed and nothing reported."""
+        """Run one pass; ``meanwhile`` is called between observation and report."""
         before = set(self.cluster.objects)
         for name in self.pods:
             path = f"{api_path('Pod', NAMESPACE, name)}/log"
@@ -185,32 +185,32 @@ class World:
         return Outcome(written, pruned, refusals, self.failure or plan.failure)
 
     def set_pod(self, name, phase="Running", ready=False, **status):
-        """The status of a pod."""
+        """Set the status of a pod."""
         pod = self.get(f"Pod/nim/{name}")
         conditions = [{"type": "Ready", "status": str(ready)}]
         self.put(pod | {"status": {"phase": phase, "conditions": conditions} | status})
 
     def set_cache(self, **status):
-        """Fields of the status of the cache."""
+        """Set fields of the cache's status."""
         cache = self.get("NIMCache/nim/llama")
         self.put(cache | {"status": {**cache["status"], **status}})
 
     def become_built(self):
-        """Up to the pass that sees the pod ready."""
+        """Reconcile until a pass observes the ready build pod."""
         self.reconcile()
         self.set_pod("engine-engine-build-pod", ready=True)
         self.reconcile()
         return self
 
     def print_manifest(self, text=LOCAL_MANIFEST):
-        """The other pod is made, runs and prints."""
+        """Let the manifest pod be created, run and print."""
         self.reconcile()
         self.set_pod("engine-local-manifest-pod")
         self.log = f"{BEGIN_MARK}\n{text}\n{END_MARK}\n"
         return self
 
     def become_ready(self):
-        """The usual way to Ready."""
+        """Reconcile until Ready."""
         self.become_built().print_manifest()
         self.reconcile()
         self.reconcile()
@@ -220,7 +220,7 @@ class World:
 
 @pytest.fixture
 def world(cluster, tmp_path, answer):
-    """A new namespace with a NIMBuild, and with a cache and what belongs to it."""
+    """A new namespace with a NIMBuild, a cache and the cache's objects."""
     client = Client(cluster.kubeconfig(tmp_path))
 
     def make(*, cache=None, build=None, **spec):

@@ -104,7 +104,7 @@ def test_build_engine_pod_on_openshift(build, cache, buildable):
 
 
 def test_build_engine_pod_metadata(build, cache, buildable):
-    """O-41: those of the spec win over those of the NIMBuild; ours win over all."""
+    """O-41: the spec takes precedence over the NIMBuild's metadata, and ours over both."""
     cr = build(labels={"team": "a", "app": "mine"}, annotations={"note": "spec", "x": "1"})
     cr["metadata"]["labels"] = {"team": "b", "tier": "gold"}
     cr["metadata"]["annotations"] = {

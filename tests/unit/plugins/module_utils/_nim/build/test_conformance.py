@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Our status against the one that the reference left of the same NIMBuild."""
+"""The status of a NIMBuild compared with a recording of the reference operator."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_build_manifest_pod_on_openshift(build, cache):
 
 @pytest.mark.parametrize("text", ["a: {model: 1}\nb: {}", None])
 def test_build_manifest_pod_script(build, cache, tmp_path, text):
-    """The shell code, run with its path moved and without its last line, the endless sleep."""
+    """Run the shell code with another path and without the endless loop."""
     pod = build_manifest_pod(NIMBuildApp(build()), cache(), "Kubernetes")
     script = pod["spec"]["containers"][0]["command"][2]
     assert "/model-store/local_cache/local_manifest.yaml" in script
@@ -66,7 +66,7 @@ def test_build_manifest_pod_script(build, cache, tmp_path, text):
 
 
 def test_add_manifest_keeps_other_keys(build):
-    """Server-side apply removes what it is not given again: the cache applied it by our name."""
+    """Server-side apply removes omitted keys, as the cache applied them with our field manager."""
     owner = {"kind": "NIMCache", "name": "llama", "uid": "u-cache", "controller": True}
     live = {
         "metadata": {

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A build from pass to pass: what is made, stored and deleted, and in which order."""
+"""A build pass by pass: objects created, stored and deleted, in order."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_reconcile_concurrent_builds(world):
 
 
 def test_reconcile_lost_volume(world):
-    """Otherwise a pod of ours would hold the claim that the cache waits to be gone."""
+    """Otherwise our pod would block the deletion of the claim, for which the cache waits."""
     cluster = world().become_built().print_manifest()
     claim = cluster.get("PersistentVolumeClaim/nim/llama-pvc")
     claim["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"

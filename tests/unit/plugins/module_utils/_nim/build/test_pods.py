@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What both pods of a build share."""
+"""Common parts of both pods of a build."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_check_capacity(cache, listed, entry, problem):
 
 
 def test_list_in_cache_until_full(cache, build):
-    """Each as large as it may be, on a cache that is as full as it may be."""
+    """Profiles of maximum size, until the cache is full."""
     on = with_version(cache(*(cached(n, 10_000) for n in range(20))))
     count = 0
     while count < 1000:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is read at each step."""
+"""The reads of each step."""
 
 from __future__ import annotations
 

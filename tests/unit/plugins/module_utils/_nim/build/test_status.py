@@ -190,7 +190,7 @@ def test_assess_failed_build(world, phase, status, why):
 
 
 def test_assess_restores_lost_status(world, buildable):
-    """The pod was made, and then nothing was written."""
+    """The pod was created, but the status was not written."""
     cluster = world()
     cluster.reconcile()
     cluster.put({key: value for key, value in cluster.cr.items() if key != "status"})

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The next step of a build, and what prevents it."""
+"""The next step of a build, and its problems."""
 
 from __future__ import annotations
 

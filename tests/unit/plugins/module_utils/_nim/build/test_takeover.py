@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""NIMBuilds that the reference operator left, in each state that it stores or fails to store."""
+"""NIMBuilds of the reference operator, in each state that it stores or fails to store."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ READ = "NIM_BUILD_MODEL_MANIFEST_POD_COMPLETED"
 FAILED = "NIM_BUILD_RECONCILE_FAILED"
 LISTED = {"name": "cccc", "config": {"model_name": "engine", "input_profile": "aaaa"}}
 PLAIN_MANIFEST = "cccc:\n  model: m\n  tags: {model_name: engine}\n"
-"""As its pod prints it: without our marks."""
+"""The log of the reference's pod, without our marks."""
 
 
 def recorded(**conditions):
-    """Conditions as the reference writes them."""
+    """Conditions in the reference's form."""
     kinds = {
         "found": FOUND, "made": MADE, "pending": PENDING, "completed": COMPLETED, "read": READ,
         "failed": FAILED,

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A NIMCache to vary, and a cluster in memory that passes run against."""
+"""A configurable NIMCache, and an in-memory cluster for passes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ PVC = {"create": True, "size": "50Gi", "volumeAccessMode": "ReadWriteOnce"}
 
 
 def make_cache(*, source=None, pvc=None, **spec):
-    """A NIMCache; by default of an NGC model with a selection that one profile fits."""
+    """A NIMCache, by default of an NGC model with a selection that matches one profile."""
     return {
         "apiVersion": "apps.nvidia.com/v1alpha1",
         "kind": "NIMCache",
@@ -88,7 +88,7 @@ def gpu_node(product="NVIDIA-H100-80GB-HBM3", **labels):
 
 @dataclass
 class Pass:
-    """What one reconcile did."""
+    """The result of one reconcile."""
 
     keys: list
     desired: Desired
@@ -103,7 +103,7 @@ class Pass:
 
 @dataclass
 class World:
-    """Objects of one namespace by key, and what else can be read."""
+    """Objects of one namespace by key, and all other answers."""
 
     cr: dict
     objects: dict = field(default_factory=dict)
@@ -157,17 +157,17 @@ class World:
         return Pass(keys, want, assessment, list(written), pruned)
 
     def run_pod(self, log=None, phase="Running"):
-        """The probe pod comes up and prints."""
+        """Let the probe pod run and print."""
         self.objects["Pod/nim/llama-pod"]["status"] = {"phase": phase}
         self.log = f"{BEGIN_MARK}\n{MANIFEST}\n{END_MARK}\n" if log is None else log
 
     def set_job(self, *conditions, **status):
-        """The Job's status; conditions by name are true."""
+        """Set the Job's status; the named conditions are true."""
         listed = [{"type": kind, "status": "True", "message": "why"} for kind in conditions]
         self.objects["Job/nim/llama-job"]["status"] = {**status, "conditions": listed}
 
     def become_ready(self):
-        """The usual way to Ready."""
+        """Reconcile until Ready."""
         self.reconcile()
         if "Pod/nim/llama-pod" in self.objects:
             self.run_pod()
@@ -190,7 +190,7 @@ class World:
 
 
 def serve(manifest):
-    """What the API server makes of a new object."""
+    """A new object as the API server stores it."""
     live = copy.deepcopy(manifest)
     live["metadata"]["managedFields"] = [{"manager": "nimops.nim", "operation": "Apply"}]
     if live["kind"] == "Job":
@@ -205,7 +205,7 @@ def cache():
 
 @pytest.fixture
 def world():
-    """A new cluster with one NIMCache, given or made of these spec fields."""
+    """A new cluster with one NIMCache, given or built from these spec fields."""
 
     def make(cr=None, **spec):
         return World(cr or make_cache(**spec))

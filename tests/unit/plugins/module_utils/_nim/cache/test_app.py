@@ -23,7 +23,7 @@ def test_app_state(cache, status, state):
 
 
 def test_app_labels(cache):
-    """The user's labels and annotations are not passed on."""
+    """Children do not inherit the user's labels and annotations."""
     app = NIMCacheApp(cache(labels={"team": "a"}, annotations={"a": "1"}))
     assert app.standard_labels == {
         "app": "k8s-nim-operator",

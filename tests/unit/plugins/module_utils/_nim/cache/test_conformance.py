@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Our objects against those that the reference made of the same NIMCaches."""
+"""NIMCaches compared with recordings of the reference operator."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DEFAULTED = re.compile(
     r"|\.spec\.template\.spec\.(dnsPolicy|schedulerName|serviceAccount|terminationGracePeriodSeconds)"
     r"|\.spec\.template\.spec\.containers\[[^]]*\]\.(imagePullPolicy|terminationMessage(Path|Policy))"
 )
-"""Fields of the recorded objects that the API server fills in."""
+"""Defaults that the API server added to the recorded objects."""
 
 
 @pytest.mark.skipif(

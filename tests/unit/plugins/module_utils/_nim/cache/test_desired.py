@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which objects are wanted in which pass."""
+"""The wanted objects of each pass."""
 
 from __future__ import annotations
 

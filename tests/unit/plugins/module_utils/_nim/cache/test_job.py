@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Job: what is downloaded how, with which environment, where."""
+"""The Job: command, environment and mounts of each type of download."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How the model manifest is found, from pass to pass."""
+"""The search for the model manifest, pass by pass."""
 
 from __future__ import annotations
 

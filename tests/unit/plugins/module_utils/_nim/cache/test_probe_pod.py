@@ -46,7 +46,7 @@ def test_build_probe_pod_on_tkgs(cache):
 def test_build_probe_pod_script(
     cache, tmp_path, files, tool, text,
     has_puller):  # fmt: skip
-    """The shell code, run with its paths moved and without its last line, the endless sleep."""
+    """Run the shell code with other paths and without the endless loop."""
     script = build_probe_pod(NIMCacheApp(cache()), "Kubernetes")["spec"]["containers"][0][
         "command"
     ][2]

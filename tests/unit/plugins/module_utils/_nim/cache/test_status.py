@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The status: states, conditions, events, wake-ups."""
+"""The status: states, conditions, events, triggers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NGC = {"modelPuller": "x:1", "authSecret": "s"}
 
 @pytest.fixture
 def started(world):
-    """A cache whose Job was just made."""
+    """A cache whose Job was just created."""
     cluster = world()
     cluster.reconcile()
     cluster.run_pod()
@@ -402,7 +402,7 @@ def test_assess_keeps_built_profile(world):
 
 @pytest.mark.parametrize("state", ["NotReady", "Failed", "InProgress"])
 def test_assess_new_download_keeps_built_profile(world, state):
-    """The reference leaves such states, with all profiles listed, and its Jobs vanish."""
+    """The reference leaves these states, lists all profiles, and its Jobs expire."""
     cluster = world().become_ready()
     profiles = list(cluster.cr["status"]["profiles"])
     cluster.cr["status"] |= {"state": state, "profiles": [*profiles, BUILT]}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The claim and the Job: when they are created, replaced and waited for."""
+"""Creation and replacement of the claim and the Job."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_next_steps_refused_claim(world):
 
 
 def test_next_steps_no_job_without_claim(world):
-    """A Job whose claim the API server refuses would have to go again."""
+    """A Job whose claim the API server refuses would have to be deleted."""
     cluster = world()
     cluster.protocol = "native"
     cluster.refused[CLAIM] = "accessModes: invalid"
@@ -152,7 +152,7 @@ def test_next_steps_lost_claim_waits_for_job(world):
 
 
 def test_next_steps_lost_user_claim(world):
-    """The Job of a claim that vanished says nothing of the claim that came in its place."""
+    """The Job of a deleted claim proves nothing about the claim that replaces it."""
     cluster = world(pvc={"name": "models"})
     claim = {"metadata": {"name": "models"}}
     cluster.objects["PersistentVolumeClaim/nim/models"] = claim

@@ -60,7 +60,7 @@ def test_refuse_forbidden_keeps_ready_state(world):
     [({}, ["anyuid", "nonroot"]), ({"NIMOPS_ROOT_USER": "forbid"}, ["nonroot"])],
 )
 def test_refuse_forbidden_shared_role(world, environment, granted):
-    """Whoever may make pods in the namespace can use it."""
+    """All users who may create pods in the namespace can use the Role."""
     plan, _found = plan_and_assess(world(proxy={"httpProxy": "http://p"}), **environment)
     (role,) = (item for item in plan.apply if item["kind"] == "Role")
     assert role["rules"][0]["resourceNames"] == granted

@@ -38,7 +38,7 @@ def deployment(*claims, image="i", **spec):
 
 
 def fields(manifest):
-    """A set of the fields of a manifest's spec, as the API server keeps it."""
+    """The fields of a value, in the format of managedFields."""
     if isinstance(manifest, dict):
         return {f"f:{key}": fields(value) for key, value in manifest.items()}
     if isinstance(manifest, list) and manifest and isinstance(manifest[0], dict):
@@ -129,7 +129,7 @@ def test_workload_child_changed_spec():
 
 
 def test_workload_child_takeover():
-    """Were they ours, server-side apply would remove them: it is not given any."""
+    """If we owned the claims, server-side apply would remove them."""
     wanted = deployment(ONE, TWO)
     found = live(wanted, ("manager", "Update", wanted))
     found["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"] = {

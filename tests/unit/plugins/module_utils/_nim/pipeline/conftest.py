@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A NIMPipeline to vary, and a namespace in memory that passes run against."""
+"""A configurable NIMPipeline, and an in-memory namespace for passes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def make_entry(name, *, enabled=True, **more):
 
 
 def make_pipeline(*entries, **metadata):
-    """A NIMPipeline of these entries; a text is the name of one that is enabled."""
+    """A NIMPipeline with these entries; a string is the name of an enabled entry."""
     return {
         "apiVersion": "apps.nvidia.com/v1alpha1",
         "kind": "NIMPipeline",
@@ -46,7 +46,7 @@ def make_pipeline(*entries, **metadata):
 
 
 def make_service(cr, name, state="Ready", **metadata):
-    """A live NIMService that a pipeline controls, or nobody."""
+    """A live NIMService, controlled by a pipeline if one is given."""
     owners = {"ownerReferences": [owner_reference(cr)]} if cr else {}
     return {
         "apiVersion": "apps.nvidia.com/v1alpha1",
@@ -59,7 +59,7 @@ def make_service(cr, name, state="Ready", **metadata):
 
 @dataclass
 class World:
-    """The NIMServices of a namespace, by name, and the API server that takes them."""
+    """The NIMServices of a namespace by name, and an API server that stores them."""
 
     cr: dict
     services: dict = field(default_factory=dict)
@@ -113,19 +113,19 @@ class World:
         return result
 
     def serve(self, manifest):
-        """What the API server has after an apply."""
+        """The stored object after an apply."""
         old = self.services.get(manifest["metadata"]["name"]) or {}
         live = copy.deepcopy(manifest) | {"status": old.get("status", {})}
         live["metadata"]["managedFields"] = [{"manager": "nimops.nim", "operation": "Apply"}]
         return live
 
     def set_states(self, **states):
-        """The services report these states."""
+        """Let the services report these states."""
         for name, state in states.items():
             self.services[name]["status"] = {"state": state}
 
     def condition(self, kind):
-        """(reason, message) of a condition that stands."""
+        """(reason, message) of a true condition."""
         for item in self.cr["status"]["conditions"]:
             if item["type"] == kind:
                 assert item["status"] == "True"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Our NIMServices against those that the reference made of the same NIMPipelines."""
+"""NIMServices of NIMPipelines compared with recordings of the reference operator."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ZERO_VALUES = {
     "startupProbe": {},
     "storage": {"nimCache": {}, "pvc": {}},
 }
-"""What the reference adds to each service (O-02), and the one default of the CRD."""
+"""Fields that the reference adds to each service (O-02), and the default of the CRD."""
 
 pytestmark = pytest.mark.skipif(
     not CONFORMANCE.is_dir(), reason="the recordings of the reference, ../shared, are not here"
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def load(case):
-    """The NIMPipeline of a case, and the NIMServices that the reference made of it, by name."""
+    """The NIMPipeline of a case, and the recorded NIMServices by name."""
     documents = yaml.safe_load_all((CONFORMANCE / "cases" / f"{case}.yaml").read_text())
     cr = next(item for item in documents if item and item["kind"] == "NIMPipeline")
     cr["metadata"]["uid"] = "u1"
@@ -60,7 +60,7 @@ def build(cr):
 
 
 def fill(spec, more):
-    """The spec with what it lacks of ``more``."""
+    """The spec, completed by ``more``."""
     filled = copy.deepcopy(spec)
     for key, value in more.items():
         if isinstance(value, dict) and isinstance(filled.get(key), dict):
@@ -70,7 +70,7 @@ def fill(spec, more):
 
 
 def as_the_reference_stores(spec):
-    """Typed: with zero values, without empty texts, quantities as texts."""
+    """The typed form: with zero values, without empty strings, quantities as strings."""
     typed = fill(spec, ZERO_VALUES)
     cache = typed["storage"]["nimCache"]
     typed["storage"]["nimCache"] = {key: value for key, value in cache.items() if value != ""}
@@ -94,7 +94,7 @@ def test_desired_conformance(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_zero_values_of_reference(case):
-    """A service taken over loses them: its children, pods above all, must not notice."""
+    """A takeover removes them, which must not affect children of the service."""
     cr, recorded = load(case)
     for name, ours in build(cr).items():
         head = {"apiVersion": ours["apiVersion"], "kind": "NIMService", "status": {}}
@@ -126,5 +126,5 @@ def observe_store(spec):
 
 
 def normal(children):
-    """Quantities as texts, as the API server writes them."""
+    """The manifests with quantities as strings, as the API server writes them."""
     return json.loads(json.dumps([child.manifest for child in children]), parse_int=str)

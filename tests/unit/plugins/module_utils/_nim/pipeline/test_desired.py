@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What passes create, change and delete, and what they read for it."""
+"""Objects that passes create, change, delete and read."""
 
 from __future__ import annotations
 

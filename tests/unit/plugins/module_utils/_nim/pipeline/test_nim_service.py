@@ -51,7 +51,7 @@ def test_build_nim_service(make):
 
 
 def test_build_nim_service_normalizes(make):
-    """As the reference stores them."""
+    """The stored form is that of the reference."""
     spec = {
         "storage": {"nimCache": {"name": "c", "profile": ""}, "readOnly": True},
         "resources": {"limits": {"nvidia.com/gpu": 1, "cpu": 0.5}, "claims": []},

@@ -14,7 +14,7 @@ LOOK = "see the conditions of NIMService"
 
 
 def running(make, **states):
-    """A world in which these services run, and the pipeline knows."""
+    """A namespace in which these services run and the pipeline has observed them."""
     world = make.world(*states)
     world.reconcile()
     world.set_states(**states)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pods that print a manifest, from their creation to the end of their log."""
+"""Pods that print a manifest: command and progress."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Manifests: what is accepted, what is kept, what is refused."""
+"""Manifests: accepted, stored and refused content."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_dump_manifest_v2_criteria():
 
 
 def test_dump_manifest_v2_text_criteria():
-    """The reference operator refuses anything else, so the text must stay a text."""
+    """The reference operator accepts only text, so the text must stay text."""
     text = V2.replace(
         "{gpu_memory_utilization: 0.9, strict: true}", "|\n  - precision: [fp8, 1.10]\n  - tp"
     )
@@ -155,7 +155,7 @@ def test_parse_manifest_unprintable_characters():
 
 
 def laughs(depth):
-    """Some hundred bytes that stand for 10 to the power of ``depth`` strings."""
+    """A few hundred bytes that expand to 10 to the power of ``depth`` strings."""
     lines = ["a0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, depth)]
     return "\n".join(lines)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The choice of profiles: a table of cases per rule, for both versions of manifests.
+"""Selection of profiles: a table of cases per rule, for both versions of manifests.
 
 A row is (wanted, tags, GPUs found, rule that drops the profile or "" if it is kept).
 """
@@ -260,7 +260,7 @@ def test_selection_to_status_bounded():
 
 
 def test_selection_to_status_schema_limits():
-    """One long id must not make the API server refuse the whole status."""
+    """The API server must not refuse the status because of one long id."""
     dropped = Dropped("i" * 300, "gpus", "m" * 2000)
     (entry,) = Selection(1, [], [dropped]).to_status()["dropped"]
     assert (len(entry["profile"]), len(entry["message"])) == (253, 1024)

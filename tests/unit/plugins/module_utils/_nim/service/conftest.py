@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A NIMService to vary, and a cluster around it.
+"""A configurable NIMService, and the cluster around it.
 
 The collection is imported when it is used: what is imported before pytest-ansible has set up its
 collection loader cannot be found by it afterwards.
@@ -47,7 +47,7 @@ def build_cache(source=None, status=None, **pvc):
 
 
 def observe(*objects, **answers):
-    """What was observed: these objects, and other answers by key."""
+    """Observed objects, and other answers by key."""
     from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
         KINDS,
         object_key,
@@ -56,7 +56,8 @@ def observe(*objects, **answers):
     from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import list_key
 
     lists = {
-        list_key(name, _home(name)) if name in KINDS else name: answers[name] for name in answers
+        list_key(name, _namespace_of(name)) if name in KINDS else name: answers[name]
+        for name in answers
     }
     found = {
         object_key(
@@ -67,7 +68,7 @@ def observe(*objects, **answers):
     return Observed(found | lists)
 
 
-def _home(kind):
+def _namespace_of(kind):
     from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
 
     return "ns" if KINDS[kind].is_namespaced else ""
@@ -109,7 +110,7 @@ def with_address(cr, address="10.0.0.1"):
 
 
 def inference(predictor=None, owner="u1", **status):
-    """What was observed of an InferenceService whose pods are ready."""
+    """Observation of an InferenceService with ready pods."""
     ready = {"conditions": [{"type": "PredictorReady", "status": "True"}]}
     return observe(
         {
@@ -126,7 +127,7 @@ def inference(predictor=None, owner="u1", **status):
 
 
 class Cluster:
-    """Makes what a pass wants, as the API server would, and nothing becomes ready."""
+    """Stores the objects that passes apply; nothing becomes ready."""
 
     def __init__(self, **answers):
         self.objects = {}
@@ -146,7 +147,7 @@ class Cluster:
         return answers
 
     def run_pass(self, cr, refuse=""):
-        """What was deleted. ``refuse``: a kind that the API server does not know."""
+        """Run a pass and return the deleted keys. ``refuse``: a kind that the API server does not know."""
         from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
         from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
             key_of,

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Our objects against those that the reference made of the same custom resources."""
+"""NIMServices compared with recordings of the reference operator."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ DEFAULTED = {
     },
 }
 DEFAULTED["GRPCRoute"] = DEFAULTED["HTTPRoute"]
-"""Fields of the recorded objects that the API server filled in."""
+"""Defaults that the API server added to the recorded objects."""
 
 DELIBERATE = {
     "ServiceMonitor": {
@@ -90,7 +90,7 @@ DELIBERATE = {
         "spec.selector.matchLabels.app.kubernetes.io/part-of",
     },
 }
-"""Fields that we leave out on purpose: Services must stay selected when the operator is upgraded."""
+"""Fields that we omit so that Services stay selected after an upgrade of the operator."""
 
 _PODS = [f"spec.leaderWorkerTemplate.{role}Template.spec" for role in ("leader", "worker")]
 _SCC = "metadata.annotations.openshift.io/required-scc"
@@ -102,14 +102,14 @@ ADDED = {
         *(f"{pod}.containers[].imagePullPolicy" for pod in _PODS),
     },
 }
-"""Fields that we have and the reference forgets (O-16, O-25)."""
+"""Fields that only we set (O-16, O-25)."""
 
 CHANGED = {"ConfigMap": {"data.default-plugins.yaml"}}
-"""Fields that say something else: the reference adds nulls to the picker's configuration (O-28)."""
+"""Fields with other values: the reference adds nulls to the picker's configuration (O-28)."""
 
 
 def load(case):
-    """The NIMService of a case, what was around it, and the objects expected of it."""
+    """The NIMService of a case, the observed objects, and the expected ones."""
     if not CONFORMANCE.is_dir():
         pytest.skip("the recordings of the reference, ../shared, are not here")
     documents = yaml.safe_load_all((CONFORMANCE / "cases" / f"{case}.yaml").read_text())
@@ -130,7 +130,7 @@ def load(case):
 
 
 def scrub(item):
-    """Without the uids of owners, which the recordings lack, and with scripts as they veil them."""
+    """The object without UIDs of owners and with scripts replaced, as in the recordings."""
     owners = [
         {key: value for key, value in owner.items() if key != "uid"}
         for owner in item["metadata"]["ownerReferences"]
@@ -143,7 +143,7 @@ def scrub(item):
 
 
 def differing(want, ours, at=""):
-    """The paths that both have, with other values."""
+    """The paths of common fields with different values."""
     if not (isinstance(want, dict) and isinstance(ours, dict)):
         return set() if want == ours else {at}
     return set().union(
@@ -168,7 +168,7 @@ def test_desired_conformance(case, paths):
 
 
 def test_known_gaps_exist(paths):
-    """A field listed above in which no recording differs would hide a mistake."""
+    """A field that differs in no recording would hide an error."""
     missing = {}
     more = {}
     changed = {}

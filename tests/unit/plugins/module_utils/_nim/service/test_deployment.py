@@ -63,7 +63,7 @@ PODS = "Pod/ns/*?app=llm"
 
 
 def updating(replicas, updated, available, given="25%"):
-    """A live one in the middle of an update."""
+    """A live Deployment during an update."""
     return {
         "kind": "Deployment",
         "metadata": {"name": "llm", "namespace": "ns"},

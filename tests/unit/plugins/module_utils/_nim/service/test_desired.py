@@ -78,7 +78,7 @@ def test_desired_pure(make):
 
 
 def test_desired_zero_values(make):
-    """Its finalizer write leaves these behind in every custom resource."""
+    """The reference adds these values when it writes its finalizer."""
     zeros = {
         "expose": {"service": {"port": 8000}, "ingress": {"spec": {}}, "router": {}},
         "livenessProbe": {},
@@ -117,7 +117,7 @@ def test_desired_zero_values(make):
     ],
 )
 def test_desired_workload_failure(make, spec, cache, message):
-    """As the reference does: the Service, the routes and the rights are there, the pods are not."""
+    """As in the reference, all objects except the workload are created."""
     wanted = desired(make.app(spec, make.cache(**cache)))
     assert [child.manifest["kind"] for child in wanted.children] == BASE
     assert [kind for kind, _name in wanted.unwanted] == OPTIONAL
@@ -125,7 +125,7 @@ def test_desired_workload_failure(make, spec, cache, message):
 
 
 def claimed(make, existing, size="", *others, **pvc):
-    """What is wanted where a PVC exists that no resource has made."""
+    """The wanted objects if a PVC without owner exists."""
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": existing}}
     cr = make.cr({"storage": {"pvc": {"create": True, "size": size, **pvc}}})
     return desired(make.app(cr, claim, *others))

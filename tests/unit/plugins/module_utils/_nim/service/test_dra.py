@@ -100,7 +100,7 @@ def test_build_resources_with_devices(make):
 
 
 def test_build_templates_changed_labels(make):
-    """The spec of a template is immutable, the labels of its claims are part of it."""
+    """The spec of a template, which includes the labels of claims, is immutable."""
     old = make.cr({"draResources": [CREATED]})
     live = children(old, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
     live["metadata"] |= {"resourceVersion": "1"}
@@ -111,7 +111,7 @@ def test_build_templates_changed_labels(make):
 
 
 def test_build_templates_keeps_hash(make):
-    """Without it, the reference operator crashes when it gets the template back."""
+    """Without the hash, the reference operator crashes after a rollback."""
     cr = make.cr({"draResources": [CREATED]})
     live = children(cr, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
     live["metadata"]["annotations"] |= {
@@ -182,7 +182,7 @@ def test_find_error_api_not_read(make):
 
 
 def world(make, cr, *claims, templates=(), **live):
-    """A cluster in which the workload stands, with these claims and templates."""
+    """A cluster with the workload, claims and templates."""
     made = [
         {"kind": "ResourceClaimTemplate", "metadata": {"name": name}, "spec": {}}
         for name in templates
@@ -303,7 +303,7 @@ def domain(template="test-template"):
 
 
 def groups(make, cr, *others, **status):
-    """The live LeaderWorkerSet, all its groups ready."""
+    """The live LeaderWorkerSet with ready groups."""
     made = children(cr, make.observe(*others))[SET]
     conditions = [{"type": "Available", "status": "True"}]
     ready = {"readyReplicas": made["spec"]["replicas"], "conditions": conditions}
@@ -354,7 +354,7 @@ def test_dra_reads_compute_domain(make, spec, known, more):
 
 
 def test_pod_claims_in_groups(make):
-    """Leaders and workers alike, with every container but those that end first."""
+    """Claims are used by all containers of leaders and workers except init containers."""
     resources = [CREATED | {"requests": ["gpu"]}, SHARED]
     side = {"sidecarContainers": [SIDE], "initContainers": [SIDE]}
     found = children(make.cr(THEIRS | side | {"draResources": resources}), make.observe(domain()))
@@ -425,7 +425,7 @@ def test_missing_source_in_groups(make, templates, missing):
 
 
 def test_missing_source_without_api(make):
-    """An older cluster, where a ComputeDomain works with an older API."""
+    """On an older cluster, a ComputeDomain works with an older API."""
     cr = make.cr(OURS)
     seen = make.observe(groups(make, cr, conditions=[]), ResourceClaim=None)
     result = assess(NIMServiceApp(cr, seen), Outcome())

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is made of the answers: as read, and from the socket to the status that is written."""
+"""Interpretation of the model server's answers, from the socket to the status."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_needs_model(make, status, wanted):
 
 @pytest.fixture
 def reconcile_once(make, cluster, tmp_path, monkeypatch):
-    """One pass over a service whose pods are ready and whose model server is at this URL."""
+    """Run a pass for a service with ready pods, whose model server is at this URL."""
     monkeypatch.setattr(observer, "fetch", functools.partial(fetch, seconds=SECONDS))
     client = Client(cluster.kubeconfig(tmp_path))
 

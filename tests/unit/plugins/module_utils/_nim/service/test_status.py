@@ -31,7 +31,7 @@ MODEL = {"name": "m", "clusterEndpoint": "10.0.0.1:8000", "externalEndpoint": ""
 
 
 def conditions(ready, failed, *more):
-    """(status, reason, message) of each."""
+    """The conditions Ready and Failed, as (status, reason, message), and more."""
     fields = ("status", "reason", "message")
     pair = [
         {"type": "Ready"} | dict(zip(fields, ready, strict=True)),
@@ -64,7 +64,7 @@ def has_failed(reason, text):
 
 
 def around(make, cr, *more, model=NAMED, **deployment):
-    """A cluster in which everything of ``cr`` stands."""
+    """A cluster with all objects of ``cr``."""
     answers = {} if model is None else {MODELS: model}
     return make.observe(
         make.rolled_out(make.cr(), **deployment), make.with_address(make.cr()), *more, **answers
@@ -319,7 +319,7 @@ def test_assess_cache_in_progress(make):
     ],
 )
 def test_assess_requeue_by_cache_state(make, told, seen, looks):
-    """It is read through the runtime's cache; without another look the service waits for ever."""
+    """The NIMCache is read through the runtime's cache; without a requeue the service could wait forever."""
     noted = {"annotations": {"nimops.nim/cache-state": told}} if told else {}
     cr = make.cr(CACHE, **noted)
     live = [] if seen is None else [make.cache(status=seen)]
@@ -428,7 +428,7 @@ def test_assess_picker_without_pods(make):
 
 
 def test_assess_written_deployment(make):
-    """Right after an update the Deployment's status is still that of the old rollout."""
+    """Right after an update, the Deployment's status still describes the old rollout."""
     cr = make.cr(status=READY)
     written = copy.deepcopy(make.rolled_out(make.cr()))
     written["metadata"]["generation"] = 4
@@ -442,7 +442,7 @@ def test_assess_written_deployment(make):
 
 
 def test_assess_ready_pods_unchanged(make):
-    """As at a takeover: much of the Deployment is written, nothing of its pods."""
+    """A takeover changes the Deployment, but not its pods."""
     cr = make.cr(status=READY)
     written = copy.deepcopy(make.rolled_out(cr))
     written["metadata"]["generation"] = 4
@@ -548,7 +548,7 @@ def test_assess_event_per_change(make, status, outcome, told):
 
 
 def test_assess_unchanged(make):
-    """What was written once, with its times, comes out the same."""
+    """A second pass computes the same status, with the same times."""
     cr = make.cr()
     first = assess(NIMServiceApp(cr, around(make, cr)), Outcome()).status
     written = first | {
@@ -654,7 +654,7 @@ def test_assess_kserve_ready(make, mode, more):
 
 
 def test_assess_kserve_changed(make):
-    """Its status is that of what ran before."""
+    """The status still describes the previous predictor."""
     cr = make.cr({"inferencePlatform": "kserve"}, READY)
     changed = inference("True", generation=2, **ADDRESSES)
     written = {"InferenceService/ns/llm": changed | {"spec": {"predictor": {"minReplicas": 2}}}}
@@ -720,7 +720,7 @@ def test_assess_groups_not_ready(make):
     ],
 )
 def test_assess_groups_written(make, generation, state):
-    """Their status does not say which generation it is about."""
+    """The status of groups has no observedGeneration."""
     cr = make.cr(GROUPS)
     written = {"LeaderWorkerSet/ns/llm-lws": live_groups(generation, **AVAILABLE)}
     result = assess(
@@ -777,7 +777,7 @@ def test_assess_missing_api(make, kind, reason, hint):
     ],
 )
 def test_assess_old_api(make, kind, hint):
-    """Server-side apply refuses it, so nothing is made that lacks it."""
+    """Server-side apply refuses the unknown field instead of dropping it."""
     text = '.spec.a.resources.claims[name="c"].request: field not declared in schema'
     result = assess(
         make.app(GROUPS),
@@ -800,7 +800,7 @@ def test_assess_old_api(make, kind, hint):
     ],
 )
 def test_assess_domain_status(make, reported, shown, is_requeued):
-    """No watch tells of its nodes, so it is looked at until all are there."""
+    """No watch reports the domain's nodes, so the service polls until all are ready."""
     cr = make.cr(DOMAIN)
     live = (live_groups(**AVAILABLE), live_domain(**reported))
     result = assess(NIMServiceApp(cr, see_groups(make, cr, *live)), Outcome())
@@ -864,7 +864,7 @@ def test_assess_on_deletion_new_claim(make):
 @pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
 @pytest.mark.parametrize("late", [False, True])
 def test_assess_requeue_slow_model(make, status, late):
-    """Each call holds a worker of the operator up for seconds; a refusal costs nothing."""
+    """Each slow call blocks a worker of the operator for seconds; a refused connection does not."""
     cr = make.cr(status=status)
     result = assess(NIMServiceApp(cr, around(make, cr, model=DOWN | {"late": late})), Outcome())
     assert (result.requeue.after, result.requeue.slow) == (True, late)
@@ -872,7 +872,7 @@ def test_assess_requeue_slow_model(make, status, late):
 
 @pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
 def test_assess_slow_registry(make, status):
-    """Of another layout, a workload would have to be made again."""
+    """A wrong layout would require another rollout."""
     cr = make.cr(status=status)
     observed = make.observe(**{f"protocol/{image_reference(cr['spec']['image'])}": LATER})
     children = {child.manifest["kind"] for child in desired(NIMServiceApp(cr, observed)).children}

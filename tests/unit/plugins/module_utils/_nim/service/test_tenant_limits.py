@@ -154,7 +154,7 @@ def test_refuse_forbidden_reserved_names(make, name):
 
 
 def test_refuse_forbidden_running_service(make):
-    """Of a service that is Ready when the operator is told to forbid."""
+    """A Ready service stays unchanged when the operator starts to forbid its spec."""
     cr = make.cr({"userID": 0}, {"state": "Ready", "model": {"name": "m"}})
     cluster = make.cluster()
     cluster.run_pass(cr)
@@ -181,7 +181,7 @@ def test_refuse_forbidden_running_service(make):
     ],
 )
 def test_selected_pods_refused(make, spec):
-    """While labels are free, nothing more is read; else only before there may be new pods."""
+    """Services are read only if labels are restricted and new pods are possible."""
     cr = make.cr(spec)
     stolen = {"metadata": {"name": "db"}, "spec": {"selector": {"app.kubernetes.io/name": "llm"}}}
     for labels, is_refused in (("*", False), ("team", True)):

@@ -86,7 +86,7 @@ def test_pod_reads_other_workloads(make, spec, live, wanted):
 
 
 def test_pod_reads_invalid_label(make):
-    """The API server would refuse the list, and the pass would fail."""
+    """The API server would refuse the list, which would fail the pass."""
     name = "a" * 60
     cr = make.cr(GROUPS, name=name)
     assert pod_reads(make.app(cr, groups(name, replicas=1))) == []

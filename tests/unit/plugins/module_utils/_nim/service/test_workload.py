@@ -29,7 +29,7 @@ def test_count_pods_kserve(make, predictor, count):
 
 
 def live(make, workload, spec=None, **metadata):
-    """The live object of a workload, which the service controls."""
+    """The live object of a workload, controlled by the service."""
     owner = {"controller": True, "uid": "u1"}
     kind, name = workload
     meta = {"name": name, "namespace": "ns", "ownerReferences": [owner], **metadata}

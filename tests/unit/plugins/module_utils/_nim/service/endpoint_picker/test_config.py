@@ -129,6 +129,6 @@ def test_config_annotations_unique(make):
 
 
 def test_build_config_missing(make):
-    """The API server refuses it; render works without one."""
+    """The API server refuses this spec, but render has no API server."""
     with pytest.raises(NimError, match=r"spec\.expose\.router\.eppConfig: set config or"):
         build_config(make.app(picker(None)))

@@ -22,7 +22,7 @@ def port(number, protocol="TCP", **fields):
 
 
 def test_build_pool_keeps_hash(make):
-    """Without it, the reference would update the pool after a way back, and panic."""
+    """Without the hash, the reference operator panics after a rollback."""
     hashes = {"nvidia.com/last-applied-hash": "x", "nvidia.com/parent-spec-hash": "y"}
     made = build_pool(make.app(picker()))
     assert "annotations" not in made["metadata"]

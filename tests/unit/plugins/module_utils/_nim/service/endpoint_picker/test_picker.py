@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The objects of an endpoint picker: made, looked for, deleted; and whether it is up."""
+"""The objects of an endpoint picker: creation, reads, deletion and readiness."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_picker_reads_settled_service(make):
 
 
 def served(make, cr, generation, state="Ready"):
-    """The resource after its spec was changed and passes went on."""
+    """The resource after a change of its spec."""
     changed = make.cr(cr, {"state": state, "observedGeneration": generation - 1})
     changed["metadata"]["generation"] = generation
     return changed

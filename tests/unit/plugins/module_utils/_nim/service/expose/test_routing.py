@@ -21,7 +21,7 @@ def expose(service=None, **router):
 
 
 def build(make, spec):
-    """kind → object, of those that are wanted."""
+    """The wanted objects by kind."""
     app = make.app(spec)
     return {kind: build(app) for kind, is_wanted, build in ROUTING if is_wanted(app.spec)}
 

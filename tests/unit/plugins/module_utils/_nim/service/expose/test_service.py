@@ -90,7 +90,7 @@ MARK = {"app.kubernetes.io/managed-by": "k8s-nim-operator"}
 
 
 def front(owner="", **metadata):
-    """A live Service of the name that the user gives."""
+    """A live Service with the given name."""
     if owner:
         reference = {"kind": "NIMService", "name": owner, "uid": f"of {owner}", "controller": True}
         metadata["ownerReferences"] = [reference]

@@ -17,7 +17,7 @@ STORE = Store({"emptyDir": {}})
 
 
 def app_in(make, mode, spec):
-    """A service whose InferenceService runs in a mode."""
+    """A service whose InferenceService reports a mode."""
     metadata = {"name": "llm", "namespace": "ns"}
     status = {"deploymentMode": mode}
     live = {"kind": "InferenceService", "metadata": metadata, "status": status}

@@ -40,7 +40,7 @@ GATEWAY = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "examp
 
 
 def config(**keys):
-    """KServe's settings, and the one controller that shows where they are."""
+    """KServe's settings, and its controller in the same namespace."""
     data = {key: item if isinstance(item, str) else json.dumps(item) for key, item in keys.items()}
     return {**ONE, CONFIG: {"kind": "ConfigMap", "metadata": {}, "data": data}}
 

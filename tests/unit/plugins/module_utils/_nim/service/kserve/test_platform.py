@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a Deployment and an InferenceService take turns, and what is read for it."""
+"""Replacement of a Deployment by an InferenceService and vice versa, and its reads."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STATUS = {"state": "Ready", "observedGeneration": 2}
 
 
 def of_kserve(kind, owner="llm"):
-    """An object that KServe made for an InferenceService."""
+    """An object that KServe created for an InferenceService."""
     reference = {"kind": "InferenceService", "name": owner, "uid": "u9", "controller": True}
     metadata = {"name": "llm", "namespace": "ns", "ownerReferences": [reference]}
     return {"kind": kind, "metadata": metadata, "spec": {}}
@@ -45,12 +45,12 @@ def of_kserve(kind, owner="llm"):
 
 @pytest.fixture
 def cluster(make):
-    """One with a KServe, whose settings name no mode."""
+    """A cluster with KServe, whose settings name no mode."""
     return make.cluster(operator={"kserve": "kserve"})
 
 
 def settle(cluster, cr):
-    """What each pass deletes, until nothing changes any more."""
+    """The keys that each pass deletes, until nothing changes."""
     deleted, before = [], None
     while before != cluster.objects:
         before = dict(cluster.objects)
@@ -93,7 +93,7 @@ def test_platform_without_store(make, cluster):
 
 
 def test_replaced_to_kserve(make, cluster):
-    """The old one goes as soon as there is a new one, the Service by which it is found last."""
+    """The old workload is deleted once the new one exists, and the Service, which reveals it, last."""
     settle(cluster, make.cr(EXPOSED))
     cr = make.cr(KSERVE | EXPOSED, STATUS)
     assert cluster.run_pass(cr) == []
@@ -143,7 +143,7 @@ def test_is_held_by_terminating_workload(make, cluster):
 
 
 def test_replaced_leftovers_of_reference(make, cluster):
-    """It has the workloads of both platforms run, with the Service of one."""
+    """The reference runs the workloads of both platforms, with the Service of one."""
     settle(cluster, make.cr(KSERVE))
     inference = cluster.objects.pop(INFERENCE)
     cr = make.cr({}, STATUS)
@@ -198,7 +198,7 @@ def test_replaced_invalid_spec(make, cluster, spec, message):
 
 
 def test_replaced_foreign_objects(make, cluster):
-    """Not ours, as KServe's are for an InferenceService of that name."""
+    """KServe creates such objects for an InferenceService of that name."""
     cluster.objects[SERVICE] = of_kserve("Service")
     cluster.objects[DEPLOYMENT] = {"kind": "Deployment", "metadata": {"name": "llm"}, "spec": {}}
     assert settle(cluster, make.cr(KSERVE, STATUS)) == [[], []]
@@ -229,7 +229,7 @@ def reads_of(cluster, cr):
 
 
 def test_platform_reads_settled_service(make, cluster):
-    """Neither platform is looked for on the other."""
+    """No platform reads objects of the other one."""
     cr = make.cr({}, STATUS)
     settle(cluster, cr)
     assert INFERENCE not in reads_of(cluster, cr)

@@ -81,7 +81,7 @@ def test_build_inference_service_annotations(make, spec, mode, more):
 
 
 def test_build_inference_service_user_annotations(make):
-    """Those of canaries and of autoscalers go to the pods too; two are ours to say."""
+    """Pods also get annotations of canaries and autoscalers; two annotations are ours."""
     given = {
         "serving.kserve.io/deploymentMode": "RawDeployment",
         "serving.kserve.io/enable-tag-routing": "true",
@@ -222,7 +222,7 @@ def test_build_inference_service_side_containers(make):
 
 
 def reference(make, spec):
-    """What the reference makes of it, as it stands in the cluster."""
+    """The live InferenceService of the reference operator."""
     live = copy.deepcopy(made(make, spec))
     for where in ("initContainers", "containers"):
         for item in live["spec"]["predictor"].get(where, []):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Groups of pods, what stands beside them, and how they and a Deployment take turns."""
+"""Groups of pods, their companions, and their replacement of a Deployment and vice versa."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def serves(cluster):
 
 
 def test_groups_from_one_node(make):
-    """The old workload goes once the new one is there, the Service when the old one is gone."""
+    """The old workload is deleted once the new one exists; then the Service switches."""
     cluster = make.cluster()
     cluster.run_pass(make.cr())
     steps = []
@@ -178,7 +178,7 @@ BY_REFERENCE = {"state": "Ready"}
 
 
 def left_behind(make):
-    """One node, after several: the reference turned the Service and forgot the groups."""
+    """A service of one node whose groups the reference operator did not delete."""
     cluster = make.cluster()
     cluster.run_pass(make.cr(CREATE))
     groups = dict(cluster.objects)
@@ -214,7 +214,7 @@ def test_group_leftovers_foreign(make):
 
 
 def test_group_leftovers_serve_without_deployment(make):
-    """As nothing else does; and the Service tells from then on that they are to be replaced."""
+    """Nothing else serves; from then on, the Service shows that the groups are to be replaced."""
     cluster = left_behind(make)
     del cluster.objects[DEPLOYMENT]
     without_store = {"storage": {"nimCache": {"name": "late"}}}

@@ -209,7 +209,7 @@ def test_build_groups_operator_upgrade(make):
 
 
 def of_the_reference(make, spec):
-    """The groups without what it forgets, and with what LWS adds."""
+    """The groups of the reference, with the default of LWS."""
     live = copy.deepcopy(build(make, spec))
     for pod in pods_of(live):
         del pod["serviceAccountName"]

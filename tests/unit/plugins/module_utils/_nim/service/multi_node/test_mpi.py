@@ -119,7 +119,7 @@ def test_mpi_volumes_and_mounts(make):
 
 @pytest.fixture
 def start(make, tmp_path):
-    """Start the script; its variables are those of the arguments and PATH."""
+    """Start the script with the given variables and PATH."""
     python, script = tmp_path / "python3", tmp_path / "start.sh"
     python.write_text(FAKE)
     python.chmod(0o755)

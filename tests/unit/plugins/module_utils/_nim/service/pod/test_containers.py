@@ -95,7 +95,7 @@ def test_build_init_containers_certificates(make):
     ],
 )
 def test_build_init_containers_keeps_live_script(make, image, kept):
-    """Changing it would restart the pods for nothing, at a take-over above all."""
+    """A change, for example at a takeover, would restart the pods without need."""
     theirs = {"image": image, "command": ["/bin/sh", "-c"], "args": ["theirs"]}
     script = {"name": "update-ca-certificates", **theirs}
     live = {

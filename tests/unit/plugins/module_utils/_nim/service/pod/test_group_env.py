@@ -22,7 +22,7 @@ STORE = Store({"emptyDir": {}})
 
 
 def values_of(items):
-    """Names in order, with their values or the fields that they come from."""
+    """Names in order, with their values or source fields."""
     found = {}
     for item in items:
         fields = (item.get("valueFrom") or {}).get("fieldRef") or {}
@@ -126,7 +126,7 @@ def test_base_env_one_node(make, given):
     ],
 )
 def test_main_env_model_in_group(make, source, status, native, wanted):
-    """The reference leaves these steps out (O-24)."""
+    """The reference omits these variables (O-24)."""
     cache = make.cache(source, {"state": "Ready", "pvc": "x"} | status)
     store = Store({}, cache=cache, profile="p")
     items = main_env(make.app({"multiNode": GROUP}), store, native=native, role=worker_env())

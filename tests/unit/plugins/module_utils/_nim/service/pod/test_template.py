@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all pods have in common, and what differs on OpenShift and on TKGS."""
+"""Common fields of all pods, and differences on OpenShift and TKGS."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STORE = Store({"emptyDir": {}})
 
 
 def objects_of(make, spec, *nodes):
-    """What is wanted on a cluster of these nodes' labels, by kind."""
+    """The wanted objects by kind, on a cluster of nodes with these labels."""
     listed = [{"metadata": {"labels": labels}} for labels in nodes]
     wanted = desired(make.app(spec, Node=listed))
     assert wanted.failure is None
@@ -53,7 +53,7 @@ def objects_of(make, spec, *nodes):
 
 
 def templates_of(objects):
-    """The templates of all pods of the workload."""
+    """The pod templates of the workload."""
     if deployment := objects.get("Deployment"):
         return [deployment["spec"]["template"]]
     groups = objects["LeaderWorkerSet"]["spec"]["leaderWorkerTemplate"]
@@ -105,7 +105,7 @@ def test_build_template_platforms(make, workload):
     ],
 )
 def test_build_template_constraint(make, workload, nodes, spec, constraint):
-    """On every Kubernetes, as the reference does: the Role means nothing where there are no SCCs."""
+    """The same on all platforms, as in the reference; without SCCs the Role has no effect."""
     objects = objects_of(make, workload | spec, *nodes)
     assert objects["Role"]["rules"] == [
         {
