@@ -72,11 +72,6 @@ def test_desired_config_map_shared(world):
     assert wanted.unwanted == [BUILD_POD]
 
 
-def test_desired_without_cache(build):
-    wanted = desired(NIMBuildApp(build()))
-    assert (wanted.children, wanted.unwanted) == ([], [BUILD_POD, MANIFEST_POD])
-
-
 def test_desired_name_too_long(build):
     cr = build()
     cr["metadata"]["name"] = "x" * 64

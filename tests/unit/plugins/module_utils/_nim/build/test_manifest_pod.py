@@ -96,21 +96,6 @@ def test_add_manifest_keeps_other_keys(build):
     }
 
 
-def test_add_manifest_in_pass(world):
-    cluster = world().become_ready()
-    live = cluster.get("ConfigMap/nim/llama-manifest")
-    assert live["data"] == {
-        "model_manifest.yaml": "aaaa: {}\n",
-        "local_model_manifest.yaml": (
-            "cccc:\n  model: meta/llama\n  release: 1.12.0\n  tags:\n    gpu: H100\n"
-            "    model_name: engine\n    tp: '2'\n"
-            "dddd:\n  model: meta/llama\n  tags:\n    model_name: another\n"
-        ),
-    }
-    assert live["metadata"]["labels"] == {"app": "llama", "app.kubernetes.io/part-of": "nim-cache"}
-    assert [item["uid"] for item in live["metadata"]["ownerReferences"]] == ["u-cache"]
-
-
 def test_add_manifest_too_large(world):
     cluster = world().become_built().print_manifest()
     live = copy.deepcopy(cluster.get("ConfigMap/nim/llama-manifest"))

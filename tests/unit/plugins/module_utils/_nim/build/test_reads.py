@@ -18,21 +18,6 @@ READ = {"type": "NIM_BUILD_MODEL_MANIFEST_POD_COMPLETED", "status": "True"}
 POD = {"metadata": {"name": "p"}}
 
 
-def test_reads_of_each_pass(world):
-    pods = [f"Pod/nim/{BUILD_POD}", f"Pod/nim/{MANIFEST_POD}"]
-    first = [*pods, "NIMCache/nim/llama"]
-    claim = "PersistentVolumeClaim/nim/llama-pvc"
-    cluster = world()
-    assert cluster.reconcile().asked == [*first, "Node/*"]
-    assert cluster.reconcile().asked == [*first, claim]
-    cluster.set_pod(BUILD_POD, ready=True)
-    cluster.reconcile()
-    assert cluster.reconcile().asked == [*first, claim, "Node/*"]
-    assert cluster.reconcile().asked == [*first, claim, "ConfigMap/nim/llama-manifest"]
-    cluster.print_manifest()
-    assert cluster.reconcile().asked == [*first, claim, "ConfigMap/nim/llama-manifest", "log"]
-
-
 @pytest.mark.parametrize(
     ("conditions", "state", "pods", "more"),
     [

@@ -156,11 +156,3 @@ def test_next_step_stage_cache_not_ready(build, cache, listed, stage):
     step = next_step(NIMBuildApp(build(), Observed(answers)))
     assert step.stage == stage
     assert list(step.kept) == ([] if listed is None else [BUILD_POD, MANIFEST_POD])
-
-
-def test_next_step_foreign_pod(build, cache, buildable):
-    pod = {"metadata": {"name": BUILD_POD}, "spec": {"containers": []}}
-    answers = {"NIMCache/nim/llama": cache(buildable), f"Pod/nim/{BUILD_POD}": pod}
-    step = next_step(NIMBuildApp(build(), Observed(answers)))
-    assert (step.stage, step.kept) == ("problem", (BUILD_POD, MANIFEST_POD))
-    assert "was not created for this NIMBuild" in str(step.problem)

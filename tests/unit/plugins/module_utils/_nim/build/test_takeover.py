@@ -20,22 +20,18 @@ PLAIN_MANIFEST = "cccc:\n  model: m\n  tags: {model_name: engine}\n"
 """The log of the reference's pod, without our marks."""
 
 
-def recorded(**conditions):
-    """Conditions in the reference's form."""
+def recorded(state, *true, **conditions):
+    """A status in the reference's form, with these conditions."""
     kinds = {
         "found": FOUND, "made": MADE, "pending": PENDING, "completed": COMPLETED, "read": READ,
         "failed": FAILED,
     }  # fmt: skip
-    return [
-        {
-            "type": kinds[name],
-            "status": status,
-            "reason": "Said",
-            "message": "",
-            "lastTransitionTime": TIME,
-        }
-        for name, status in conditions.items()
+    entry = {"reason": "Recorded", "message": "", "lastTransitionTime": TIME}
+    listed = [
+        entry | {"type": kinds[name], "status": status}
+        for name, status in (dict.fromkeys(true, "True") | conditions).items()
     ]
+    return {"state": state, "inputProfile": {}, "outputProfile": {}, "conditions": listed}
 
 
 def pod_of(name, *, ready=False, phase="Running"):
@@ -49,70 +45,34 @@ def pod_of(name, *, ready=False, phase="Running"):
     }
 
 
+FAILED_BUILD = recorded("Failed", "found", "made", "pending", completed="False")
+PENDING_BUILD = recorded("InProgress", "found", "made", "pending")
+COMPLETED_BUILD = recorded("InProgress", "found", "made", "pending", "completed")
+READING = recorded("Pending", "found", "made", "completed", "failed")
+READ_WITH_ERROR = recorded("Pending", "made", "completed", "read", "failed")
+
+
 @pytest.mark.parametrize(
     ("status", "pods", "applied", "pruned", "state"),
     [
         pytest.param(None, [], [BUILD_POD], [], "InProgress", id="new"),
+        pytest.param(recorded("InProgress", "found", "made"), [pod_of(BUILD_POD)], [], [], "InProgress", id="building"),
+        pytest.param(PENDING_BUILD, [pod_of(BUILD_POD, ready=True)], [], [], "InProgress", id="built"),
+        pytest.param(PENDING_BUILD, [], [BUILD_POD], [], "InProgress", id="stuck-without-a-pod"),
+        pytest.param(FAILED_BUILD, [pod_of(BUILD_POD, phase="Failed")], [], [], "Failed", id="failed"),
+        pytest.param(FAILED_BUILD, [], [BUILD_POD], [], "InProgress", id="stuck-failed-without-a-pod"),
         pytest.param(
-            {"state": "InProgress", "conditions": recorded(found="True", made="True")},
-            [pod_of(BUILD_POD)], [], [], "InProgress", id="building",
+            COMPLETED_BUILD, [pod_of(BUILD_POD, ready=True)], [MANIFEST_POD], [BUILD_POD], "InProgress", id="completed",
         ),
-        pytest.param(
-            {"state": "InProgress", "conditions": recorded(found="True", made="True", pending="True")},
-            [pod_of(BUILD_POD, ready=True)], [], [], "InProgress", id="built",
-        ),
-        pytest.param(
-            {"state": "InProgress", "conditions": recorded(found="True", made="True", pending="True")},
-            [], [BUILD_POD], [], "InProgress", id="stuck-without-a-pod",
-        ),
-        pytest.param(
-            {
-                "state": "Failed",
-                "conditions": recorded(found="True", made="True", pending="True", completed="False"),
-            },
-            [pod_of(BUILD_POD, phase="Failed")], [], [], "Failed", id="failed",
-        ),
-        pytest.param(
-            {
-                "state": "Failed",
-                "conditions": recorded(found="True", made="True", pending="True", completed="False"),
-            },
-            [], [BUILD_POD], [], "InProgress", id="stuck-failed-without-a-pod",
-        ),
-        pytest.param(
-            {
-                "state": "InProgress",
-                "conditions": recorded(found="True", made="True", pending="True", completed="True"),
-            },
-            [pod_of(BUILD_POD, ready=True)], [MANIFEST_POD], [BUILD_POD], "InProgress",
-            id="completed",
-        ),
-        pytest.param(
-            {
-                "state": "Pending",
-                "conditions": recorded(found="True", made="True", completed="True", failed="True"),
-            },
-            [pod_of(MANIFEST_POD, phase="Pending")], [], [], "InProgress", id="manifest-awaited",
-        ),
-        pytest.param(
-            {
-                "state": "Pending",
-                "conditions": recorded(made="True", completed="True", read="True", failed="True"),
-            },
-            [pod_of(MANIFEST_POD)], [], [MANIFEST_POD], "Ready", id="ready-with-an-old-error",
-        ),
-        pytest.param(
-            {"state": "Pending", "conditions": recorded(failed="True")}, [], [BUILD_POD], [],
-            "InProgress", id="error-before-the-first-status",
-        ),
+        pytest.param(READING, [pod_of(MANIFEST_POD, phase="Pending")], [], [], "InProgress", id="manifest-awaited"),
+        pytest.param(READ_WITH_ERROR, [pod_of(MANIFEST_POD)], [], [MANIFEST_POD], "Ready", id="ready-with-an-old-error"),
+        pytest.param(recorded("Pending", "failed"), [], [BUILD_POD], [], "InProgress", id="error-before-the-first-status"),
     ],
 )  # fmt: skip
-def test_takeover_next_step(
-    world, status, pods, applied, pruned,
-    state):  # fmt: skip
+def test_takeover_next_step(world, status, pods, applied, pruned, state):
     cluster = world()
     if status:
-        cluster.put(cluster.cr | {"status": {"inputProfile": {}, "outputProfile": {}} | status})
+        cluster.put(cluster.cr | {"status": status})
     for pod in pods:
         cluster.put(pod)
     done = cluster.reconcile()
@@ -127,12 +87,7 @@ def test_takeover_next_step(
 def test_takeover_reads_manifest_pod(world, listed):
     cluster = world()
     profile = {"name": "aaaa", "config": {"trtllm_buildable": "true"}}
-    status = {
-        "state": "InProgress",
-        "inputProfile": profile,
-        "outputProfile": {},
-        "conditions": recorded(made="True", completed="True"),
-    }
+    status = recorded("InProgress", "made", "completed") | {"inputProfile": profile}
     cluster.put(cluster.cr | {"status": status})
     cluster.put(pod_of(MANIFEST_POD))
     cluster.set_cache(profiles=[profile, LISTED] if listed else [profile])
@@ -147,14 +102,8 @@ def test_takeover_reads_manifest_pod(world, listed):
 
 def test_takeover_ready_build(world):
     cluster = world()
-    status = {
-        "state": "Ready",
-        "inputProfile": {"name": "aaaa"},
-        "outputProfile": {"name": "cccc"},
-        "conditions": recorded(
-            found="True", made="True", pending="True", completed="True", read="True"
-        ),
-    }
+    status = recorded("Ready", "found", "made", "pending", "completed", "read")
+    status |= {"inputProfile": {"name": "aaaa"}, "outputProfile": {"name": "cccc"}}
     cluster.put(cluster.cr | {"status": status})
     cluster.reconcile()
     after = cluster.status

@@ -38,64 +38,32 @@ def types(cluster):
 
 def test_assess_start_to_ready(world):
     cluster = world()
-    states = []
-    for step in (
-        lambda: None,
-        cluster.run_pod,
-        cluster.set_job,
-        lambda: cluster.set_job(active=1),
-        lambda: cluster.set_job("Complete", succeeded=1),
-    ):
+    created, job_created = "NIM_CACHE_PVC_CREATED", "NIM_CACHE_JOB_CREATED"
+    job = "The Job to cache NIM"
+    for step, state, kind, *condition in (
+        (lambda: None, "PVC-Created", created, "True", "PVCCreated", "The PVC has been created for caching NIM model"),
+        (cluster.run_pod, "Started", job_created, "True", "JobCreated", f"{job} has been created"),
+        (cluster.set_job, "Pending", PENDING, "True", "JobPending", f"{job} is in pending state"),
+        (lambda: cluster.set_job(active=1), "InProgress", PENDING, "False", "JobRunning", f"{job} is in progress"),
+        (
+            lambda: cluster.set_job("Complete", succeeded=1),
+            "Ready", COMPLETED, "True", "JobCompleted", f"{job} has successfully completed",
+        ),
+    ):  # fmt: skip
         step()
         done = cluster.reconcile()
-        states.append(cluster.state)
-        assert ("Normal", cluster.state) in done.events
-        assert done.assessment.requeue.after is (cluster.state != "Ready")
-        assert done.assessment.error == ""
-    assert states == ["PVC-Created", "Started", "Pending", "InProgress", "Ready"]
-    assert types(cluster) == [
-        "NIM_CACHE_PVC_CREATED", "NIM_CACHE_JOB_CREATED", PENDING, COMPLETED,
+        assert cluster.state == state
+        assert cluster.condition(kind) == tuple(condition)
+        assert ("Normal", state) in done.events
+        assert (done.assessment.requeue.after, done.assessment.error) == (state != "Ready", "")
+    assert types(cluster) == [created, job_created, PENDING, COMPLETED]
+    assert cluster.condition(PENDING)[0] == "False"
+    assert cluster.cr["status"]["pvc"] == "llama-pvc"
+    tags = {"gpu": "H100", "llm_engine": "tensorrt_llm", "tp": "1", "precision": "fp8"}
+    assert cluster.cr["status"]["profiles"] == [
+        {"name": "aaaa", "model": "meta/llama", "release": "1.12.0", "config": tags | {"profile": "throughput"}}
     ]  # fmt: skip
-    assert cluster.cr["status"] == cluster.cr["status"] | {
-        "pvc": "llama-pvc",
-        "profiles": [
-            {
-                "name": "aaaa",
-                "model": "meta/llama",
-                "release": "1.12.0",
-                "config": {
-                    "gpu": "H100", "llm_engine": "tensorrt_llm", "tp": "1", "precision": "fp8",
-                    "profile": "throughput",
-                },
-            }
-        ],
-    }  # fmt: skip
     assert set(cluster.cr["status"]) == {"state", "conditions", "pvc", "profiles"}
-
-
-def test_assess_conditions(started):
-    assert started.condition("NIM_CACHE_PVC_CREATED") == (
-        "True", "PVCCreated", "The PVC has been created for caching NIM model",
-    )  # fmt: skip
-    assert started.condition("NIM_CACHE_JOB_CREATED") == (
-        "True", "JobCreated", "The Job to cache NIM has been created",
-    )  # fmt: skip
-    started.set_job()
-    started.reconcile()
-    assert started.condition(PENDING) == (
-        "True", "JobPending", "The Job to cache NIM is in pending state",
-    )  # fmt: skip
-    started.set_job(active=1)
-    started.reconcile()
-    assert started.condition(PENDING) == (
-        "False", "JobRunning", "The Job to cache NIM is in progress",
-    )  # fmt: skip
-    started.set_job("Complete", succeeded=1)
-    started.reconcile()
-    assert started.condition(COMPLETED) == (
-        "True", "JobCompleted", "The Job to cache NIM has successfully completed",
-    )  # fmt: skip
-    assert started.condition(PENDING)[0] == "False"
 
 
 @pytest.mark.parametrize(
@@ -216,37 +184,27 @@ def test_assess_selection_after_new_gpu(world):
     assert cluster.condition("Stalled") is None
 
 
-def test_assess_missing_claim(world):
-    cluster = world(pvc={"name": "models"})
+@pytest.mark.parametrize(
+    ("storage", "message", "reason", "is_requeued"),
+    [
+        pytest.param({"pvc": {"name": "models"}}, 'PersistentVolumeClaim "models" not found', "PVCNotFound", True, id="missing claim"),
+        pytest.param({}, 'PersistentVolumeClaim "llama-pvc" not found', "PVCNotFound", True, id="none"),
+        pytest.param(
+            {"pvc": {"create": True, "size": "big"}},
+            "failed to parse size for pvc creation llama-pvc, err ", "Failed", False, id="invalid size",
+        ),
+        pytest.param({"hostPath": "/models"}, "spec.storage.hostPath is not supported", "HostPathNotSupported", False, id="host path"),
+    ],
+)  # fmt: skip
+def test_assess_unusable_storage(world, storage, message, reason, is_requeued):
+    cluster = world()
+    cluster.cr["spec"]["storage"] = storage
     done = cluster.reconcile()
-    assert cluster.condition(FAILED)[2] == 'PersistentVolumeClaim "models" not found'
-    assert cluster.condition("Stalled")[1] == "PVCNotFound"
+    assert [key.split("/")[0] for key in done.applied] == ["ServiceAccount", "Role", "RoleBinding"]
     assert cluster.state == "NotReady"
-    assert (done.assessment.requeue.after, done.assessment.error) == (True, "")
-
-
-def test_assess_without_storage(world):
-    cluster = world()
-    cluster.cr["spec"]["storage"] = {}
-    cluster.reconcile()
-    assert cluster.condition(FAILED)[2] == 'PersistentVolumeClaim "llama-pvc" not found'
-
-
-def test_assess_bad_size(world):
-    cluster = world(pvc={"create": True, "size": "big"})
-    done = cluster.reconcile()
-    assert cluster.condition(FAILED)[2].startswith(
-        "failed to parse size for pvc creation llama-pvc, err "
-    )
-    assert not done.assessment.requeue.after
-
-
-def test_assess_host_path(world):
-    cluster = world()
-    cluster.cr["spec"]["storage"] = {"hostPath": "/models"}
-    cluster.reconcile()
-    assert "spec.storage.hostPath is not supported" in cluster.condition(FAILED)[2]
-    assert cluster.condition("Stalled")[1] == "HostPathNotSupported"
+    assert cluster.condition(FAILED)[2].startswith(message)
+    assert cluster.condition("Stalled")[1] == reason
+    assert (done.assessment.requeue.after, done.assessment.error) == (is_requeued, "")
 
 
 def test_assess_unreadable_manifest(world):
@@ -347,15 +305,6 @@ def test_assess_failed_run_keeps_ready_state(world):
     cluster.reconcile()
     assert cluster.condition(FAILED) == ("False", "Reconciled", "")
     assert JOB in cluster.objects
-
-
-def test_assess_lost_claim(world):
-    cluster = world().become_ready()
-    del cluster.objects[CLAIM]
-    done = cluster.reconcile()
-    assert done.events == [("Warning", "PVCLost"), ("Normal", "NotReady")]
-    assert cluster.condition(COMPLETED)[:2] == ("False", "PVCLost")
-    assert set(cluster.cr["status"]) == {"state", "conditions"}
 
 
 def service(name, cache, **annotations):

@@ -12,7 +12,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.steps import
     has_pvc,
     has_succeeded,
     job_condition,
-    next_steps,
 )
 
 RBAC = [
@@ -81,12 +80,6 @@ def test_next_steps_user_claim(world):
     assert cluster.reconcile().applied == [KEPT, JOB]
 
 
-def test_next_steps_invalid_claim_size(world):
-    cluster = world(pvc={"create": True, "size": "big", "volumeAccessMode": "ReadWriteOnce"})
-    assert cluster.reconcile().applied == RBAC
-    assert cluster.state == "NotReady"
-
-
 def test_next_steps_refused_claim(world):
     cluster = world()
     cluster.refused = {CLAIM: "spec.accessModes: Unsupported value"}
@@ -117,7 +110,10 @@ def test_next_steps_lost_claim(world, job_remains):
         del cluster.objects[JOB]
     first = cluster.reconcile()
     assert (first.applied, first.pruned) == ([], [JOB] if job_remains else [])
+    assert first.events == [("Warning", "PVCLost"), ("Normal", "NotReady")]
+    assert cluster.condition("NIM_CACHE_JOB_COMPLETED")[:2] == ("False", "PVCLost")
     assert cluster.state == "NotReady"
+    assert set(cluster.cr["status"]) == {"state", "conditions"}
     second = cluster.reconcile()
     assert second.applied == [CLAIM]
     assert cluster.state == "PVC-Created"
@@ -276,12 +272,3 @@ def test_job_condition():
 )
 def test_has_pvc(cache, pvc, claim, expected):
     assert has_pvc(NIMCacheApp(cache(pvc=pvc), Observed({CLAIM: claim}))) is expected
-
-
-def test_next_steps_host_path(cache):
-    cr = cache()
-    cr["spec"]["storage"] = {"hostPath": "/models"}
-    steps = next_steps(NIMCacheApp(cr))
-    assert steps.is_blocked
-    assert steps.problem is not None
-    assert (steps.problem.reason, steps.problem.is_requeued) == ("HostPathNotSupported", False)

@@ -88,8 +88,3 @@ def test_enabled_entries_invalid_name(make):
         "a",
         "A",
     ]
-
-
-@pytest.mark.parametrize("spec", [None, {}, {"services": None}, {"services": []}])
-def test_served_entries_none(make, spec):
-    assert served_entries(NIMPipelineApp(make.pipeline() | {"spec": spec})) == {}

@@ -21,11 +21,3 @@ def test_parse_spec_order(make):
         ("spec.services[2]", "", False),
     ]
     assert found[0].service_spec == cr["spec"]["services"][0]["spec"]
-
-
-@pytest.mark.parametrize(
-    ("name", "is_valid"), [("a", True), ("a.b-c", True), ("", False), ("A", False), ("a/b", False)]
-)
-def test_entry_has_valid_name(make, name, is_valid):
-    (entry,) = parse_spec(make.pipeline({"name": name})).entries
-    assert entry.has_valid_name is is_valid

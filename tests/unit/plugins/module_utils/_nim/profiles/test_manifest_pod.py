@@ -72,11 +72,6 @@ def test_follow_pod_foreign():
         follow_pod(CR, {"metadata": {"name": "p"}}, "p", LOG)
 
 
-def test_follow_pod_truncated_log():
-    with pytest.raises(NimError, match="its beginning is missing"):
-        follow_pod(CR, pod(), "p", f"b: 1\n{END_MARK}\n")
-
-
 @pytest.mark.parametrize(
     ("live", "is_read"),
     [

@@ -123,15 +123,21 @@ def test_dump_manifest_round_trip(text):
 
 @pytest.mark.parametrize(
     ("schema", "version"),
-    [("", 1), ("schema_version: 1.2", 1), ("schema_version: '1'", 1), ("schema_version: v1.0", 1)],
+    [
+        (None, 1),
+        ("1.2", 1),
+        ("'1'", 1),
+        ("v1.0", 1),
+        ("2", 2),
+        ("'2.0'", 2),
+        ("2.1.2", 2),
+        ("v2", 2),
+    ],
 )
-def test_parse_manifest_version_1(schema, version):
-    assert parse_manifest(f"{schema}\naa: {{model: m}}").version == version
-
-
-@pytest.mark.parametrize("schema", ["2", "'2.0'", "2.1.2", "v2"])
-def test_parse_manifest_version_2(schema):
-    assert parse_manifest(f"schema_version: {schema}\nprofiles: [{{id: a}}]").version == 2
+def test_parse_manifest_version(schema, version):
+    head = f"schema_version: {schema}" if schema else ""
+    body = "aa: {model: m}" if version == 1 else "profiles: [{id: a}]"
+    assert parse_manifest(f"{head}\n{body}").version == version
 
 
 def test_parse_manifest_yaml_tags():
@@ -224,29 +230,27 @@ def test_parse_manifest_refuses(text, why):
     assert raised.value.reason == "ReconcileFailed"
 
 
-def test_read_log_between_marks():
-    reading = read_log(f"noise: {{\n{BEGIN_MARK}\na: 1\n{END_MARK}\nmore [noise\n")
-    assert (reading.complete, reading.text) == (True, "a: 1")
-
-
-def test_read_log_without_marks():
-    assert read_log("a: 1\n").text == "a: 1"
-
-
-@pytest.mark.parametrize("log", ["", "\n", f"{BEGIN_MARK}\na: 1\n", f"{NO_PULLER}\n"])
-def test_read_log_incomplete(log):
-    assert not read_log(log).complete
+@pytest.mark.parametrize(
+    ("log", "complete", "text", "has_puller"),
+    [
+        pytest.param(f"noise: {{\n{BEGIN_MARK}\na: 1\n{END_MARK}\nmore [noise\n", True, "a: 1", True, id="marks"),
+        pytest.param("a: 1\n", True, "a: 1", True, id="no marks"),
+        pytest.param("", False, "", True, id="empty"),
+        pytest.param("\n", False, "", True, id="empty line"),
+        pytest.param(f"{BEGIN_MARK}\na: 1\n", False, "", True, id="no end"),
+        pytest.param(f"{NO_PULLER}\n", False, "", True, id="no puller yet"),
+        pytest.param(f"{NOT_FOUND}\n", True, "", True, id="no manifest"),
+        pytest.param(f"{NO_PULLER}\n{NOT_FOUND}\n", True, "", False, id="no manifest, no puller"),
+    ],
+)  # fmt: skip
+def test_read_log(log, complete, text, has_puller):
+    reading = read_log(log)
+    assert (reading.complete, reading.text, reading.has_puller) == (complete, text, has_puller)
 
 
 def test_read_log_truncated():
     with pytest.raises(NimError, match="its beginning is missing"):
         read_log(f"b: 1\n{END_MARK}\n")
-
-
-@pytest.mark.parametrize(("log", "has_puller"), [("", True), (f"{NO_PULLER}\n", False)])
-def test_read_log_no_manifest(log, has_puller):
-    reading = read_log(f"{log}{NOT_FOUND}\n")
-    assert (reading.complete, reading.text, reading.has_puller) == (True, "", has_puller)
 
 
 def test_profile_to_status():

@@ -88,119 +88,54 @@ DEADLINE = 'deployment "llm" exceeded its progress deadline'
 NO_WRITE = Refusal("Deployment", "llm", "denied")
 
 
-@pytest.mark.parametrize(
-    ("spec", "live", "outcome", "state", "wanted", "then"),
-    [
-        pytest.param(
-            {},
-            {"availableReplicas": 0},
-            Outcome(),
-            "NotReady",
-            not_ready("NotReady", PART),
-            (True, ""),
-            id="rolling out",
-        ),
-        pytest.param(
-            {},
-            {"conditions": STUCK},
-            Outcome(),
-            "NotReady",
-            not_ready("NotReady", DEADLINE, "Stalled", "ProgressDeadlineExceeded"),
-            (False, ""),
-            id="rollout stuck",
-        ),
-        pytest.param(
-            {},
-            {"model": DOWN},
-            Outcome(),
-            "NotReady",
-            not_ready("NotReady", WAITING),
-            (True, ""),
-            id="model does not answer",
-        ),
-        pytest.param(
-            {},
-            {"model": DOWN | {"late": True}},
-            Outcome(),
-            "NotReady",
-            not_ready("NotReady", WAITING),
-            (True, ""),
-            id="model hangs",
-        ),
-        pytest.param(
-            {},
-            {"model": None},
-            Outcome(),
-            "NotReady",
-            not_ready(
-                "NotReady", "Waiting for the model: the model server has not been queried yet"
-            ),
-            (True, ""),
-            id="model not asked",
-        ),
-        pytest.param(
-            CACHE,
-            {},
-            Outcome(),
-            "Failed",
-            has_failed("NIMCacheNotFound", "NIMCache cache not found"),
-            (False, ""),
-            id="cache missing",
-        ),
-        pytest.param(
-            {},
-            {},
-            Outcome(failure="bad size", failure_reason="Failed"),
-            "Failed",
-            has_failed("Failed", "bad size"),
-            (False, "bad size"),
-            id="bad spec",
-        ),
-        pytest.param(
-            {},
-            {},
-            Outcome(failure="no port", failure_reason="GRPCRouteFailed"),
-            "Failed",
-            has_failed("GRPCRouteFailed", "no port"),
-            (False, "no port"),
-            id="bad spec with a reason",
-        ),
-        pytest.param(
-            {},
-            {},
-            Outcome(refusals=[NO_WRITE]),
-            "Failed",
-            has_failed("DeploymentFailed", 'Deployment "llm": denied'),
-            (False, 'Deployment "llm": denied'),
-            id="refused",
-        ),
-        pytest.param(
-            {},
-            {},
-            Outcome(refusals=[Refusal("HorizontalPodAutoscaler", "llm", "x"), NO_WRITE]),
-            "Failed",
-            has_failed("HPAFailed", 'HorizontalPodAutoscaler "llm": x; Deployment "llm": denied'),
-            (False, 'HorizontalPodAutoscaler "llm": x; Deployment "llm": denied'),
-            id="two refused",
-        ),
-        pytest.param(
-            {},
-            {},
-            Outcome(refusals=[Refusal("PersistentVolumeClaim", "p", "x")]),
-            "Failed",
-            has_failed("Failed", 'PersistentVolumeClaim "p": x'),
-            (False, 'PersistentVolumeClaim "p": x'),
-            id="claim refused",
-        ),
-    ],
-)
-def test_assess_not_ready(make, spec, live, outcome, state, wanted, then):
-    cr = make.cr(spec)
-    result = assess(NIMServiceApp(cr, around(make, cr, **live)), outcome)
-    assert result.status["state"] == state
-    assert result.status["conditions"] == wanted
+def failing(reason, text, **outcome):
+    """A case that fails with a message, which is also the error of the run."""
+    fields = {"outcome": Outcome(**outcome), "wanted": has_failed(reason, text), "error": text}
+    return FAILS | fields
+
+
+DEFAULT = {
+    "spec": {},
+    "live": {},
+    "outcome": Outcome(),
+    "state": "NotReady",
+    "after": True,
+    "error": "",
+}
+FAILS = {"state": "Failed", "after": False}
+NOT_QUERIED = "Waiting for the model: the model server has not been queried yet"
+STUCK_CONDITIONS = not_ready("NotReady", DEADLINE, "Stalled", "ProgressDeadlineExceeded")
+NOT_READY_CASES = {
+    "rolling out": {"live": {"availableReplicas": 0}, "wanted": not_ready("NotReady", PART)},
+    "rollout stuck": {"live": {"conditions": STUCK}, "wanted": STUCK_CONDITIONS, "after": False},
+    "no answer of the model": {"live": {"model": DOWN}, "wanted": not_ready("NotReady", WAITING)},
+    "model hangs": {"live": {"model": DOWN | {"late": True}}, "wanted": not_ready("NotReady", WAITING)},
+    "model not asked": {"live": {"model": None}, "wanted": not_ready("NotReady", NOT_QUERIED)},
+    "cache missing": FAILS | {"spec": CACHE, "wanted": has_failed("NIMCacheNotFound", "NIMCache cache not found")},
+    "bad spec": failing("Failed", "bad size", failure="bad size", failure_reason="Failed"),
+    "bad spec with a reason": failing(
+        "GRPCRouteFailed", "no port", failure="no port", failure_reason="GRPCRouteFailed"
+    ),
+    "refused": failing("DeploymentFailed", 'Deployment "llm": denied', refusals=[NO_WRITE]),
+    "two refused": failing(
+        "HPAFailed", 'HorizontalPodAutoscaler "llm": x; Deployment "llm": denied',
+        refusals=[Refusal("HorizontalPodAutoscaler", "llm", "x"), NO_WRITE],
+    ),
+    "claim refused": failing(
+        "Failed", 'PersistentVolumeClaim "p": x', refusals=[Refusal("PersistentVolumeClaim", "p", "x")]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NOT_READY_CASES.values(), ids=NOT_READY_CASES)
+def test_assess_not_ready(make, case):
+    case = DEFAULT | case
+    cr = make.cr(case["spec"])
+    result = assess(NIMServiceApp(cr, around(make, cr, **case["live"])), case["outcome"])
+    assert result.status["state"] == case["state"]
+    assert result.status["conditions"] == case["wanted"]
     assert "model" not in result.status
-    assert (result.requeue.after, result.error) == then
+    assert (result.requeue.after, result.error) == (case["after"], case["error"])
 
 
 def test_assess_replicas_not_a_number(make):
@@ -615,13 +550,10 @@ def test_assess_kserve_not_ready(make, live, answers, message):
     cr = make.cr({"inferencePlatform": "kserve"})
     result = assess(make.app(cr, *filter(None, [live]), **answers), Outcome())
     assert result.status["conditions"] == not_ready("NotReady", message)
+    yet = "" if message.startswith("Waiting for the model") else " yet"
+    text = f"NIMService llm not ready{yet}, msg: {message}"
+    assert result.events == [Event("Normal", "NotReady", text)]
     assert (result.requeue.after, result.error) == (True, "")
-
-
-def test_assess_kserve_event(make):
-    cr = make.cr({"inferencePlatform": "kserve"})
-    (event,) = assess(make.app(cr, inference("False", "no GPU")), Outcome()).events
-    assert event == Event("Normal", "NotReady", "NIMService llm not ready yet, msg: no GPU")
 
 
 @pytest.mark.parametrize(
@@ -660,15 +592,6 @@ def test_assess_kserve_changed(make):
     written = {"InferenceService/ns/llm": changed | {"spec": {"predictor": {"minReplicas": 2}}}}
     result = assess(make.app(cr, inference("True", **ADDRESSES)), Outcome(written=written))
     assert result.status["state"] == "NotReady"
-
-
-def test_assess_kserve_missing_api(make):
-    text = 'no matches for kind "InferenceService" in version "serving.kserve.io/v1beta1"'
-    refusal = Refusal("InferenceService", "llm", text)
-    cr = make.cr({"inferencePlatform": "kserve"})
-    result = assess(make.app(cr), Outcome(refusals=[refusal]))
-    assert result.status["conditions"][1]["reason"] == "DeploymentFailed"
-    assert result.error.endswith(": install KServe, for spec.inferencePlatform: kserve")
 
 
 GROUPS = {"multiNode": {"parallelism": {"pipeline": 2}}}
@@ -752,6 +675,12 @@ NO_MATCH = 'no matches for kind "{}" in version "x/v1"'
             "InferencePoolFailed",
             "install the Gateway API inference extension, for spec.expose.router.eppConfig",
             id="InferencePool",
+        ),
+        pytest.param(
+            "InferenceService",
+            "DeploymentFailed",
+            "install KServe, for spec.inferencePlatform: kserve",
+            id="KServe",
         ),
         pytest.param("ServiceMonitor", "ServiceMonitorFailed", "", id="no hint for others"),
     ],
