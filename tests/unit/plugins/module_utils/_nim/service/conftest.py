@@ -1,18 +1,34 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A configurable NIMService, and the cluster around it.
-
-The collection is imported when it is used: what is imported before pytest-ansible has set up its
-collection loader cannot be found by it afterwards.
-"""
+"""A configurable NIMService, and the cluster around it."""
 
 from __future__ import annotations
 
 import copy
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+    KINDS,
+    key_of,
+    object_key,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import list_key
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.deployment import (
+    build_deployment,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.expose.service import (
+    build_service,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import (
+    Store,
+    select_store,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
 
 SPEC = {
     "image": {"repository": "registry.example/nim", "tag": "1.0", "pullPolicy": "IfNotPresent"},
@@ -48,13 +64,6 @@ def build_cache(source=None, status=None, **pvc):
 
 def observe(*objects, **answers):
     """Observed objects, and other answers by key."""
-    from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
-        KINDS,
-        object_key,
-    )
-    from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-    from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import list_key
-
     lists = {
         list_key(name, _namespace_of(name)) if name in KINDS else name: answers[name]
         for name in answers
@@ -69,8 +78,6 @@ def observe(*objects, **answers):
 
 
 def _namespace_of(kind):
-    from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
-
     return "ns" if KINDS[kind].is_namespaced else ""
 
 
@@ -82,14 +89,6 @@ def build_app(spec=None, *objects, **answers):
 
 def rolled_out(cr, **status):
     """The live Deployment of a service without a cache, all its replicas available."""
-    from ansible_collections.nimops.nim.plugins.module_utils._nim.service.deployment import (
-        build_deployment,
-    )
-    from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import (
-        Store,
-        select_store,
-    )
-
     store = select_store(NIMServiceApp(cr, observe()))
     assert isinstance(store, Store)
     live = build_deployment(NIMServiceApp(cr, observe()), store)
@@ -101,10 +100,6 @@ def rolled_out(cr, **status):
 
 def with_address(cr, address="10.0.0.1"):
     """The live Service."""
-    from ansible_collections.nimops.nim.plugins.module_utils._nim.service.expose.service import (
-        build_service,
-    )
-
     service = build_service(NIMServiceApp(cr, observe()), "llm")
     return service | {"spec": service["spec"] | {"clusterIP": address}}
 
@@ -135,9 +130,6 @@ class Cluster:
 
     def observe(self, cr):
         """The answers to what a pass reads."""
-        from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-        from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
-
         answers = dict(self.answers)
         while new := [
             r for r in reads(NIMServiceApp(cr, Observed(answers))) if r.key not in answers
@@ -148,13 +140,6 @@ class Cluster:
 
     def run_pass(self, cr, refuse=""):
         """Run a pass and return the deleted keys. ``refuse``: a kind that the API server does not know."""
-        from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
-        from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
-            key_of,
-        )
-        from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-        from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
-
         _wanted, plan = steps.plan(KIND, cr, Observed(self.observe(cr)))
         assert (plan.refusals, plan.failure) == ([], "")
         for item in plan.apply:

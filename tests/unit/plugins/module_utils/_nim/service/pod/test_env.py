@@ -40,161 +40,83 @@ def value_of(items, name):
     return item.get("value") or item.get("valueFrom", {}).get("secretKeyRef")
 
 
-@pytest.mark.parametrize(
-    ("spec", "source", "native", "names", "values"),
-    [
-        pytest.param({}, None, False, [*STANDARD, "NGC_API_KEY"], {}, id="plain"),
-        pytest.param({"authSecret": None}, None, False, STANDARD, {}, id="no secret"),
-        pytest.param(
-            {"expose": {"service": {"port": 1, "grpcPort": 2, "metricsPort": 3}}},
-            None,
-            False,
-            [
-                *STANDARD,
-                "NGC_API_KEY",
-                "NIM_GRPC_API_PORT",
-                "NIM_TRITON_GRPC_PORT",
-                "NIM_TRITON_METRICS_PORT",
-            ],
-            {"NIM_SERVER_PORT": "1", "NIM_GRPC_API_PORT": "2", "NIM_TRITON_METRICS_PORT": "3"},
-            id="all ports",
-        ),
-        pytest.param(
-            {"env": [{"name": "B", "value": "1"}, {"name": "NIM_LOG_LEVEL", "value": "DEBUG"}]},
-            None,
-            False,
-            ["B", "NIM_LOG_LEVEL", *STANDARD[:-1], "NGC_API_KEY"],
-            {"NIM_LOG_LEVEL": "DEBUG"},
-            id="the user's come first and win",
-        ),
-        pytest.param(
-            {
-                "proxy": {"httpsProxy": "p"},
-                "env": [{"name": "HTTPS_PROXY", "value": "u"}, {"name": "B", "value": "1"}],
-            },
-            None,
-            False,
-            [
-                *(name for name in PROXY if name != "HTTPS_PROXY"),
-                "HTTPS_PROXY",
-                "B",
-                *STANDARD,
-                "NGC_API_KEY",
-            ],
-            {"HTTPS_PROXY": "u", "https_proxy": "p", "NO_PROXY": None},
-            id="the user wins over the proxy",
-        ),
-        pytest.param(
-            {"authSecret": "s"},
-            HF,
-            False,
-            [*TOKENS, *STANDARD, *UNIVERSAL, "NIM_MODEL_PATH"],
-            {
-                "NIM_MODEL_PATH": "hf://meta/m",
-                "NGC_API_KEY": {"name": "s", "key": "NGC_API_KEY", "optional": True},
-                "HF_TOKEN": {"name": "s", "key": "HF_TOKEN"},
-            },
-            id="Hugging Face",
-        ),
-        pytest.param(
-            {"authSecret": "s"},
-            DATA_STORE,
-            False,
-            [*TOKENS, *STANDARD, *UNIVERSAL, "NIM_MODEL_PATH"],
-            {"NIM_MODEL_PATH": "hf://default/m"},
-            id="DataStore as Hugging Face",
-        ),
-        pytest.param(
-            {
-                "authSecret": None,
-                "env": [{"name": "HF_TOKEN", "value": "t"}, {"name": "NGC_API_KEY", "value": "k"}],
-            },
-            HF,
-            False,
-            ["HF_TOKEN", "NGC_API_KEY", *STANDARD, *UNIVERSAL, "NIM_MODEL_PATH"],
-            {"HF_TOKEN": "t", "NGC_API_KEY": "k"},
-            id="Hugging Face with the user's tokens",
-        ),
-        pytest.param(
-            {"authSecret": "s", "env": [{"name": "HF_TOKEN", "value": "t"}]},
-            HF,
-            False,
-            ["NGC_API_KEY", "HF_TOKEN", *STANDARD, *UNIVERSAL, "NIM_MODEL_PATH"],
-            {"HF_TOKEN": "t", "NGC_API_KEY": {"name": "s", "key": "NGC_API_KEY", "optional": True}},
-            id="Hugging Face with the user's token beside authSecret",
-        ),
-        pytest.param(
-            {},
-            ENDPOINT,
-            False,
-            [*STANDARD, "NGC_API_KEY", *UNIVERSAL],
-            {"NIM_MODEL_NAME": "/model-store", "HF_HOME": "/model-store/huggingface/hub"},
-            id="model endpoint, which has no path",
-        ),
-        pytest.param(
-            {"env": [{"name": "NIM_MODEL_NAME", "value": "hf://a/b"}]},
-            None,
-            False,
-            [*TOKENS, "NIM_MODEL_NAME", *STANDARD],
-            {},
-            id="a Hugging Face model without a cache",
-        ),
-        pytest.param(
-            {"env": [{"name": "NIM_MODEL_NAME", "value": "m"}, {"name": "B", "value": "hf://a/b"}]},
-            None,
-            False,
-            ["NIM_MODEL_NAME", "B", *STANDARD, "NGC_API_KEY"],
-            {},
-            id="a Hugging Face address that is not the model's",
-        ),
-        pytest.param(
-            {
-                "env": [
-                    {"name": "NIM_ENGINE_MODEL_PATH", "value": "/u"},
-                    {"name": "HF_TOKEN", "value": "t"},
-                ]
-            },
-            OPTIMIZED,
-            True,
-            ["NGC_API_KEY", "NIM_ENGINE_MODEL_PATH", "HF_TOKEN", *STANDARD],
-            {
-                "NIM_ENGINE_MODEL_PATH": "/u",
-                "HF_TOKEN": "t",
-                "NGC_API_KEY": {"name": "ngc", "key": "NGC_API_KEY", "optional": True},
-            },
-            id="native from a cache, with the user's variables",
-        ),
-        pytest.param(
-            {},
-            OPTIMIZED,
-            True,
-            [*TOKENS, "NIM_ENGINE_MODEL_PATH", *STANDARD],
-            {"NIM_ENGINE_MODEL_PATH": "/model/cache"},
-            id="native from a cache",
-        ),
-        pytest.param(
-            {"authSecret": None},
-            None,
-            True,
-            ["NIM_ENGINE_MODEL_PATH", *STANDARD],
-            {"NIM_ENGINE_MODEL_PATH": "/model"},
-            id="native without cache or secret",
-        ),
-        pytest.param(
-            {},
-            HF,
-            True,
-            [*TOKENS, "NIM_ENGINE_MODEL_PATH", *STANDARD],
-            {"HF_TOKEN": {"name": "ngc", "key": "HF_TOKEN"}},
-            id="native and Hugging Face",
-        ),
-    ],
-)
-def test_main_env(make, spec, source, native, names, values):
-    store = Store({}, cache=make.cache(source) if source else None)
-    items = main_env(make.app(spec), store, native=native)
-    assert [item["name"] for item in items] == names
-    assert {name: value_of(items, name) for name in values} == values
+def variables(**values):
+    return {"env": [{"name": name, "value": value} for name, value in values.items()]}
+
+
+DEFAULT = {"spec": {}, "source": None, "native": False, "values": {}}
+NATIVE = {"source": OPTIMIZED, "native": True}
+HF_NAMES = [*STANDARD, *UNIVERSAL, "NIM_MODEL_PATH"]
+KEY = {"name": "ngc", "key": "NGC_API_KEY", "optional": True}
+MAIN_ENV_CASES = {
+    "plain": {"names": [*STANDARD, "NGC_API_KEY"]},
+    "no secret": {"spec": {"authSecret": None}, "names": STANDARD},
+    "all ports": {
+        "spec": {"expose": {"service": {"port": 1, "grpcPort": 2, "metricsPort": 3}}},
+        "names": [*STANDARD, "NGC_API_KEY", "NIM_GRPC_API_PORT", "NIM_TRITON_GRPC_PORT", "NIM_TRITON_METRICS_PORT"],
+        "values": {"NIM_SERVER_PORT": "1", "NIM_GRPC_API_PORT": "2", "NIM_TRITON_METRICS_PORT": "3"},
+    },
+    "the user's come first and win": {
+        "spec": variables(B="1", NIM_LOG_LEVEL="DEBUG"),
+        "names": ["B", "NIM_LOG_LEVEL", *STANDARD[:-1], "NGC_API_KEY"],
+        "values": {"NIM_LOG_LEVEL": "DEBUG"},
+    },
+    "the user wins over the proxy": {
+        "spec": {"proxy": {"httpsProxy": "p"}} | variables(HTTPS_PROXY="u", B="1"),
+        "names": [*(name for name in PROXY if name != "HTTPS_PROXY"), "HTTPS_PROXY", "B", *STANDARD, "NGC_API_KEY"],
+        "values": {"HTTPS_PROXY": "u", "https_proxy": "p", "NO_PROXY": None},
+    },
+    "Hugging Face": {
+        "source": HF, "names": [*TOKENS, *HF_NAMES],
+        "values": {"NIM_MODEL_PATH": "hf://meta/m", "NGC_API_KEY": KEY, "HF_TOKEN": {"name": "ngc", "key": "HF_TOKEN"}},
+    },
+    "DataStore as Hugging Face": {
+        "source": DATA_STORE, "names": [*TOKENS, *HF_NAMES], "values": {"NIM_MODEL_PATH": "hf://default/m"},
+    },
+    "Hugging Face with the user's tokens": {
+        "spec": {"authSecret": None} | variables(HF_TOKEN="t", NGC_API_KEY="k"), "source": HF,
+        "names": ["HF_TOKEN", "NGC_API_KEY", *HF_NAMES], "values": {"HF_TOKEN": "t", "NGC_API_KEY": "k"},
+    },
+    "Hugging Face with the user's token beside authSecret": {
+        "spec": variables(HF_TOKEN="t"), "source": HF,
+        "names": [*TOKENS, *HF_NAMES], "values": {"HF_TOKEN": "t", "NGC_API_KEY": KEY},
+    },
+    "model endpoint, which has no path": {
+        "source": ENDPOINT, "names": [*STANDARD, "NGC_API_KEY", *UNIVERSAL],
+        "values": {"NIM_MODEL_NAME": "/model-store", "HF_HOME": "/model-store/huggingface/hub"},
+    },
+    "a Hugging Face model without a cache": {
+        "spec": variables(NIM_MODEL_NAME="hf://a/b"), "names": [*TOKENS, "NIM_MODEL_NAME", *STANDARD],
+    },
+    "a Hugging Face address that is not the model's": {
+        "spec": variables(NIM_MODEL_NAME="m", B="hf://a/b"), "names": ["NIM_MODEL_NAME", "B", *STANDARD, "NGC_API_KEY"],
+    },
+    "native from a cache, with the user's variables": NATIVE | {
+        "spec": variables(NIM_ENGINE_MODEL_PATH="/u", HF_TOKEN="t"),
+        "names": ["NGC_API_KEY", "NIM_ENGINE_MODEL_PATH", "HF_TOKEN", *STANDARD],
+        "values": {"NIM_ENGINE_MODEL_PATH": "/u", "HF_TOKEN": "t", "NGC_API_KEY": KEY},
+    },
+    "native from a cache": NATIVE | {
+        "names": [*TOKENS, "NIM_ENGINE_MODEL_PATH", *STANDARD], "values": {"NIM_ENGINE_MODEL_PATH": "/model/cache"},
+    },
+    "native without cache or secret": NATIVE | {
+        "spec": {"authSecret": None}, "source": None,
+        "names": ["NIM_ENGINE_MODEL_PATH", *STANDARD], "values": {"NIM_ENGINE_MODEL_PATH": "/model"},
+    },
+    "native and Hugging Face": NATIVE | {
+        "source": HF, "names": [*TOKENS, "NIM_ENGINE_MODEL_PATH", *STANDARD],
+        "values": {"HF_TOKEN": {"name": "ngc", "key": "HF_TOKEN"}},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MAIN_ENV_CASES.values(), ids=MAIN_ENV_CASES)
+def test_main_env(make, case):
+    case = DEFAULT | case
+    store = Store({}, cache=make.cache(case["source"]) if case["source"] else None)
+    items = main_env(make.app(case["spec"]), store, native=case["native"])
+    assert [item["name"] for item in items] == case["names"]
+    assert {name: value_of(items, name) for name in case["values"]} == case["values"]
 
 
 def test_main_env_standard_values(make):
@@ -225,21 +147,16 @@ def test_main_env_universal_model_values(make):
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("spec", "wanted"),
     [
-        pytest.param([], ["NIM_MODEL_PROFILE", "p"], id="last"),
-        pytest.param(
-            [{"name": "NIM_MODEL_PROFILE", "value": "u"}], ["NGC_API_KEY", None], id="the user's"
-        ),
+        pytest.param({}, ["NIM_MODEL_PROFILE", "p"], id="last"),
+        pytest.param(variables(NIM_MODEL_PROFILE="u"), ["NGC_API_KEY", None], id="the user's"),
     ],
 )
-def test_main_env_of_a_profile(make, given, wanted):
-    items = main_env(
-        make.app({"env": given}),
-        Store({}, cache=make.cache(), profile="p"),
-        native=False,
-    )
-    assert [items[-1]["name"], items[-1].get("value")] == wanted
+def test_main_env_of_a_profile(make, spec, wanted):
+    store = Store({}, cache=make.cache(), profile="p")
+    last = main_env(make.app(spec), store, native=False)[-1]
+    assert [last["name"], last.get("value")] == wanted
 
 
 def test_side_env_order(make):
