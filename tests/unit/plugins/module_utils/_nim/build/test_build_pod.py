@@ -153,30 +153,27 @@ def test_build_engine_pod_env(build, cache, buildable, lora, first):
     ]
 
 
+BUILD_ENGINE_POD_GPUS_CASES = {
+    "tag": ({"tp": "4"}, None, {"requests": {GPU: "4"}, "limits": {GPU: "4"}}),
+    "both-tags": (
+        {"tp": "4", "tensorParallelism": "8"}, {}, {"requests": {GPU: "8"}, "limits": {GPU: "8"}},
+    ),
+    "tag-and-memory": (
+        {"tp": "2"}, {"limits": {"memory": "8Gi"}},
+        {"requests": {GPU: "2"}, "limits": {"memory": "8Gi", GPU: "2"}},
+    ),
+    "given": (
+        {}, {"limits": {GPU: 1}, "requests": {GPU: 1, "cpu": "1"}},
+        {"limits": {GPU: "1"}, "requests": {GPU: "1", "cpu": "1"}},
+    ),
+    "given-as-a-limit": ({}, {"limits": {GPU: 1}}, {"limits": {GPU: "1"}}),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("config", "given", "made"),
-    [
-        pytest.param({"tp": "4"}, None, {"requests": {GPU: "4"}, "limits": {GPU: "4"}}, id="tag"),
-        pytest.param(
-            {"tp": "4", "tensorParallelism": "8"},
-            {},
-            {"requests": {GPU: "8"}, "limits": {GPU: "8"}},
-            id="both-tags",
-        ),
-        pytest.param(
-            {"tp": "2"},
-            {"limits": {"memory": "8Gi"}},
-            {"requests": {GPU: "2"}, "limits": {"memory": "8Gi", GPU: "2"}},
-            id="tag-and-memory",
-        ),
-        pytest.param(
-            {},
-            {"limits": {GPU: 1}, "requests": {GPU: 1, "cpu": "1"}},
-            {"limits": {GPU: "1"}, "requests": {GPU: "1", "cpu": "1"}},
-            id="given",
-        ),
-        pytest.param({}, {"limits": {GPU: 1}}, {"limits": {GPU: "1"}}, id="given-as-a-limit"),
-    ],
+    BUILD_ENGINE_POD_GPUS_CASES.values(),
+    ids=BUILD_ENGINE_POD_GPUS_CASES,
 )
 def test_build_engine_pod_gpus(build, cache, config, given, made):
     cr = build(resources=given) if given is not None else build()

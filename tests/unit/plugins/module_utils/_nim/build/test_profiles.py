@@ -30,23 +30,19 @@ def with_version(cache):
     return cache | {"metadata": cache["metadata"] | {"resourceVersion": "5"}}
 
 
+CHECK_CAPACITY_CASES = {
+    "the first": ([], built(), ""),
+    "the last": ([built(n) for n in range(MAX_BUILT - 1)], built(99), ""),
+    "many that were cached": ([cached(n) for n in range(200)], built(), ""),
+    "too many": ([built(n) for n in range(MAX_BUILT)], built(99), "the maximum is 32"),
+    "too large": ([], built(tag="x" * 20_000), "16384 bytes for a built profile"),
+    "in bytes": ([], built(tag="ü" * 5_000), "16384 bytes for a built profile"),
+    "full": ([cached(n, 10_000) for n in range(80)], built(), "786432 bytes for profiles"),
+}
+
+
 @pytest.mark.parametrize(
-    ("listed", "entry", "problem"),
-    [
-        pytest.param([], built(), "", id="the first"),
-        pytest.param([built(n) for n in range(MAX_BUILT - 1)], built(99), "", id="the last"),
-        pytest.param([cached(n) for n in range(200)], built(), "", id="many that were cached"),
-        pytest.param(
-            [built(n) for n in range(MAX_BUILT)], built(99), "the maximum is 32", id="too many"
-        ),
-        pytest.param(
-            [], built(tag="x" * 20_000), "16384 bytes for a built profile", id="too large"
-        ),
-        pytest.param([], built(tag="ü" * 5_000), "16384 bytes for a built profile", id="in bytes"),
-        pytest.param(
-            [cached(n, 10_000) for n in range(80)], built(), "786432 bytes for profiles", id="full"
-        ),
-    ],
+    ("listed", "entry", "problem"), CHECK_CAPACITY_CASES.values(), ids=CHECK_CAPACITY_CASES
 )
 def test_check_capacity(cache, listed, entry, problem):
     full = cache(*listed)

@@ -6,24 +6,17 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.build.spec import parse_spec
 
+PARSE_SPEC_PROFILE_AND_MODEL_CASES = {
+    "unset": ({}, "", "engine"),
+    "empty": ({"modelName": "", "nimCache": {"name": "llama", "profile": None}}, "", "engine"),
+    "given": ({"modelName": "m", "nimCache": {"name": "llama", "profile": "aaaa"}}, "aaaa", "m"),
+}
+
 
 @pytest.mark.parametrize(
     ("spec", "profile", "model"),
-    [
-        pytest.param({}, "", "engine", id="unset"),
-        pytest.param(
-            {"modelName": "", "nimCache": {"name": "llama", "profile": None}},
-            "",
-            "engine",
-            id="empty",
-        ),
-        pytest.param(
-            {"modelName": "m", "nimCache": {"name": "llama", "profile": "aaaa"}},
-            "aaaa",
-            "m",
-            id="given",
-        ),
-    ],
+    PARSE_SPEC_PROFILE_AND_MODEL_CASES.values(),
+    ids=PARSE_SPEC_PROFILE_AND_MODEL_CASES,
 )
 def test_parse_spec_profile_and_model(build, spec, profile, model):
     found = parse_spec(build(**spec))

@@ -141,30 +141,23 @@ def test_assess_pod_not_running(world):
     )
 
 
+ASSESS_FAILED_BUILD_CASES = {
+    "out-of-memory": (
+        "Failed",
+        {"containerStatuses": [{"state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}]},
+        "OOMKilled, exit code 137",
+    ),
+    "evicted": ("Failed", {"reason": "Evicted", "message": "disk"}, "Evicted: disk"),
+    "silent": ("Failed", {}, "no reason given"),
+    "ended-early": (
+        "Succeeded", {"containerStatuses": [{"state": {"terminated": {"exitCode": 0}}}]},
+        "Ended, exit code 0",
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("phase", "status", "why"),
-    [
-        pytest.param(
-            "Failed",
-            {
-                "containerStatuses": [
-                    {"state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}
-                ]
-            },
-            "OOMKilled, exit code 137",
-            id="out-of-memory",
-        ),
-        pytest.param(
-            "Failed", {"reason": "Evicted", "message": "disk"}, "Evicted: disk", id="evicted"
-        ),
-        pytest.param("Failed", {}, "no reason given", id="silent"),
-        pytest.param(
-            "Succeeded",
-            {"containerStatuses": [{"state": {"terminated": {"exitCode": 0}}}]},
-            "Ended, exit code 0",
-            id="ended-early",
-        ),
-    ],
+    ("phase", "status", "why"), ASSESS_FAILED_BUILD_CASES.values(), ids=ASSESS_FAILED_BUILD_CASES
 )
 def test_assess_failed_build(world, phase, status, why):
     cluster = world()

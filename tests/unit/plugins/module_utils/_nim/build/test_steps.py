@@ -50,26 +50,23 @@ def test_next_step_full_cache(world, cache, buildable):
     assert message.startswith("NIMCache llama lists 32 built profiles")
 
 
+NEXT_STEP_TENANT_LIMITS_CASES = {
+    "by default": ({}, {"labels": {"app": "x"}}, 0, ""),
+    "a label": (
+        {"NIMOPS_POD_LABELS": "team"}, {"labels": {"app": "x"}}, 1,
+        'spec.labels: "app" is forbidden: the operator\'s NIMOPS_POD_LABELS allows team',
+    ),
+    "fine": ({"NIMOPS_POD_LABELS": "team"}, {"labels": {"team": "x"}}, 1, ""),
+    "a cache of root": (
+        {"NIMOPS_ROOT_USER": "forbid"}, {}, 0, "spec.userID of NIMCache llama: 0 is forbidden",
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("variables", "spec", "user", "problem"),
-    [
-        pytest.param({}, {"labels": {"app": "x"}}, 0, "", id="by default"),
-        pytest.param(
-            {"NIMOPS_POD_LABELS": "team"},
-            {"labels": {"app": "x"}},
-            1,
-            'spec.labels: "app" is forbidden: the operator\'s NIMOPS_POD_LABELS allows team',
-            id="a label",
-        ),
-        pytest.param({"NIMOPS_POD_LABELS": "team"}, {"labels": {"team": "x"}}, 1, "", id="fine"),
-        pytest.param(
-            {"NIMOPS_ROOT_USER": "forbid"},
-            {},
-            0,
-            "spec.userID of NIMCache llama: 0 is forbidden",
-            id="a cache of root",
-        ),
-    ],
+    NEXT_STEP_TENANT_LIMITS_CASES.values(),
+    ids=NEXT_STEP_TENANT_LIMITS_CASES,
 )
 def test_next_step_tenant_limits(
     world, cache, buildable, monkeypatch, variables, spec, user, problem

@@ -46,43 +46,41 @@ def names(container):
     return [item["name"] for item in container["env"]]
 
 
+BUILD_JOB_COMMAND_CASES = {
+    "ids": ({"ngc": NGC}, "", ["a", "b"], "download-to-cache", "--profiles a b"),
+    "all": ({"ngc": NGC}, "", ["all"], "download-to-cache", "--all"),
+    "free-all": ({"ngc": NGC}, "model-free", ["all"], "download-to-cache", "--all"),
+    "native": ({"ngc": NGC}, "native", [], "", ""),
+    "endpoint": (
+        {"ngc": NGC | {"modelEndpoint": "ngc://m"}}, "", [], "create-model-store",
+        "--model-repo ngc://m --model-store /model-store",
+    ),
+    "hf": ({"hf": HF | MODEL}, "", [], HF_PULL.format("org/m", "model"), ""),
+    "hf-revision": (
+        {"hf": HF | MODEL | {"revision": "r1"}}, "", [],
+        HF_PULL.format("org/m", "model") + " --revision r1", "",
+    ),
+    "hf-dataset": ({"hf": HF | DATASET}, "", [], HF_PULL.format("org/d", "dataset"), ""),
+    "model-free": ({"hf": HF | MODEL}, "model-free", [], SELF_PULL.format("hf://org/m"), ""),
+    "model-free-revision": (
+        {"hf": HF | MODEL | {"revision": "r1"}}, "model-free", [],
+        SELF_PULL.format("hf://org/m:r1"), "",
+    ),
+    "model-free-dataset": (
+        {"hf": HF | DATASET}, "model-free", [], HF_PULL.format("org/d", "dataset"), "",
+    ),
+    "dataStore": ({"dataStore": HF | MODEL}, "", [], HF_PULL.format("org/m", "model"), ""),
+    "dataStore-model-free": (
+        {"dataStore": HF | MODEL}, "model-free", [], SELF_PULL.format("hf://org/m"), "",
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("source", "cache_type", "profiles", "command", "args"),
-    [
-        pytest.param({"ngc": NGC}, "", ["a", "b"], "download-to-cache", "--profiles a b", id="ids"),
-        pytest.param({"ngc": NGC}, "", ["all"], "download-to-cache", "--all", id="all"),
-        pytest.param({"ngc": NGC}, "model-free", ["all"], "download-to-cache", "--all", id="free-all"),
-        pytest.param({"ngc": NGC}, "native", [], "", "", id="native"),
-        pytest.param(
-            {"ngc": NGC | {"modelEndpoint": "ngc://m"}}, "", [], "create-model-store",
-            "--model-repo ngc://m --model-store /model-store", id="endpoint",
-        ),
-        pytest.param({"hf": HF | MODEL}, "", [], HF_PULL.format("org/m", "model"), "", id="hf"),
-        pytest.param(
-            {"hf": HF | MODEL | {"revision": "r1"}}, "", [],
-            HF_PULL.format("org/m", "model") + " --revision r1", "", id="hf-revision",
-        ),
-        pytest.param({"hf": HF | DATASET}, "", [], HF_PULL.format("org/d", "dataset"), "", id="hf-dataset"),
-        pytest.param(
-            {"hf": HF | MODEL}, "model-free", [], SELF_PULL.format("hf://org/m"), "", id="model-free",
-        ),
-        pytest.param(
-            {"hf": HF | MODEL | {"revision": "r1"}}, "model-free", [],
-            SELF_PULL.format("hf://org/m:r1"), "", id="model-free-revision",
-        ),
-        pytest.param(
-            {"hf": HF | DATASET}, "model-free", [], HF_PULL.format("org/d", "dataset"), "",
-            id="model-free-dataset",
-        ),
-        pytest.param(
-            {"dataStore": HF | MODEL}, "", [], HF_PULL.format("org/m", "model"), "", id="dataStore",
-        ),
-        pytest.param(
-            {"dataStore": HF | MODEL}, "model-free", [], SELF_PULL.format("hf://org/m"), "",
-            id="dataStore-model-free",
-        ),
-    ],
-)  # fmt: skip
+    BUILD_JOB_COMMAND_CASES.values(),
+    ids=BUILD_JOB_COMMAND_CASES,
+)
 def test_build_job_command(
     cache, source, cache_type, profiles,
     command, args):  # fmt: skip

@@ -43,47 +43,43 @@ def test_template_name(arguments, wanted):
     assert template_name(*arguments) == wanted
 
 
+NAME_POD_CLAIMS_CASES = {
+    "none": ("llm", [], "", []),
+    "created": (
+        "llm", [CREATED], "", [("claim-df94b6548-1-5c9d688d4c-0", "claimtemplate-df94b6548-0")],
+    ),
+    "by name, a template twice": (
+        "test-service",
+        [
+            {"resourceClaimName": "test-claim"},
+            {"resourceClaimTemplateName": "test-template"},
+            {"resourceClaimTemplateName": "test-template"},
+        ],
+        "",
+        [
+            ("claim-8568b4fb55-0-9f8c8d9fb-0", "test-claim"),
+            ("claim-8568b4fb55-1-5cb744997d-0", "test-template"),
+            ("claim-8568b4fb55-1-5cb744997d-1", "test-template"),
+        ],
+    ),
+    "the index counts all entries, a domain's template is last": (
+        "llm", [{"resourceClaimName": "x"}, CREATED], "test-template",
+        [
+            (f"claim-df94b6548-0-{hash_name('x')}-0", "x"),
+            (
+                f"claim-df94b6548-1-{hash_name('claimtemplate-df94b6548-1')}-0",
+                "claimtemplate-df94b6548-1",
+            ),
+            ("claim-df94b6548-2-5cb744997d-0", "test-template"),
+        ],
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("owner", "resources", "domain", "wanted"),
-    [
-        pytest.param("llm", [], "", [], id="none"),
-        pytest.param(
-            "llm",
-            [CREATED],
-            "",
-            [("claim-df94b6548-1-5c9d688d4c-0", "claimtemplate-df94b6548-0")],
-            id="created",
-        ),
-        pytest.param(
-            "test-service",
-            [
-                {"resourceClaimName": "test-claim"},
-                {"resourceClaimTemplateName": "test-template"},
-                {"resourceClaimTemplateName": "test-template"},
-            ],
-            "",
-            [
-                ("claim-8568b4fb55-0-9f8c8d9fb-0", "test-claim"),
-                ("claim-8568b4fb55-1-5cb744997d-0", "test-template"),
-                ("claim-8568b4fb55-1-5cb744997d-1", "test-template"),
-            ],
-            id="by name, a template twice",
-        ),
-        pytest.param(
-            "llm",
-            [{"resourceClaimName": "x"}, CREATED],
-            "test-template",
-            [
-                (f"claim-df94b6548-0-{hash_name('x')}-0", "x"),
-                (
-                    f"claim-df94b6548-1-{hash_name('claimtemplate-df94b6548-1')}-0",
-                    "claimtemplate-df94b6548-1",
-                ),
-                ("claim-df94b6548-2-5cb744997d-0", "test-template"),
-            ],
-            id="the index counts all entries, a domain's template is last",
-        ),
-    ],
+    NAME_POD_CLAIMS_CASES.values(),
+    ids=NAME_POD_CLAIMS_CASES,
 )
 def test_name_pod_claims(owner, resources, domain, wanted):
     claims = name_pod_claims(owner, resources, domain)

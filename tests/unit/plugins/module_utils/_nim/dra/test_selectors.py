@@ -137,65 +137,49 @@ def test_select_shares_driver_selector():
     assert found == [f"{DRIVER} && (a || b)", *["a || b"] * 31]
 
 
+SELECT_REFUSES_CASES = {
+    "order of truth values": (
+        attribute({"boolValue": True}, "GreaterThan"),
+        r'invalid operator ">" for bool type \(d\.attributeSelectors\[0\]\.op: use',
+    ),
+    "order of strings": (
+        attribute({"stringValue": "v"}, "LessThanOrEqual"),
+        r'invalid operator "<=" for string type \(d\.attributeSelectors\[0\]\.op: use',
+    ),
+    "operator": (attribute({"intValue": 1}, "In"), r"d\.attributeSelectors\[0\]\.op: must"),
+    "its op": (capacity(1, "In"), r"d\.capacitySelectors\[0\]\.op: must be one"),
+    "no value": (attribute(None), r"\[0\]\.value: must specify exactly one of"),
+    "empty value": (attribute({}), r"\[0\]\.value: must specify exactly one of"),
+    "two values": (
+        attribute({"intValue": 1, "boolValue": True}),
+        r"\[0\]\.value: must specify exactly one of boolValue, intValue, stringValue, versionV",
+    ),
+    "bool as int": (attribute({"intValue": True}), r"\.value\.intValue: True is not of type int"),
+    "int as string": (attribute({"stringValue": 1}), r"\.value\.stringValue: 1 is not of type str"),
+    "version": (
+        attribute({"versionValue": "01.2.3"}),
+        r"d\.attributeSelectors\[0\]\.value\.versionValue\.version: invalid version \"01\.2\.3",
+    ),
+    "quantity": (capacity("big"), r"d\.capacitySelectors\[0\]\.value: 'big' is"),
+    "no quantity": ({"capacitySelectors": [{"key": "k"}]}, "is not a quantity"),
+    "no key": (attribute({"intValue": 1}, key=""), r"\[0\]\.key: set the name"),
+    "no name": (attribute({"intValue": 1}, key="a/"), r"\.key: set the name"),
+    "key twice": (
+        attribute({"intValue": 1}) | capacity(1, key="gpu.nvidia.com/k"),
+        r'd\.capacitySelectors\[0\]\.key: "gpu\.nvidia\.com/k" is selected twice',
+    ),
+    "both ways": (
+        attribute({"intValue": 1}) | {"celExpressions": ["true"]},
+        r"d\.celExpressions must not be set if",
+    ),
+    "21": (many(21, 0), r"d\.attributeSelectors: must have at most 20"),
+    "13": (many(0, 13), r"d\.capacitySelectors: must have at most 12"),
+    "33": ({"celExpressions": ["a"] * 33}, r"d\.celExpressions: must have at most 32"),
+}
+
+
 @pytest.mark.parametrize(
-    ("device", "message"),
-    [
-        pytest.param(
-            attribute({"boolValue": True}, "GreaterThan"),
-            r'invalid operator ">" for bool type \(d\.attributeSelectors\[0\]\.op: use',
-            id="order of truth values",
-        ),
-        pytest.param(
-            attribute({"stringValue": "v"}, "LessThanOrEqual"),
-            r'invalid operator "<=" for string type \(d\.attributeSelectors\[0\]\.op: use',
-            id="order of strings",
-        ),
-        pytest.param(
-            attribute({"intValue": 1}, "In"), r"d\.attributeSelectors\[0\]\.op: must", id="operator"
-        ),
-        pytest.param(capacity(1, "In"), r"d\.capacitySelectors\[0\]\.op: must be one", id="its op"),
-        pytest.param(attribute(None), r"\[0\]\.value: must specify exactly one of", id="no value"),
-        pytest.param(attribute({}), r"\[0\]\.value: must specify exactly one of", id="empty value"),
-        pytest.param(
-            attribute({"intValue": 1, "boolValue": True}),
-            r"\[0\]\.value: must specify exactly one of boolValue, intValue, stringValue, versionV",
-            id="two values",
-        ),
-        pytest.param(
-            attribute({"intValue": True}),
-            r"\.value\.intValue: True is not of type int",
-            id="bool as int",
-        ),
-        pytest.param(
-            attribute({"stringValue": 1}),
-            r"\.value\.stringValue: 1 is not of type str",
-            id="int as string",
-        ),
-        pytest.param(
-            attribute({"versionValue": "01.2.3"}),
-            r"d\.attributeSelectors\[0\]\.value\.versionValue\.version: invalid version \"01\.2\.3",
-            id="version",
-        ),
-        pytest.param(capacity("big"), r"d\.capacitySelectors\[0\]\.value: 'big' is", id="quantity"),
-        pytest.param({"capacitySelectors": [{"key": "k"}]}, "is not a quantity", id="no quantity"),
-        pytest.param(attribute({"intValue": 1}, key=""), r"\[0\]\.key: set the name", id="no key"),
-        pytest.param(attribute({"intValue": 1}, key="a/"), r"\.key: set the name", id="no name"),
-        pytest.param(
-            attribute({"intValue": 1}) | capacity(1, key="gpu.nvidia.com/k"),
-            r'd\.capacitySelectors\[0\]\.key: "gpu\.nvidia\.com/k" is selected twice',
-            id="key twice",
-        ),
-        pytest.param(
-            attribute({"intValue": 1}) | {"celExpressions": ["true"]},
-            r"d\.celExpressions must not be set if",
-            id="both ways",
-        ),
-        pytest.param(many(21, 0), r"d\.attributeSelectors: must have at most 20", id="21"),
-        pytest.param(many(0, 13), r"d\.capacitySelectors: must have at most 12", id="13"),
-        pytest.param(
-            {"celExpressions": ["a"] * 33}, r"d\.celExpressions: must have at most 32", id="33"
-        ),
-    ],
+    ("device", "message"), SELECT_REFUSES_CASES.values(), ids=SELECT_REFUSES_CASES
 )
 def test_select_refuses(device, message):
     with pytest.raises(NimError, match=message):

@@ -22,22 +22,20 @@ def live(name, status=None, made_for="", **metadata):
     return {"metadata": meta, "status": status}
 
 
+STATE_OF_CASES = {
+    "new": (None, {}, "pending"),
+    "not allocated": ({}, {}, "pending"),
+    "allocated": (ALLOCATED, {}, "allocated"),
+    "reserved": (RESERVED, {}, "allocated,reserved"),
+    "reserved only": ({"reservedFor": [{}]}, {}, "pending"),
+    "deleted": (None, {"deletionTimestamp": "x"}, "deleted"),
+    "deleted while allocated": (ALLOCATED, {"deletionTimestamp": "x"}, "deleted,allocated"),
+    "still in use": (RESERVED, {"deletionTimestamp": "x"}, "deleted,allocated,reserved"),
+}
+
+
 @pytest.mark.parametrize(
-    ("status", "metadata", "wanted"),
-    [
-        pytest.param(None, {}, "pending", id="new"),
-        pytest.param({}, {}, "pending", id="not allocated"),
-        pytest.param(ALLOCATED, {}, "allocated", id="allocated"),
-        pytest.param(RESERVED, {}, "allocated,reserved", id="reserved"),
-        pytest.param({"reservedFor": [{}]}, {}, "pending", id="reserved only"),
-        pytest.param(None, {"deletionTimestamp": "x"}, "deleted", id="deleted"),
-        pytest.param(
-            ALLOCATED, {"deletionTimestamp": "x"}, "deleted,allocated", id="deleted while allocated"
-        ),
-        pytest.param(
-            RESERVED, {"deletionTimestamp": "x"}, "deleted,allocated,reserved", id="still in use"
-        ),
-    ],
+    ("status", "metadata", "wanted"), STATE_OF_CASES.values(), ids=STATE_OF_CASES
 )
 def test_state_of(status, metadata, wanted):
     assert state_of(live("x", status, **metadata)) == wanted

@@ -18,30 +18,26 @@ def versions(*values):
     return {"claimCreationSpec": {"devices": [{"name": "other"}, device]}}
 
 
+CHECK_RESOURCES_REFUSES_CASES = {
+    "old cluster": (
+        [{"resourceClaimName": "x"}], False,
+        "DRA resources are not supported by NIM-Operator on this cluster, please upgrade to k8s version 'v1.34.0' or higher (its API server does not serve resource.k8s.io/v1)",
+    ),
+    "the same claim": (
+        [{"resourceClaimName": "x"}, {"resourceClaimName": "y"}, {"resourceClaimName": "x"}], True,
+        "spec.draResources[2].resourceClaimName: duplicate resource claim name: 'x'",
+    ),
+    "version": (
+        [{"resourceClaimName": "x"}, versions("1.0.0", "1.0")], True,
+        'spec.draResources[1].claimCreationSpec.devices[1].attributeSelectors[1].value.versionValue.version: invalid version "1.0": use a semantic version such as 1.2.3',
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("resources", "is_served", "message"),
-    [
-        pytest.param(
-            [{"resourceClaimName": "x"}],
-            False,
-            "DRA resources are not supported by NIM-Operator on this cluster, please upgrade to k8s"
-            " version 'v1.34.0' or higher (its API server does not serve resource.k8s.io/v1)",
-            id="old cluster",
-        ),
-        pytest.param(
-            [{"resourceClaimName": "x"}, {"resourceClaimName": "y"}, {"resourceClaimName": "x"}],
-            True,
-            "spec.draResources[2].resourceClaimName: duplicate resource claim name: 'x'",
-            id="the same claim",
-        ),
-        pytest.param(
-            [{"resourceClaimName": "x"}, versions("1.0.0", "1.0")],
-            True,
-            "spec.draResources[1].claimCreationSpec.devices[1].attributeSelectors[1].value"
-            '.versionValue.version: invalid version "1.0": use a semantic version such as 1.2.3',
-            id="version",
-        ),
-    ],
+    CHECK_RESOURCES_REFUSES_CASES.values(),
+    ids=CHECK_RESOURCES_REFUSES_CASES,
 )
 def test_check_resources_refuses(resources, is_served, message):
     with pytest.raises(NimError) as raised:

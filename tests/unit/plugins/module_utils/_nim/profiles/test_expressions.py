@@ -20,28 +20,20 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.profile_s
 H100 = "NVIDIA-H100-80GB-HBM3"
 
 
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        pytest.param("H100.*HBM3", (True, ""), id="match"),
-        pytest.param("h100", (False, ""), id="other case"),
-        pytest.param("(?i)h100", (True, ""), id="any case"),
-        pytest.param(r"^NVIDIA-[[:alnum:]]+-\d+GB", (True, ""), id="classes of RE2"),
-        pytest.param("H100(", (False, "product_name_regex is not valid, or too large"), id="bad"),
-        pytest.param(r"(H)\1", (False, "product_name_regex is not valid, or too large"), id="back"),
-        pytest.param(
-            "H(?=100)", (False, "product_name_regex is not valid, or too large"), id="look"
-        ),
-        pytest.param(
-            r"[\p{L}\p{N}]{999}",
-            (False, "product_name_regex is not valid, or too large"),
-            id="memory",
-        ),
-        pytest.param(
-            "H" * 257, (False, "product_name_regex has more than 256 characters"), id="long"
-        ),
-    ],
-)
+SEARCH_CASES = {
+    "match": ("H100.*HBM3", (True, "")),
+    "other case": ("h100", (False, "")),
+    "any case": ("(?i)h100", (True, "")),
+    "classes of RE2": (r"^NVIDIA-[[:alnum:]]+-\d+GB", (True, "")),
+    "bad": ("H100(", (False, "product_name_regex is not valid, or too large")),
+    "back": (r"(H)\1", (False, "product_name_regex is not valid, or too large")),
+    "look": ("H(?=100)", (False, "product_name_regex is not valid, or too large")),
+    "memory": (r"[\p{L}\p{N}]{999}", (False, "product_name_regex is not valid, or too large")),
+    "long": ("H" * 257, (False, "product_name_regex has more than 256 characters")),
+}
+
+
+@pytest.mark.parametrize(("pattern", "expected"), SEARCH_CASES.values(), ids=SEARCH_CASES)
 def test_search(pattern, expected):
     assert Expressions().search(pattern, [H100]) == expected
 

@@ -167,61 +167,45 @@ def laughs(depth):
     return "\n".join(lines)
 
 
+PARSE_MANIFEST_REFUSES_CASES = {
+    "cut": ("a: {b", "not valid YAML"),
+    "broken": ("a: [1]\n b", "not valid YAML"),
+    "shell-error": ("sh: not found", "is not a mapping but 'not found'"),
+    "text": ("just text", "starts with 'just text'"),
+    "list": ("- a", "it is not a mapping"),
+    "empty": ("{}", "no profiles"),
+    "tags": ("a: {tags: [x]}", "tags of profile 'a'"),
+    "v2-map": ("schema_version: 2\nprofiles: {}", "no list of profiles"),
+    "v2-id": ("schema_version: 2\nprofiles: [{tags: {}}]", "profiles[0] has no id"),
+    "v3": ("schema_version: 3\nprofiles: []", "schema_version '3' is unknown"),
+    "aliases": (laughs(12), "line 2, column 10: aliases are not supported"),
+    "deep": ("[" * 50_000, "nested deeper than 32 levels"),
+    "list as tag": ("a: {tags: {tp: [1]}}", "'tp' is a list, not a string"),
+    "map as tag": ("a: {tags: {tp: {b: 1}}}", "'tp' is a dict, not a string"),
+    "list as model": ("a: {model: [m]}", "profile 'a': 'model' is a list"),
+    "v2 list": ("schema_version: 2\nprofiles: [{id: [a]}]", "profiles[0]: 'id' is a list"),
+    "version": ("schema_version: [2]", "'schema_version' is a list"),
+    "size": ("a" * (1 << 21) + ": {}", "2097156 bytes, and the maximum is 2097152"),
+    "letters": ("ä" * (1 << 20) + ": {}", "2097156 bytes, and the maximum is 2097152"),
+    "id": ("a" * 254 + ": {}", "254 characters, and the maximum is 253"),
+    "v2 id": ("schema_version: 2\nprofiles: [{id: " + "a" * 254 + "}]", "254 characters"),
+    "name of a tag": ("a: {tags: {" + "t" * 254 + ": 1}}", "254 characters"),
+    "tag": ("a: {tags: {t: '" + "x" * 1025 + "'}}", "1025 characters, and the maximum is 1024"),
+    "model": ("a: {model: '" + "x" * 1025 + "'}", "1025 characters"),
+    "tags of one": (
+        json.dumps({"a": {"tags": {f"t{n}": "" for n in range(129)}}}),
+        "profile 'a' has 129 tags, and the maximum is 128",
+    ),
+    "profiles": (json.dumps({f"p{n}": {} for n in range(4097)}), "4097 profiles, and"),
+    "v2 profiles": (
+        json.dumps({"schema_version": "2", "profiles": [{"id": "a"}] * 4097}),
+        "4097 profiles, and the maximum is 4096",
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        pytest.param("a: {b", "not valid YAML", id="cut"),
-        pytest.param("a: [1]\n b", "not valid YAML", id="broken"),
-        pytest.param("sh: not found", "is not a mapping but 'not found'", id="shell-error"),
-        pytest.param("just text", "starts with 'just text'", id="text"),
-        pytest.param("- a", "it is not a mapping", id="list"),
-        pytest.param("{}", "no profiles", id="empty"),
-        pytest.param("a: {tags: [x]}", "tags of profile 'a'", id="tags"),
-        pytest.param("schema_version: 2\nprofiles: {}", "no list of profiles", id="v2-map"),
-        pytest.param(
-            "schema_version: 2\nprofiles: [{tags: {}}]", "profiles[0] has no id", id="v2-id"
-        ),
-        pytest.param("schema_version: 3\nprofiles: []", "schema_version '3' is unknown", id="v3"),
-        pytest.param(laughs(12), "line 2, column 10: aliases are not supported", id="aliases"),
-        pytest.param("[" * 50_000, "nested deeper than 32 levels", id="deep"),
-        pytest.param("a: {tags: {tp: [1]}}", "'tp' is a list, not a string", id="list as tag"),
-        pytest.param("a: {tags: {tp: {b: 1}}}", "'tp' is a dict, not a string", id="map as tag"),
-        pytest.param("a: {model: [m]}", "profile 'a': 'model' is a list", id="list as model"),
-        pytest.param(
-            "schema_version: 2\nprofiles: [{id: [a]}]", "profiles[0]: 'id' is a list", id="v2 list"
-        ),
-        pytest.param("schema_version: [2]", "'schema_version' is a list", id="version"),
-        pytest.param(
-            "a" * (1 << 21) + ": {}", "2097156 bytes, and the maximum is 2097152", id="size"
-        ),
-        pytest.param(
-            "ä" * (1 << 20) + ": {}", "2097156 bytes, and the maximum is 2097152", id="letters"
-        ),
-        pytest.param("a" * 254 + ": {}", "254 characters, and the maximum is 253", id="id"),
-        pytest.param(
-            "schema_version: 2\nprofiles: [{id: " + "a" * 254 + "}]", "254 characters", id="v2 id"
-        ),
-        pytest.param("a: {tags: {" + "t" * 254 + ": 1}}", "254 characters", id="name of a tag"),
-        pytest.param(
-            "a: {tags: {t: '" + "x" * 1025 + "'}}",
-            "1025 characters, and the maximum is 1024",
-            id="tag",
-        ),
-        pytest.param("a: {model: '" + "x" * 1025 + "'}", "1025 characters", id="model"),
-        pytest.param(
-            json.dumps({"a": {"tags": {f"t{n}": "" for n in range(129)}}}),
-            "profile 'a' has 129 tags, and the maximum is 128",
-            id="tags of one",
-        ),
-        pytest.param(
-            json.dumps({f"p{n}": {} for n in range(4097)}), "4097 profiles, and", id="profiles"
-        ),
-        pytest.param(
-            json.dumps({"schema_version": "2", "profiles": [{"id": "a"}] * 4097}),
-            "4097 profiles, and the maximum is 4096",
-            id="v2 profiles",
-        ),
-    ],
+    ("text", "why"), PARSE_MANIFEST_REFUSES_CASES.values(), ids=PARSE_MANIFEST_REFUSES_CASES
 )
 def test_parse_manifest_refuses(text, why):
     with pytest.raises(NimError) as raised:

@@ -27,32 +27,24 @@ BAD_PROFILE = {"name": "p", "config": {"tp": "many"}}
 OPTIONAL = ["Ingress", "HTTPRoute", "GRPCRoute", "HorizontalPodAutoscaler", "ServiceMonitor"]
 
 
+DESIRED_KINDS_CASES = {
+    "least": ({}, [*BASE, "Deployment"], OPTIONAL),
+    "most": (EVERYTHING, [*BASE, *OPTIONAL, "PersistentVolumeClaim", "Deployment"], []),
+    "one pipeline stage": (
+        {"multiNode": {"parallelism": {"pipeline": 1}}}, [*BASE, "Deployment"], OPTIONAL,
+    ),
+    "no cache: all but the workload": (
+        {"storage": {"nimCache": {"name": "cache"}}}, BASE, OPTIONAL,
+    ),
+    "devices to claim": (
+        {"draResources": [{"claimCreationSpec": {"devices": [{"name": "gpu"}]}}] * 2},
+        [*BASE, "ResourceClaimTemplate", "ResourceClaimTemplate", "Deployment"], OPTIONAL,
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("spec", "children", "unwanted"),
-    [
-        pytest.param({}, [*BASE, "Deployment"], OPTIONAL, id="least"),
-        pytest.param(
-            EVERYTHING, [*BASE, *OPTIONAL, "PersistentVolumeClaim", "Deployment"], [], id="most"
-        ),
-        pytest.param(
-            {"multiNode": {"parallelism": {"pipeline": 1}}},
-            [*BASE, "Deployment"],
-            OPTIONAL,
-            id="one pipeline stage",
-        ),
-        pytest.param(
-            {"storage": {"nimCache": {"name": "cache"}}},
-            BASE,
-            OPTIONAL,
-            id="no cache: all but the workload",
-        ),
-        pytest.param(
-            {"draResources": [{"claimCreationSpec": {"devices": [{"name": "gpu"}]}}] * 2},
-            [*BASE, "ResourceClaimTemplate", "ResourceClaimTemplate", "Deployment"],
-            OPTIONAL,
-            id="devices to claim",
-        ),
-    ],
+    ("spec", "children", "unwanted"), DESIRED_KINDS_CASES.values(), ids=DESIRED_KINDS_CASES
 )
 def test_desired_kinds(make, spec, children, unwanted):
     wanted = desired(make.app(spec))

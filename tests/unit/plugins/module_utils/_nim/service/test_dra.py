@@ -319,33 +319,29 @@ def group_world(make, cr, *claims, templates=(), **live):
     return make.observe(*objects, ResourceClaim=list(claims), **{MODELS: NAME})
 
 
+DRA_READS_COMPUTE_DOMAIN_CASES = {
+    "several nodes without claims: nothing": (SEVERAL, [], []),
+    "a ComputeDomain of ours": (
+        OURS, [], ["ResourceClaim/ns/*", f"ResourceClaimTemplate/ns/{CHANNELS}"],
+    ),
+    "one of others, not known yet": (THEIRS, [], ["ResourceClaim/ns/*"]),
+    "one of others": (
+        THEIRS, [domain()], ["ResourceClaim/ns/*", "ResourceClaimTemplate/ns/test-template"],
+    ),
+    "and devices": (
+        OURS | {"draResources": [CREATED]}, [],
+        [
+            "ResourceClaim/ns/*",
+            *(f"ResourceClaimTemplate/ns/{name}" for name in (TEMPLATE, CHANNELS)),
+        ],
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("spec", "known", "more"),
-    [
-        pytest.param(SEVERAL, [], [], id="several nodes without claims: nothing"),
-        pytest.param(
-            OURS,
-            [],
-            ["ResourceClaim/ns/*", f"ResourceClaimTemplate/ns/{CHANNELS}"],
-            id="a ComputeDomain of ours",
-        ),
-        pytest.param(THEIRS, [], ["ResourceClaim/ns/*"], id="one of others, not known yet"),
-        pytest.param(
-            THEIRS,
-            [domain()],
-            ["ResourceClaim/ns/*", "ResourceClaimTemplate/ns/test-template"],
-            id="one of others",
-        ),
-        pytest.param(
-            OURS | {"draResources": [CREATED]},
-            [],
-            [
-                "ResourceClaim/ns/*",
-                *(f"ResourceClaimTemplate/ns/{name}" for name in (TEMPLATE, CHANNELS)),
-            ],
-            id="and devices",
-        ),
-    ],
+    DRA_READS_COMPUTE_DOMAIN_CASES.values(),
+    ids=DRA_READS_COMPUTE_DOMAIN_CASES,
 )
 def test_dra_reads_compute_domain(make, spec, known, more):
     found = [read.key for read in reads(make.app(spec, *known))]

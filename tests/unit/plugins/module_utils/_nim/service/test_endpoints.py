@@ -59,37 +59,28 @@ def ingress(host="", service="llm", **given):
 LEGACY = {"ingress": {"enabled": True}}
 
 
+EXTERNAL_ENDPOINT_CASES = {
+    "nothing": ({}, None, ""),
+    "ingress rule": (LEGACY, ingress("h.example", ip="1.2.3.4"), "h.example"),
+    "ingress host name": (LEGACY, ingress("", hostname="lb.example", ip="1.2.3.4"), "lb.example"),
+    "ingress address": (LEGACY, ingress("x", "other", ip="1.2.3.4"), "1.2.3.4"),
+    "ingress without any": (LEGACY, ingress(), ""),
+    "ingress not there": (LEGACY | BALANCED, None, ""),
+    "load balancer address": (BALANCED, {"ip": "1.2.3.4"}, "1.2.3.4:80"),
+    "load balancer IPv6 address": (BALANCED, {"ip": "fd00::1"}, "[fd00::1]:80"),
+    "load balancer name": (BALANCED, {"hostname": "lb.example", "ip": "1.2.3.4"}, "lb.example:80"),
+    "load balancer pending": (BALANCED, None, ""),
+    "gateway": ({"router": GATEWAY}, None, "llm.ns.example.com"),
+    "load balancer before gateway": (
+        BALANCED | {"router": GATEWAY},
+        {"ip": "1.2.3.4"},
+        "1.2.3.4:80",
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("expose", "live", "wanted"),
-    [
-        pytest.param({}, None, "", id="nothing"),
-        pytest.param(LEGACY, ingress("h.example", ip="1.2.3.4"), "h.example", id="ingress rule"),
-        pytest.param(
-            LEGACY,
-            ingress("", hostname="lb.example", ip="1.2.3.4"),
-            "lb.example",
-            id="ingress host name",
-        ),
-        pytest.param(LEGACY, ingress("x", "other", ip="1.2.3.4"), "1.2.3.4", id="ingress address"),
-        pytest.param(LEGACY, ingress(), "", id="ingress without any"),
-        pytest.param(LEGACY | BALANCED, None, "", id="ingress not there"),
-        pytest.param(BALANCED, {"ip": "1.2.3.4"}, "1.2.3.4:80", id="load balancer address"),
-        pytest.param(BALANCED, {"ip": "fd00::1"}, "[fd00::1]:80", id="load balancer IPv6 address"),
-        pytest.param(
-            BALANCED,
-            {"hostname": "lb.example", "ip": "1.2.3.4"},
-            "lb.example:80",
-            id="load balancer name",
-        ),
-        pytest.param(BALANCED, None, "", id="load balancer pending"),
-        pytest.param({"router": GATEWAY}, None, "llm.ns.example.com", id="gateway"),
-        pytest.param(
-            BALANCED | {"router": GATEWAY},
-            {"ip": "1.2.3.4"},
-            "1.2.3.4:80",
-            id="load balancer before gateway",
-        ),
-    ],
+    ("expose", "live", "wanted"), EXTERNAL_ENDPOINT_CASES.values(), ids=EXTERNAL_ENDPOINT_CASES
 )
 def test_external_endpoint(make, expose, live, wanted):
     cr = make.cr({"expose": expose})

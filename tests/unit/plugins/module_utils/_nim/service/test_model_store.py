@@ -15,43 +15,32 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_stor
 CLAIM = "persistentVolumeClaim"
 
 
+SELECT_STORE_CASES = {
+    "a cache comes first": (
+        {"nimCache": {"name": "cache"}, "hostPath": "/m", "pvc": {"name": "x"}},
+        {CLAIM: {"claimName": "cache-pvc"}}, "",
+    ),
+    "a claim to create": (
+        {"pvc": {"create": True, "size": "1Gi", "subPath": "a/b"}, "emptyDir": {}},
+        {CLAIM: {"claimName": "llm-pvc"}}, "a/b",
+    ),
+    "a claim by name, read only": (
+        {"nimCache": {}, "pvc": {"name": "mine"}, "readOnly": True},
+        {CLAIM: {"claimName": "mine", "readOnly": True}}, "",
+    ),
+    "empty dir": ({"pvc": {}, "emptyDir": {}, "hostPath": "/m"}, {"emptyDir": {}}, ""),
+    "empty dir with a limit": (
+        {"emptyDir": {"sizeLimit": "1Gi"}, "readOnly": True}, {"emptyDir": {"sizeLimit": "1Gi"}},
+        "",
+    ),
+    "host path": (
+        {"hostPath": "/m"}, {"hostPath": {"path": "/m", "type": "DirectoryOrCreate"}}, "",
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("storage", "source", "sub_path"),
-    [
-        pytest.param(
-            {"nimCache": {"name": "cache"}, "hostPath": "/m", "pvc": {"name": "x"}},
-            {CLAIM: {"claimName": "cache-pvc"}},
-            "",
-            id="a cache comes first",
-        ),
-        pytest.param(
-            {"pvc": {"create": True, "size": "1Gi", "subPath": "a/b"}, "emptyDir": {}},
-            {CLAIM: {"claimName": "llm-pvc"}},
-            "a/b",
-            id="a claim to create",
-        ),
-        pytest.param(
-            {"nimCache": {}, "pvc": {"name": "mine"}, "readOnly": True},
-            {CLAIM: {"claimName": "mine", "readOnly": True}},
-            "",
-            id="a claim by name, read only",
-        ),
-        pytest.param(
-            {"pvc": {}, "emptyDir": {}, "hostPath": "/m"}, {"emptyDir": {}}, "", id="empty dir"
-        ),
-        pytest.param(
-            {"emptyDir": {"sizeLimit": "1Gi"}, "readOnly": True},
-            {"emptyDir": {"sizeLimit": "1Gi"}},
-            "",
-            id="empty dir with a limit",
-        ),
-        pytest.param(
-            {"hostPath": "/m"},
-            {"hostPath": {"path": "/m", "type": "DirectoryOrCreate"}},
-            "",
-            id="host path",
-        ),
-    ],
+    ("storage", "source", "sub_path"), SELECT_STORE_CASES.values(), ids=SELECT_STORE_CASES
 )
 def test_select_store(make, storage, source, sub_path):
     store = select_store(make.app({"storage": storage}, make.cache()))
@@ -78,43 +67,40 @@ FAILED_JOB = {"type": "NIM_CACHE_JOB_COMPLETED", "status": "False", "message": "
 FAILED_PASS = {"type": "NIM_CACHE_RECONCILE_FAILED", "status": "True", "message": "no profiles"}
 
 
+SELECT_STORE_UNUSABLE_CACHE_CASES = {
+    "absent": (None, Unusable("NIMCacheNotFound", "NIMCache cache not found", True)),
+    "its job failed": (
+        {"status": {"state": "Failed", "conditions": [FAILED_JOB, FAILED_PASS]}},
+        Unusable("NIMCacheFailed", "The Job failed", True),
+    ),
+    "its reconcile failed": (
+        {
+            "status": {
+                "state": "Failed",
+                "conditions": [FAILED_JOB | {"status": "True"}, FAILED_PASS],
+            }
+        },
+        Unusable("NIMCacheFailed", "no profiles", True),
+    ),
+    "failed without a word": (
+        {"status": {"state": "Failed"}},
+        Unusable("NIMCacheFailed", "NIMCache cache failed", True),
+    ),
+    "in progress": (
+        {"status": {"state": "InProgress"}},
+        Unusable("NIMCacheNotReady", "NIMCache cache not ready", False),
+    ),
+    "no status yet": (
+        {"status": {}},
+        Unusable("NIMCacheNotReady", "NIMCache cache not ready", False),
+    ),
+}
+
+
 @pytest.mark.parametrize(
     ("cache", "wanted"),
-    [
-        pytest.param(
-            None, Unusable("NIMCacheNotFound", "NIMCache cache not found", True), id="absent"
-        ),
-        pytest.param(
-            {"status": {"state": "Failed", "conditions": [FAILED_JOB, FAILED_PASS]}},
-            Unusable("NIMCacheFailed", "The Job failed", True),
-            id="its job failed",
-        ),
-        pytest.param(
-            {
-                "status": {
-                    "state": "Failed",
-                    "conditions": [FAILED_JOB | {"status": "True"}, FAILED_PASS],
-                }
-            },
-            Unusable("NIMCacheFailed", "no profiles", True),
-            id="its reconcile failed",
-        ),
-        pytest.param(
-            {"status": {"state": "Failed"}},
-            Unusable("NIMCacheFailed", "NIMCache cache failed", True),
-            id="failed without a word",
-        ),
-        pytest.param(
-            {"status": {"state": "InProgress"}},
-            Unusable("NIMCacheNotReady", "NIMCache cache not ready", False),
-            id="in progress",
-        ),
-        pytest.param(
-            {"status": {}},
-            Unusable("NIMCacheNotReady", "NIMCache cache not ready", False),
-            id="no status yet",
-        ),
-    ],
+    SELECT_STORE_UNUSABLE_CACHE_CASES.values(),
+    ids=SELECT_STORE_UNUSABLE_CACHE_CASES,
 )
 def test_select_store_unusable_cache(make, cache, wanted):
     observed = make.observe(*([make.cache(**cache)] if cache else []))

@@ -72,28 +72,21 @@ def test_reads_leftovers_of_first_spec(make, generation, observed, looked_for):
     assert [key for key in found if key in FEATURES] == looked_for
 
 
-@pytest.mark.parametrize(
-    ("spec", "more"),
-    [
-        pytest.param({}, [], id="least: leftovers of features too"),
-        pytest.param(
-            {"storage": {"pvc": {"create": True}}}, ["PersistentVolumeClaim/ns/llm-pvc"], id="claim"
-        ),
-        pytest.param(
-            {"storage": {"pvc": {"create": True, "name": "p"}}},
-            ["PersistentVolumeClaim/ns/p"],
-            id="named claim",
-        ),
-        pytest.param({"storage": {"pvc": {"name": "p"}}}, [], id="the user's claim"),
-        pytest.param(
-            {"storage": {"nimCache": {"name": "cache"}}}, ["NIMCache/ns/cache"], id="cache"
-        ),
-        pytest.param(
-            {"expose": {"service": {"name": "front"}}}, ["Service/ns/front"], id="named Service"
-        ),
-        pytest.param({"storage": {}}, [], id="no store"),
-    ],
-)
+READS_FIRST_CASES = {
+    "least: leftovers of features too": ({}, []),
+    "claim": ({"storage": {"pvc": {"create": True}}}, ["PersistentVolumeClaim/ns/llm-pvc"]),
+    "named claim": (
+        {"storage": {"pvc": {"create": True, "name": "p"}}},
+        ["PersistentVolumeClaim/ns/p"],
+    ),
+    "the user's claim": ({"storage": {"pvc": {"name": "p"}}}, []),
+    "cache": ({"storage": {"nimCache": {"name": "cache"}}}, ["NIMCache/ns/cache"]),
+    "named Service": ({"expose": {"service": {"name": "front"}}}, ["Service/ns/front"]),
+    "no store": ({"storage": {}}, []),
+}
+
+
+@pytest.mark.parametrize(("spec", "more"), READS_FIRST_CASES.values(), ids=READS_FIRST_CASES)
 def test_reads_first(make, spec, more):
     settled = {"state": "NotReady", "observedGeneration": 2}
     assert keys(make.cr(spec, settled), make.observe()) == CHILDREN + more

@@ -54,82 +54,62 @@ def listed(*models):
     return ok({"object": "list", "data": models})
 
 
+READ_ANSWER_OF_MODELS_CASES = {
+    "one": (listed(BASE), Answer("meta/llama")),
+    "one, whatever it says": (listed({"id": "any"}), Answer("any")),
+    "LoRA adapters": (listed(LORA, BASE), Answer("meta/llama")),
+    "only adapters": (listed(LORA, LORA), Answer("")),
+    "none": (listed(), Answer("")),
+    "no list": (ok({"object": "list", "data": None}), Answer("")),
+    "not a list": (ok({"object": "model"}), Answer("")),
+    "list of text": (listed("text"), Answer("")),
+    "id is a number": (listed({"id": 7}), Answer("")),
+    "control characters": (listed({"id": "a\x1b[31m\nb\u202ec\ud800"}), Answer("a[31mbc")),
+    "long name": (listed({"id": "x" * 10_000}), Answer("x" * MAX_NAME)),
+    "garbage": (ok("<html>"), Answer(error=f"GET {MODELS}: the answer is not a JSON object")),
+    "garbage that took long": (
+        ok("<html>") | {"late": True},
+        Answer(error=f"GET {MODELS}: the answer is not a JSON object", late=True),
+    ),
+    "array": (ok([]), Answer(error=f"GET {MODELS}: the answer is not a JSON object")),
+    "nothing": (ok(""), Answer(error=f"GET {MODELS}: the answer is not a JSON object")),
+    "deep": (ok("[" * 100_000), Answer(error=f"GET {MODELS}: the answer is not a JSON object")),
+    "unavailable": (
+        {"status": 503, "body": "x", "error": ""},
+        Answer(error=f"GET {MODELS}: HTTP status 503"),
+    ),
+    "no connection": (
+        {"status": 0, "body": "", "error": "refused"},
+        Answer(error=f"GET {MODELS}: refused"),
+    ),
+    "not asked": (None, None),
+}
+
+
 @pytest.mark.parametrize(
-    ("answer", "wanted"),
-    [
-        pytest.param(listed(BASE), Answer("meta/llama"), id="one"),
-        pytest.param(listed({"id": "any"}), Answer("any"), id="one, whatever it says"),
-        pytest.param(listed(LORA, BASE), Answer("meta/llama"), id="LoRA adapters"),
-        pytest.param(listed(LORA, LORA), Answer(""), id="only adapters"),
-        pytest.param(listed(), Answer(""), id="none"),
-        pytest.param(ok({"object": "list", "data": None}), Answer(""), id="no list"),
-        pytest.param(ok({"object": "model"}), Answer(""), id="not a list"),
-        pytest.param(listed("text"), Answer(""), id="list of text"),
-        pytest.param(listed({"id": 7}), Answer(""), id="id is a number"),
-        pytest.param(
-            listed({"id": "a\x1b[31m\nb\u202ec\ud800"}), Answer("a[31mbc"), id="control characters"
-        ),
-        pytest.param(listed({"id": "x" * 10_000}), Answer("x" * MAX_NAME), id="long name"),
-        pytest.param(
-            ok("<html>"),
-            Answer(error=f"GET {MODELS}: the answer is not a JSON object"),
-            id="garbage",
-        ),
-        pytest.param(
-            ok("<html>") | {"late": True},
-            Answer(error=f"GET {MODELS}: the answer is not a JSON object", late=True),
-            id="garbage that took long",
-        ),
-        pytest.param(
-            ok([]), Answer(error=f"GET {MODELS}: the answer is not a JSON object"), id="array"
-        ),
-        pytest.param(
-            ok(""), Answer(error=f"GET {MODELS}: the answer is not a JSON object"), id="nothing"
-        ),
-        pytest.param(
-            ok("[" * 100_000),
-            Answer(error=f"GET {MODELS}: the answer is not a JSON object"),
-            id="deep",
-        ),
-        pytest.param(
-            {"status": 503, "body": "x", "error": ""},
-            Answer(error=f"GET {MODELS}: HTTP status 503"),
-            id="unavailable",
-        ),
-        pytest.param(
-            {"status": 0, "body": "", "error": "refused"},
-            Answer(error=f"GET {MODELS}: refused"),
-            id="no connection",
-        ),
-        pytest.param(None, None, id="not asked"),
-    ],
+    ("answer", "wanted"), READ_ANSWER_OF_MODELS_CASES.values(), ids=READ_ANSWER_OF_MODELS_CASES
 )
 def test_read_answer_of_models(answer, wanted):
     assert read_answer(AT, Observed({MODELS: answer} if answer else {})) == wanted
 
 
+READ_ANSWER_OF_METADATA_CASES = {
+    "with version": (ok({"modelInfo": [{"shortName": "riva:1.0"}]}), Answer("riva")),
+    "first": (ok({"modelInfo": [{"shortName": "riva"}, {"shortName": "b"}]}), Answer("riva")),
+    "none": (ok({"modelInfo": []}), Answer("")),
+    "no text": (ok({"modelInfo": [{"shortName": 1}]}), Answer("")),
+    "no list": (ok({}), Answer("")),
+    "not there either": (NOT_FOUND, Answer("")),
+    "error": (
+        {"status": 500, "body": "", "error": ""},
+        Answer(error=f"GET {METADATA}: HTTP status 500"),
+    ),
+    "not asked yet": (None, None),
+}
+
+
 @pytest.mark.parametrize(
-    ("answer", "wanted"),
-    [
-        pytest.param(
-            ok({"modelInfo": [{"shortName": "riva:1.0"}]}), Answer("riva"), id="with version"
-        ),
-        pytest.param(
-            ok({"modelInfo": [{"shortName": "riva"}, {"shortName": "b"}]}),
-            Answer("riva"),
-            id="first",
-        ),
-        pytest.param(ok({"modelInfo": []}), Answer(""), id="none"),
-        pytest.param(ok({"modelInfo": [{"shortName": 1}]}), Answer(""), id="no text"),
-        pytest.param(ok({}), Answer(""), id="no list"),
-        pytest.param(NOT_FOUND, Answer(""), id="not there either"),
-        pytest.param(
-            {"status": 500, "body": "", "error": ""},
-            Answer(error=f"GET {METADATA}: HTTP status 500"),
-            id="error",
-        ),
-        pytest.param(None, None, id="not asked yet"),
-    ],
+    ("answer", "wanted"), READ_ANSWER_OF_METADATA_CASES.values(), ids=READ_ANSWER_OF_METADATA_CASES
 )
 def test_read_answer_of_metadata(answer, wanted):
     answers = {MODELS: NOT_FOUND} | ({METADATA: answer} if answer else {})
@@ -218,39 +198,31 @@ def message_of(status):
     return str(status["conditions"][0]["message"])
 
 
+SERVED_MODEL_NAME_CASES = {
+    "list": ({"/v1/models": (200, listing(BASE))}, "meta/llama"),
+    "LoRA": ({"/v1/models": (200, listing(LORA, BASE, LORA))}, "meta/llama"),
+    "only adapters": ({"/v1/models": (200, listing(LORA, LORA))}, ""),
+    "empty list": ({"/v1/models": (200, listing())}, ""),
+    "no list": ({"/v1/models": (200, "{}")}, ""),
+    "404, then metadata": (
+        {"/v1/metadata": (200, '{"modelInfo": [{"shortName": "riva:1.2"}]}')},
+        "riva",
+    ),
+    "404, then nothing": ({"/v1/metadata": (200, '{"modelInfo": []}')}, ""),
+    "404 twice": ({}, ""),
+    "escapes": ({"/v1/models": (200, listing({"id": f"a{ESCAPES}b"}))}, "a]0;owned[2Jb"),
+    "huge name": ({"/v1/models": (200, listing({"id": "x" * 500_000}))}, "x" * MAX_NAME),
+    "name is an object": ({"/v1/models": (200, listing({"id": {"state": "Failed"}}))}, ""),
+    "thousands of models": ({"/v1/models": (200, listing(*[{"id": 1}] * 5000))}, ""),
+    "fields of a status": (
+        {"/v1/models": (200, '{"state": "Failed", "conditions": [], "object": "list"}')},
+        "",
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("answers", "name"),
-    [
-        pytest.param({"/v1/models": (200, listing(BASE))}, "meta/llama", id="list"),
-        pytest.param({"/v1/models": (200, listing(LORA, BASE, LORA))}, "meta/llama", id="LoRA"),
-        pytest.param({"/v1/models": (200, listing(LORA, LORA))}, "", id="only adapters"),
-        pytest.param({"/v1/models": (200, listing())}, "", id="empty list"),
-        pytest.param({"/v1/models": (200, "{}")}, "", id="no list"),
-        pytest.param(
-            {"/v1/metadata": (200, '{"modelInfo": [{"shortName": "riva:1.2"}]}')},
-            "riva",
-            id="404, then metadata",
-        ),
-        pytest.param({"/v1/metadata": (200, '{"modelInfo": []}')}, "", id="404, then nothing"),
-        pytest.param({}, "", id="404 twice"),
-        pytest.param(
-            {"/v1/models": (200, listing({"id": f"a{ESCAPES}b"}))}, "a]0;owned[2Jb", id="escapes"
-        ),
-        pytest.param(
-            {"/v1/models": (200, listing({"id": "x" * 500_000}))}, "x" * MAX_NAME, id="huge name"
-        ),
-        pytest.param(
-            {"/v1/models": (200, listing({"id": {"state": "Failed"}}))}, "", id="name is an object"
-        ),
-        pytest.param(
-            {"/v1/models": (200, listing(*[{"id": 1}] * 5000))}, "", id="thousands of models"
-        ),
-        pytest.param(
-            {"/v1/models": (200, '{"state": "Failed", "conditions": [], "object": "list"}')},
-            "",
-            id="fields of a status",
-        ),
-    ],
+    ("answers", "name"), SERVED_MODEL_NAME_CASES.values(), ids=SERVED_MODEL_NAME_CASES
 )
 def test_served_model_name(reconcile_once, serve, answer, answers, name):
     server = serve(lambda request: answer(*answers.get(request.path, (404, "no such path"))))
@@ -303,34 +275,29 @@ def test_served_model_redirect(reconcile_once, serve, answer, code):
     assert elsewhere.requests == []
 
 
+SERVED_MODEL_UNUSABLE_ANSWER_CASES = {
+    "accepts and hangs": ([b""] * 100, 0.05, "no complete answer in time"),
+    "slow headers": ([HEAD[:1], *[b"X"] * 100], 0.05, "no complete answer in time"),
+    "slow body": (
+        [HEAD + b"Content-Length: 1000\r\n\r\n", *[b" "] * 100], 0.05, "no complete answer in time",
+    ),
+    "100 MB": (
+        [HEAD + b"\r\n", *[b"x" * (1 << 20)] * 100], 0.0,
+        f"the answer is larger than {LIMIT_BYTES} bytes",
+    ),
+    "not HTTP": ([b"SSH-2.0-x\x1b[2J\r\n"], 0.0, "the answer is not HTTP"),
+    "bad chunk": (
+        [HEAD + b"Transfer-Encoding: chunked\r\n\r\n\x1b[2Jx\r\n"], 0.0,
+        "connection closed before the end of the answer",
+    ),
+    "closed": ([], 0.0, "connection closed without an answer"),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("chunks", "pause", "problem"),
-    [
-        pytest.param([b""] * 100, 0.05, "no complete answer in time", id="accepts and hangs"),
-        pytest.param(
-            [HEAD[:1], *[b"X"] * 100], 0.05, "no complete answer in time", id="slow headers"
-        ),
-        pytest.param(
-            [HEAD + b"Content-Length: 1000\r\n\r\n", *[b" "] * 100],
-            0.05,
-            "no complete answer in time",
-            id="slow body",
-        ),
-        pytest.param(
-            [HEAD + b"\r\n", *[b"x" * (1 << 20)] * 100],
-            0.0,
-            f"the answer is larger than {LIMIT_BYTES} bytes",
-            id="100 MB",
-        ),
-        pytest.param([b"SSH-2.0-x\x1b[2J\r\n"], 0.0, "the answer is not HTTP", id="not HTTP"),
-        pytest.param(
-            [HEAD + b"Transfer-Encoding: chunked\r\n\r\n\x1b[2Jx\r\n"],
-            0.0,
-            "connection closed before the end of the answer",
-            id="bad chunk",
-        ),
-        pytest.param([], 0.0, "connection closed without an answer", id="closed"),
-    ],
+    SERVED_MODEL_UNUSABLE_ANSWER_CASES.values(),
+    ids=SERVED_MODEL_UNUSABLE_ANSWER_CASES,
 )
 def test_served_model_unusable_answer(reconcile_once, raw, chunks, pause, problem):
     url = raw(chunks, pause=pause)

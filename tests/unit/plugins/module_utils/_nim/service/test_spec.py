@@ -18,35 +18,26 @@ def router(**fields):
     return {"expose": {"router": {"hostDomainName": "example.com", **fields}}}
 
 
+SPEC_PREDICATE_CASES = {
+    "no scale": ("is_autoscaled", {"scale": {"hpa": {"minReplicas": 1}}}, False),
+    "scale": ("is_autoscaled", {"scale": {"enabled": True}}, True),
+    "no metrics": ("is_monitored", {"metrics": {"serviceMonitor": {}}}, False),
+    "metrics": ("is_monitored", {"metrics": {"enabled": True}}, True),
+    "own claim": ("storage.creates_claim", {"storage": {"pvc": {"name": "x"}}}, False),
+    "claim": ("storage.creates_claim", {"storage": {"pvc": {"create": True}}}, True),
+    "a cache comes before the claim": (
+        "storage.creates_claim",
+        {"storage": {"pvc": {"create": True}, "nimCache": {"name": "c"}}},
+        False,
+    ),
+    "one stage": ("is_multi_node", {"multiNode": {"parallelism": {"tensor": 8}}}, False),
+    "pipeline 1": ("is_multi_node", {"multiNode": {"parallelism": {"pipeline": 1}}}, False),
+    "pipeline 2": ("is_multi_node", {"multiNode": {"parallelism": {"pipeline": 2}}}, True),
+}
+
+
 @pytest.mark.parametrize(
-    ("predicate", "spec", "wanted"),
-    [
-        pytest.param("is_autoscaled", {"scale": {"hpa": {"minReplicas": 1}}}, False, id="no scale"),
-        pytest.param("is_autoscaled", {"scale": {"enabled": True}}, True, id="scale"),
-        pytest.param("is_monitored", {"metrics": {"serviceMonitor": {}}}, False, id="no metrics"),
-        pytest.param("is_monitored", {"metrics": {"enabled": True}}, True, id="metrics"),
-        pytest.param(
-            "storage.creates_claim", {"storage": {"pvc": {"name": "x"}}}, False, id="own claim"
-        ),
-        pytest.param(
-            "storage.creates_claim", {"storage": {"pvc": {"create": True}}}, True, id="claim"
-        ),
-        pytest.param(
-            "storage.creates_claim",
-            {"storage": {"pvc": {"create": True}, "nimCache": {"name": "c"}}},
-            False,
-            id="a cache comes before the claim",
-        ),
-        pytest.param(
-            "is_multi_node", {"multiNode": {"parallelism": {"tensor": 8}}}, False, id="one stage"
-        ),
-        pytest.param(
-            "is_multi_node", {"multiNode": {"parallelism": {"pipeline": 1}}}, False, id="pipeline 1"
-        ),
-        pytest.param(
-            "is_multi_node", {"multiNode": {"parallelism": {"pipeline": 2}}}, True, id="pipeline 2"
-        ),
-    ],
+    ("predicate", "spec", "wanted"), SPEC_PREDICATE_CASES.values(), ids=SPEC_PREDICATE_CASES
 )
 def test_spec_predicate(make, predicate, spec, wanted):
     assert attrgetter(predicate)(parse_spec(make.cr(spec))) is wanted
@@ -79,84 +70,77 @@ PICKER = {
 NO_PICKER = PickerSpec(False, parse_image({}), [], [], "", [], {}, {}, {}, (), None, "", "")
 
 
+PARSE_SPEC_PICKER_CASES = {
+    "none": ({}, NO_PICKER),
+    "an empty configuration": (
+        router(eppConfig={"config": {}}),
+        replace(NO_PICKER, is_wanted=True, config={}),
+    ),
+    "all": (
+        router(eppConfig=PICKER),
+        PickerSpec(
+            is_wanted=True,
+            image=parse_image({"repository": "r", "tag": "latest"}),
+            command=["c"],
+            args=["a"],
+            working_dir="/w",
+            env=[{"name": "A"}],
+            liveness_probe={"periodSeconds": 1},
+            readiness_probe={"periodSeconds": 2},
+            startup_probe={"periodSeconds": 3},
+            ports=[{"containerPort": 1}],
+            config=None,
+            config_map="mine",
+            config_key="k",
+        ),
+    ),
+    "KServe": (router(eppConfig=PICKER) | {"inferencePlatform": "kserve"}, NO_PICKER),
+}
+
+
 @pytest.mark.parametrize(
-    ("spec", "wanted"),
-    [
-        pytest.param({}, NO_PICKER, id="none"),
-        pytest.param(
-            router(eppConfig={"config": {}}),
-            replace(NO_PICKER, is_wanted=True, config={}),
-            id="an empty configuration",
-        ),
-        pytest.param(
-            router(eppConfig=PICKER),
-            PickerSpec(
-                is_wanted=True,
-                image=parse_image({"repository": "r", "tag": "latest"}),
-                command=["c"],
-                args=["a"],
-                working_dir="/w",
-                env=[{"name": "A"}],
-                liveness_probe={"periodSeconds": 1},
-                readiness_probe={"periodSeconds": 2},
-                startup_probe={"periodSeconds": 3},
-                ports=[{"containerPort": 1}],
-                config=None,
-                config_map="mine",
-                config_key="k",
-            ),
-            id="all",
-        ),
-        pytest.param(
-            router(eppConfig=PICKER) | {"inferencePlatform": "kserve"}, NO_PICKER, id="KServe"
-        ),
-    ],
+    ("spec", "wanted"), PARSE_SPEC_PICKER_CASES.values(), ids=PARSE_SPEC_PICKER_CASES
 )
 def test_parse_spec_picker(make, spec, wanted):
     assert parse_spec(make.cr(spec)).picker == wanted
 
 
+PARSE_SPEC_MULTI_NODE_CASES = {
+    "one node": (None, (False, 1, 1, 0, 300, False, "")),
+    "unset": ({"parallelism": {}}, (True, 1, 1, 0, 300, False, "")),
+    "MPI, zero of the reference": (
+        {"parallelism": {"pipeline": 3, "tensor": 8}, "mpi": {"mpiStartTimeout": 0}},
+        (True, 3, 8, 0, 300, False, ""),
+    ),
+    "MPI, tensor unset": (
+        {"parallelism": {"pipeline": 3}, "mpi": {"mpiStartTimeout": 6000}},
+        (True, 3, 1, 0, 6000, False, ""),
+    ),
+    "Ray by default": (
+        {"parallelism": {"pipeline": 2}, "ray": {}},
+        (True, 2, 1, 6379, 300, False, ""),
+    ),
+    "Ray": (
+        {"parallelism": {"pipeline": 2}, "ray": {"rayPort": 7000}},
+        (True, 2, 1, 7000, 300, False, ""),
+    ),
+    "ComputeDomain": (
+        {"parallelism": {"pipeline": 2}, "computeDomain": {"create": True}},
+        (True, 2, 1, 0, 300, True, ""),
+    ),
+    "ComputeDomain of the user": (
+        {"parallelism": {"pipeline": 2}, "computeDomain": {"name": "d"}},
+        (True, 2, 1, 0, 300, False, "d"),
+    ),
+    "ComputeDomain without effect": (
+        {"parallelism": {"pipeline": 1}, "computeDomain": {"create": True}},
+        (True, 1, 1, 0, 300, False, ""),
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("given", "wanted"),
-    [
-        pytest.param(None, (False, 1, 1, 0, 300, False, ""), id="one node"),
-        pytest.param({"parallelism": {}}, (True, 1, 1, 0, 300, False, ""), id="unset"),
-        pytest.param(
-            {"parallelism": {"pipeline": 3, "tensor": 8}, "mpi": {"mpiStartTimeout": 0}},
-            (True, 3, 8, 0, 300, False, ""),
-            id="MPI, zero of the reference",
-        ),
-        pytest.param(
-            {"parallelism": {"pipeline": 3}, "mpi": {"mpiStartTimeout": 6000}},
-            (True, 3, 1, 0, 6000, False, ""),
-            id="MPI, tensor unset",
-        ),
-        pytest.param(
-            {"parallelism": {"pipeline": 2}, "ray": {}},
-            (True, 2, 1, 6379, 300, False, ""),
-            id="Ray by default",
-        ),
-        pytest.param(
-            {"parallelism": {"pipeline": 2}, "ray": {"rayPort": 7000}},
-            (True, 2, 1, 7000, 300, False, ""),
-            id="Ray",
-        ),
-        pytest.param(
-            {"parallelism": {"pipeline": 2}, "computeDomain": {"create": True}},
-            (True, 2, 1, 0, 300, True, ""),
-            id="ComputeDomain",
-        ),
-        pytest.param(
-            {"parallelism": {"pipeline": 2}, "computeDomain": {"name": "d"}},
-            (True, 2, 1, 0, 300, False, "d"),
-            id="ComputeDomain of the user",
-        ),
-        pytest.param(
-            {"parallelism": {"pipeline": 1}, "computeDomain": {"create": True}},
-            (True, 1, 1, 0, 300, False, ""),
-            id="ComputeDomain without effect",
-        ),
-    ],
+    ("given", "wanted"), PARSE_SPEC_MULTI_NODE_CASES.values(), ids=PARSE_SPEC_MULTI_NODE_CASES
 )
 def test_parse_spec_multi_node(make, given, wanted):
     assert astuple(parse_spec(make.cr({"multiNode": given})).multi_node) == wanted

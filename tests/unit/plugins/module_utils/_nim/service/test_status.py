@@ -314,33 +314,28 @@ EPP_PART = (
 )
 
 
+ASSESS_PICKER_CASES = {
+    "up": (EPP_UP, None, False),
+    "starting": (EPP_UP | {"availableReplicas": 0}, ("Reconciling", "NotReady", EPP_PART), True),
+    "stuck": (
+        {"conditions": STUCK},
+        (
+            "Stalled",
+            "ProgressDeadlineExceeded",
+            'Endpoint picker: deployment "llm-epp" exceeded its progress deadline',
+        ),
+        False,
+    ),
+    "asleep": (
+        {"replicas": 0},
+        ("Stalled", "NotReady", 'Endpoint picker: deployment "llm-epp" is scaled down'),
+        False,
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("live", "condition", "is_requeued"),
-    [
-        pytest.param(EPP_UP, None, False, id="up"),
-        pytest.param(
-            EPP_UP | {"availableReplicas": 0},
-            ("Reconciling", "NotReady", EPP_PART),
-            True,
-            id="starting",
-        ),
-        pytest.param(
-            {"conditions": STUCK},
-            (
-                "Stalled",
-                "ProgressDeadlineExceeded",
-                'Endpoint picker: deployment "llm-epp" exceeded its progress deadline',
-            ),
-            False,
-            id="stuck",
-        ),
-        pytest.param(
-            {"replicas": 0},
-            ("Stalled", "NotReady", 'Endpoint picker: deployment "llm-epp" is scaled down'),
-            False,
-            id="asleep",
-        ),
-    ],
+    ("live", "condition", "is_requeued"), ASSESS_PICKER_CASES.values(), ids=ASSESS_PICKER_CASES
 )
 @pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
 def test_assess_picker(make, status, live, condition, is_requeued):
@@ -655,35 +650,29 @@ def test_assess_groups_written(make, generation, state):
 NO_MATCH = 'no matches for kind "{}" in version "x/v1"'
 
 
+ASSESS_MISSING_API_CASES = {
+    "LWS": (
+        "LeaderWorkerSet", "LeaderWorkerSetFailed",
+        "install LeaderWorkerSet (sigs.k8s.io/lws), for spec.multiNode",
+    ),
+    "ComputeDomain": (
+        "ComputeDomain", "ComputeDomainFailed",
+        "install NVIDIA's DRA driver for GPUs, for spec.multiNode.computeDomain",
+    ),
+    "InferencePool": (
+        "InferencePool", "InferencePoolFailed",
+        "install the Gateway API inference extension, for spec.expose.router.eppConfig",
+    ),
+    "KServe": (
+        "InferenceService", "DeploymentFailed",
+        "install KServe, for spec.inferencePlatform: kserve",
+    ),
+    "no hint for others": ("ServiceMonitor", "ServiceMonitorFailed", ""),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("kind", "reason", "hint"),
-    [
-        pytest.param(
-            "LeaderWorkerSet",
-            "LeaderWorkerSetFailed",
-            "install LeaderWorkerSet (sigs.k8s.io/lws), for spec.multiNode",
-            id="LWS",
-        ),
-        pytest.param(
-            "ComputeDomain",
-            "ComputeDomainFailed",
-            "install NVIDIA's DRA driver for GPUs, for spec.multiNode.computeDomain",
-            id="ComputeDomain",
-        ),
-        pytest.param(
-            "InferencePool",
-            "InferencePoolFailed",
-            "install the Gateway API inference extension, for spec.expose.router.eppConfig",
-            id="InferencePool",
-        ),
-        pytest.param(
-            "InferenceService",
-            "DeploymentFailed",
-            "install KServe, for spec.inferencePlatform: kserve",
-            id="KServe",
-        ),
-        pytest.param("ServiceMonitor", "ServiceMonitorFailed", "", id="no hint for others"),
-    ],
+    ("kind", "reason", "hint"), ASSESS_MISSING_API_CASES.values(), ids=ASSESS_MISSING_API_CASES
 )
 def test_assess_missing_api(make, kind, reason, hint):
     refusal = Refusal(kind, "llm", NO_MATCH.format(kind))

@@ -50,89 +50,67 @@ def expose(router=None, **fields):
     }
 
 
+REFUSE_FORBIDDEN_CASES = {
+    "nothing special": ({}, []),
+    "host path below": ({"storage": {"hostPath": "/data/x"}}, []),
+    "host path": (
+        {"storage": {"hostPath": "/etc"}},
+        ['spec.storage.hostPath: "/etc"', "NIMOPS_HOST_PATHS allows /data"],
+    ),
+    "a user": ({"userID": 1}, []),
+    "the root group is not the root user": ({"groupID": 0}, []),
+    "root": ({"userID": 0}, ["spec.userID: 0", "NIMOPS_ROOT_USER"]),
+    "a container that runs as root": (
+        {"proxy": {"certConfigMap": "ca"}}, ['spec.proxy.certConfigMap: "ca"', "NIMOPS_ROOT_USER"],
+    ),
+    "a proxy": ({"proxy": {"httpProxy": "http://p"}}, []),
+    "label": ({"labels": {"team": "x"}}, []),
+    "label of another Service": (
+        {"labels": {"app": "other"}}, ['spec.labels: "app"', "NIMOPS_POD_LABELS allows team"],
+    ),
+    "label that ours replaces": ({"labels": {"app.kubernetes.io/name": "x"}}, []),
+    "label of the Service": (
+        expose(service={"port": 1, "labels": {"app": "x"}}), ['spec.expose.service.labels: "app"'],
+    ),
+    "label on KServe": (KSERVE | {"labels": {"app": "x"}}, ['spec.labels: "app"']),
+    "annotation, and no Ingress": ({"annotations": BAD}, []),
+    "annotation of all, with an Ingress": (
+        {"annotations": BAD} | expose(INGRESS),
+        ['spec.annotations: "nginx.ingress.kubernetes.io/x"', "NIMOPS_INGRESS_ANNOTATIONS"],
+    ),
+    "annotation of all, with a route": (
+        {"annotations": BAD} | expose(GATEWAY),
+        ['spec.annotations: "nginx.ingress.kubernetes.io/x"'],
+    ),
+    "annotation": ({"annotations": GOOD} | expose(INGRESS), []),
+    "annotation that ours replaces": (
+        {"annotations": {"openshift.io/required-scc": "privileged"}} | expose(INGRESS), [],
+    ),
+    "annotation of the Ingress": (
+        expose(INGRESS | {"annotations": BAD}), ["spec.expose.router.annotations: "],
+    ),
+    "annotation of the route": (
+        expose(GATEWAY | {"annotations": BAD}), ["spec.expose.router.annotations: "],
+    ),
+    "annotation of the deprecated Ingress": (
+        expose(ingress={"enabled": True, "annotations": BAD}),
+        ["spec.expose.ingress.annotations: "],
+    ),
+    "no Ingress after all": (expose(ingress={"enabled": False, "annotations": BAD}), []),
+    "a good Ingress and a bad route": (
+        expose(GATEWAY | {"annotations": BAD}, ingress={"enabled": True, "annotations": GOOD}),
+        ["spec.expose.router.annotations: "],
+    ),
+    "annotations of KServe": (KSERVE | {"annotations": KNATIVE}, []),
+    "what KServe would copy to its Ingress": (
+        KSERVE | {"annotations": KNATIVE | BAD},
+        ['spec.annotations: "nginx.ingress.kubernetes.io/x"'],
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("spec", "problems"),
-    [
-        pytest.param({}, [], id="nothing special"),
-        pytest.param({"storage": {"hostPath": "/data/x"}}, [], id="host path below"),
-        pytest.param(
-            {"storage": {"hostPath": "/etc"}},
-            ['spec.storage.hostPath: "/etc"', "NIMOPS_HOST_PATHS allows /data"],
-            id="host path",
-        ),
-        pytest.param({"userID": 1}, [], id="a user"),
-        pytest.param({"groupID": 0}, [], id="the root group is not the root user"),
-        pytest.param({"userID": 0}, ["spec.userID: 0", "NIMOPS_ROOT_USER"], id="root"),
-        pytest.param(
-            {"proxy": {"certConfigMap": "ca"}},
-            ['spec.proxy.certConfigMap: "ca"', "NIMOPS_ROOT_USER"],
-            id="a container that runs as root",
-        ),
-        pytest.param({"proxy": {"httpProxy": "http://p"}}, [], id="a proxy"),
-        pytest.param({"labels": {"team": "x"}}, [], id="label"),
-        pytest.param(
-            {"labels": {"app": "other"}},
-            ['spec.labels: "app"', "NIMOPS_POD_LABELS allows team"],
-            id="label of another Service",
-        ),
-        pytest.param(
-            {"labels": {"app.kubernetes.io/name": "x"}}, [], id="label that ours replaces"
-        ),
-        pytest.param(
-            expose(service={"port": 1, "labels": {"app": "x"}}),
-            ['spec.expose.service.labels: "app"'],
-            id="label of the Service",
-        ),
-        pytest.param(
-            KSERVE | {"labels": {"app": "x"}}, ['spec.labels: "app"'], id="label on KServe"
-        ),
-        pytest.param({"annotations": BAD}, [], id="annotation, and no Ingress"),
-        pytest.param(
-            {"annotations": BAD} | expose(INGRESS),
-            ['spec.annotations: "nginx.ingress.kubernetes.io/x"', "NIMOPS_INGRESS_ANNOTATIONS"],
-            id="annotation of all, with an Ingress",
-        ),
-        pytest.param(
-            {"annotations": BAD} | expose(GATEWAY),
-            ['spec.annotations: "nginx.ingress.kubernetes.io/x"'],
-            id="annotation of all, with a route",
-        ),
-        pytest.param({"annotations": GOOD} | expose(INGRESS), [], id="annotation"),
-        pytest.param(
-            {"annotations": {"openshift.io/required-scc": "privileged"}} | expose(INGRESS),
-            [],
-            id="annotation that ours replaces",
-        ),
-        pytest.param(
-            expose(INGRESS | {"annotations": BAD}),
-            ["spec.expose.router.annotations: "],
-            id="annotation of the Ingress",
-        ),
-        pytest.param(
-            expose(GATEWAY | {"annotations": BAD}),
-            ["spec.expose.router.annotations: "],
-            id="annotation of the route",
-        ),
-        pytest.param(
-            expose(ingress={"enabled": True, "annotations": BAD}),
-            ["spec.expose.ingress.annotations: "],
-            id="annotation of the deprecated Ingress",
-        ),
-        pytest.param(
-            expose(ingress={"enabled": False, "annotations": BAD}), [], id="no Ingress after all"
-        ),
-        pytest.param(
-            expose(GATEWAY | {"annotations": BAD}, ingress={"enabled": True, "annotations": GOOD}),
-            ["spec.expose.router.annotations: "],
-            id="a good Ingress and a bad route",
-        ),
-        pytest.param(KSERVE | {"annotations": KNATIVE}, [], id="annotations of KServe"),
-        pytest.param(
-            KSERVE | {"annotations": KNATIVE | BAD},
-            ['spec.annotations: "nginx.ingress.kubernetes.io/x"'],
-            id="what KServe would copy to its Ingress",
-        ),
-    ],
+    ("spec", "problems"), REFUSE_FORBIDDEN_CASES.values(), ids=REFUSE_FORBIDDEN_CASES
 )
 def test_refuse_forbidden(make, spec, problems):
     cr = make.cr(spec)

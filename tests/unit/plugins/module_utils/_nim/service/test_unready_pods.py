@@ -54,31 +54,24 @@ def test_pod_reads_deployment(make, status, wanted):
     assert [read.key for read in pod_reads(make.app(None, *live))] == wanted
 
 
+POD_READS_OTHER_WORKLOADS_CASES = {
+    "groups": (GROUPS, groups(replicas=1), ["Pod/ns/*?leaderworkerset.sigs.k8s.io/name=llm-lws"]),
+    "groups without pods": (GROUPS, groups(), []),
+    "groups that are available": (
+        GROUPS,
+        groups(replicas=1, conditions=[{"type": "Available", "status": "True"}]),
+        [],
+    ),
+    "KServe": (KSERVE, inference("False"), ["Pod/ns/*?serving.kserve.io/inferenceservice=llm"]),
+    "KServe that is ready": (KSERVE, inference("True"), []),
+    "KServe that has reported nothing": (KSERVE, inference(""), []),
+}
+
+
 @pytest.mark.parametrize(
     ("spec", "live", "wanted"),
-    [
-        pytest.param(
-            GROUPS,
-            groups(replicas=1),
-            ["Pod/ns/*?leaderworkerset.sigs.k8s.io/name=llm-lws"],
-            id="groups",
-        ),
-        pytest.param(GROUPS, groups(), [], id="groups without pods"),
-        pytest.param(
-            GROUPS,
-            groups(replicas=1, conditions=[{"type": "Available", "status": "True"}]),
-            [],
-            id="groups that are available",
-        ),
-        pytest.param(
-            KSERVE,
-            inference("False"),
-            ["Pod/ns/*?serving.kserve.io/inferenceservice=llm"],
-            id="KServe",
-        ),
-        pytest.param(KSERVE, inference("True"), [], id="KServe that is ready"),
-        pytest.param(KSERVE, inference(""), [], id="KServe that has reported nothing"),
-    ],
+    POD_READS_OTHER_WORKLOADS_CASES.values(),
+    ids=POD_READS_OTHER_WORKLOADS_CASES,
 )
 def test_pod_reads_other_workloads(make, spec, live, wanted):
     app = make.app(spec, live)

@@ -80,36 +80,30 @@ PROBES["startupProbe"] = {"exec": {"command": ["startup"]}}
 ENV = [{"name": "A", "value": "1"}, {"name": "B"}]
 
 
+BUILD_PICKER_CONTAINER_CASES = {
+    "no tag": (picker({"image": IMAGE | {"tag": ""}}), {"image": "registry.example/epp:latest"}),
+    "pull policy": (
+        picker({"image": IMAGE | {"pullPolicy": "Always"}}),
+        {"imagePullPolicy": "Always"},
+    ),
+    "what runs": (
+        picker({"command": ["/epp"], "args": ["--x"], "env": ENV, "workingDir": "/w"}),
+        {"command": ["/epp"], "args": ["--x"], "env": ENV, "workingDir": "/w"},
+    ),
+    "probes": (picker(**PROBES), PROBES),
+    "ports": (
+        picker(ports=[{"containerPort": 9002, "protocol": "UDP", "name": "a"}]),
+        {"ports": [{"containerPort": 9002, "protocol": "UDP", "name": "a"}]},
+    ),
+    "config of the user": (
+        picker(configMapRef={"name": "mine", "key": "epp.yaml"}),
+        {"args": ARGS.format(file="/config/epp.yaml").split()},
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("spec", "wanted"),
-    [
-        pytest.param(
-            picker({"image": IMAGE | {"tag": ""}}),
-            {"image": "registry.example/epp:latest"},
-            id="no tag",
-        ),
-        pytest.param(
-            picker({"image": IMAGE | {"pullPolicy": "Always"}}),
-            {"imagePullPolicy": "Always"},
-            id="pull policy",
-        ),
-        pytest.param(
-            picker({"command": ["/epp"], "args": ["--x"], "env": ENV, "workingDir": "/w"}),
-            {"command": ["/epp"], "args": ["--x"], "env": ENV, "workingDir": "/w"},
-            id="what runs",
-        ),
-        pytest.param(picker(**PROBES), PROBES, id="probes"),
-        pytest.param(
-            picker(ports=[{"containerPort": 9002, "protocol": "UDP", "name": "a"}]),
-            {"ports": [{"containerPort": 9002, "protocol": "UDP", "name": "a"}]},
-            id="ports",
-        ),
-        pytest.param(
-            picker(configMapRef={"name": "mine", "key": "epp.yaml"}),
-            {"args": ARGS.format(file="/config/epp.yaml").split()},
-            id="config of the user",
-        ),
-    ],
+    ("spec", "wanted"), BUILD_PICKER_CONTAINER_CASES.values(), ids=BUILD_PICKER_CONTAINER_CASES
 )
 def test_build_picker_container(make, spec, wanted):
     assert container(make, spec) == container(make, picker()) | wanted

@@ -33,26 +33,24 @@ def test_build_pool_keeps_hash(make):
     assert build_pool(make.app(picker(), live)) == made
 
 
+BUILD_PICKER_SERVICE_PORTS_CASES = {
+    "default": (None, [("grpc-ext-proc", 9002, "TCP"), ("http-metrics", 9090, "TCP")], False),
+    "one without a name": ([port(9002)], [(None, 9002, "TCP")], False),
+    "all of the user's": (
+        [port(9002, name="a"), port(9003, name="grpc-health")],
+        [("a", 9002, "TCP"), ("grpc-health", 9003, "TCP")],
+        False,
+    ),
+    "no protocol": ([{"containerPort": 9002}], [(None, 9002, "TCP")], False),
+    "another protocol": ([port(9002, "UDP")], [(None, 9002, "UDP")], True),
+    "another number": ([port(9004)], [(None, 9004, "TCP")], True),
+}
+
+
 @pytest.mark.parametrize(
     ("ports", "wanted", "lacks"),
-    [
-        pytest.param(
-            None,
-            [("grpc-ext-proc", 9002, "TCP"), ("http-metrics", 9090, "TCP")],
-            False,
-            id="default",
-        ),
-        pytest.param([port(9002)], [(None, 9002, "TCP")], False, id="one without a name"),
-        pytest.param(
-            [port(9002, name="a"), port(9003, name="grpc-health")],
-            [("a", 9002, "TCP"), ("grpc-health", 9003, "TCP")],
-            False,
-            id="all of the user's",
-        ),
-        pytest.param([{"containerPort": 9002}], [(None, 9002, "TCP")], False, id="no protocol"),
-        pytest.param([port(9002, "UDP")], [(None, 9002, "UDP")], True, id="another protocol"),
-        pytest.param([port(9004)], [(None, 9004, "TCP")], True, id="another number"),
-    ],
+    BUILD_PICKER_SERVICE_PORTS_CASES.values(),
+    ids=BUILD_PICKER_SERVICE_PORTS_CASES,
 )
 def test_build_picker_service_ports(make, ports, wanted, lacks):
     cr = make.cr(picker(ports))

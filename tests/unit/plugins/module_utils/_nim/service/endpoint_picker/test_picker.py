@@ -197,34 +197,30 @@ PORTS = "spec.expose.router.eppConfig.ports lacks 9002/TCP, where the InferenceP
 MISSING = 'Waiting for ConfigMap "mine" of spec.expose.router.eppConfig.configMapRef, which does'
 
 
+PICKER_READINESS_CASES = {
+    "none": ({}, {}, None, False, False),
+    "up": (INLINE, UP, None, False, False),
+    "none yet": (INLINE, {}, 'deployment "llm-epp" does not exist', True, False),
+    "down": (INLINE, DOWN, "0 out of 1 new replicas", True, False),
+    "stuck": (
+        INLINE, {DEPLOYMENT: UP[DEPLOYMENT] | {"status": STUCK}}, "exceeded its progress deadline",
+        False, True,
+    ),
+    "asleep": (
+        INLINE, {DEPLOYMENT: UP[DEPLOYMENT] | {"spec": {"replicas": 0}}}, "is scaled down", False,
+        False,
+    ),
+    "port": (picker(ports=[{"containerPort": 1}]), UP, PORTS, False, False),
+    "no config": (by_name(), DOWN | {MINE: None}, MISSING, True, False),
+    "config there": (by_name(), DOWN | {MINE: THERE}, "0 out of 1", True, False),
+    "config not looked for": (by_name(), DOWN, "0 out of 1", True, False),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("spec", "live", "message", "moving", "stuck"),
-    [
-        pytest.param({}, {}, None, False, False, id="none"),
-        pytest.param(INLINE, UP, None, False, False, id="up"),
-        pytest.param(INLINE, {}, 'deployment "llm-epp" does not exist', True, False, id="none yet"),
-        pytest.param(INLINE, DOWN, "0 out of 1 new replicas", True, False, id="down"),
-        pytest.param(
-            INLINE,
-            {DEPLOYMENT: UP[DEPLOYMENT] | {"status": STUCK}},
-            "exceeded its progress deadline",
-            False,
-            True,
-            id="stuck",
-        ),
-        pytest.param(
-            INLINE,
-            {DEPLOYMENT: UP[DEPLOYMENT] | {"spec": {"replicas": 0}}},
-            "is scaled down",
-            False,
-            False,
-            id="asleep",
-        ),
-        pytest.param(picker(ports=[{"containerPort": 1}]), UP, PORTS, False, False, id="port"),
-        pytest.param(by_name(), DOWN | {MINE: None}, MISSING, True, False, id="no config"),
-        pytest.param(by_name(), DOWN | {MINE: THERE}, "0 out of 1", True, False, id="config there"),
-        pytest.param(by_name(), DOWN, "0 out of 1", True, False, id="config not looked for"),
-    ],
+    PICKER_READINESS_CASES.values(),
+    ids=PICKER_READINESS_CASES,
 )
 def test_picker_readiness(make, spec, live, message, moving, stuck):
     found = picker_readiness(make.app(spec, **live))

@@ -24,19 +24,17 @@ def app_in(make, mode, spec):
     return make.app(spec, live)
 
 
+KSERVE_CHILDREN_CASES = {
+    "standard": ("Standard", KSERVE, ["InferenceService"]),
+    "standard, monitored": ("Standard", MONITORED, ["ServiceMonitor", "InferenceService"]),
+    "its old name": ("RawDeployment", MONITORED, ["ServiceMonitor", "InferenceService"]),
+    "Knative": ("Knative", KSERVE, ["InferenceService"]),
+    "ModelMesh, monitored": ("ModelMesh", MONITORED, ["InferenceService"]),
+}
+
+
 @pytest.mark.parametrize(
-    ("mode", "spec", "kinds"),
-    [
-        pytest.param("Standard", KSERVE, ["InferenceService"], id="standard"),
-        pytest.param(
-            "Standard", MONITORED, ["ServiceMonitor", "InferenceService"], id="standard, monitored"
-        ),
-        pytest.param(
-            "RawDeployment", MONITORED, ["ServiceMonitor", "InferenceService"], id="its old name"
-        ),
-        pytest.param("Knative", KSERVE, ["InferenceService"], id="Knative"),
-        pytest.param("ModelMesh", MONITORED, ["InferenceService"], id="ModelMesh, monitored"),
-    ],
+    ("mode", "spec", "kinds"), KSERVE_CHILDREN_CASES.values(), ids=KSERVE_CHILDREN_CASES
 )
 def test_kserve_children(make, mode, spec, kinds):
     children = kserve_children(app_in(make, mode, spec), STORE)

@@ -110,86 +110,64 @@ def test_deployment_mode_of_running_service(make, mode, answers):
     assert mode_reads(NIMServiceApp(cr, observed)) == []
 
 
+DEPLOYMENT_MODE_REFUSES_CASES = {
+    "annotation": (
+        "standard", default("Standard"),
+        "deployment mode annotation found but value is invalid: standard",
+    ),
+    "empty default": (
+        None, default(""), "invalid deploy config, defaultDeploymentMode is required",
+    ),
+    "no default": (
+        None, config(deploy={}), "invalid deploy config, defaultDeploymentMode is required",
+    ),
+    "unknown default": (
+        None, default("Raw"),
+        "invalid deployment mode. Supported modes are Knative, Standard, ModelMesh and RawDeployment, Serverless",
+    ),
+    "not JSON": (None, config(deploy="{"), "key deploy of ConfigMap kserve/"),
+    "not an object": (None, config(deploy="[]"), "is not a JSON object"),
+    "too deep": (None, config(deploy="[" * 9000), "is not a JSON object"),
+    "no list": (
+        "Standard", config(inferenceService={"serviceAnnotationDisallowedList": 1}),
+        "serviceAnnotationDisallowedList (key inferenceService of ConfigMap kserve/",
+    ),
+    "no controller": (
+        "Standard", {CONTROLLERS: [], "InferenceService": []},
+        "no KServe controller deployment found with label control-plane=kserve-controller-manager; set the KSERVE_NAMESPACE env var to specify the target KServe namespace explicitly",
+    ),
+    "two controllers": (
+        "Standard", {CONTROLLERS: [controller("a"), controller("b")]},
+        "expected exactly one KServe controller deployment with label control-plane=kserve-controller-manager, found 2; set the KSERVE_NAMESPACE env var",
+    ),
+    "two with settings": (
+        "Standard",
+        {
+            CONTROLLERS: [controller("a"), controller("b"), controller("c")],
+            **settings("b", "Knative"),
+            **settings("c", "Knative"),
+        },
+        "expected exactly one KServe controller deployment with label control-plane=kserve-controller-manager, found 2; set",
+    ),
+    "the label only": (
+        "Standard",
+        {
+            CONTROLLERS: [controller("a", "llm"), controller("b", **OURS)],
+            "InferenceService/ns/*": [],
+        },
+        "no KServe controller deployment found",
+    ),
+    "no KServe at all": (
+        None, {CONTROLLERS: [], "InferenceService/ns/*": None},
+        'no matches for kind "InferenceService" in version "serving.kserve.io/v1beta1": install KServe, for spec.inferencePlatform: kserve',
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("annotation", "answers", "message"),
-    [
-        pytest.param(
-            "standard",
-            default("Standard"),
-            "deployment mode annotation found but value is invalid: standard",
-            id="annotation",
-        ),
-        pytest.param(
-            None,
-            default(""),
-            "invalid deploy config, defaultDeploymentMode is required",
-            id="empty default",
-        ),
-        pytest.param(
-            None,
-            config(deploy={}),
-            "invalid deploy config, defaultDeploymentMode is required",
-            id="no default",
-        ),
-        pytest.param(
-            None,
-            default("Raw"),
-            "invalid deployment mode. Supported modes are Knative, Standard, ModelMesh and"
-            " RawDeployment, Serverless",
-            id="unknown default",
-        ),
-        pytest.param(None, config(deploy="{"), "key deploy of ConfigMap kserve/", id="not JSON"),
-        pytest.param(None, config(deploy="[]"), "is not a JSON object", id="not an object"),
-        pytest.param(None, config(deploy="[" * 9000), "is not a JSON object", id="too deep"),
-        pytest.param(
-            "Standard",
-            config(inferenceService={"serviceAnnotationDisallowedList": 1}),
-            "serviceAnnotationDisallowedList (key inferenceService of ConfigMap kserve/",
-            id="no list",
-        ),
-        pytest.param(
-            "Standard",
-            {CONTROLLERS: [], "InferenceService": []},
-            "no KServe controller deployment found with label"
-            " control-plane=kserve-controller-manager; set the KSERVE_NAMESPACE env var to specify"
-            " the target KServe namespace explicitly",
-            id="no controller",
-        ),
-        pytest.param(
-            "Standard",
-            {CONTROLLERS: [controller("a"), controller("b")]},
-            "expected exactly one KServe controller deployment with label"
-            " control-plane=kserve-controller-manager, found 2; set the KSERVE_NAMESPACE env var",
-            id="two controllers",
-        ),
-        pytest.param(
-            "Standard",
-            {
-                CONTROLLERS: [controller("a"), controller("b"), controller("c")],
-                **settings("b", "Knative"),
-                **settings("c", "Knative"),
-            },
-            "expected exactly one KServe controller deployment with label"
-            " control-plane=kserve-controller-manager, found 2; set",
-            id="two with settings",
-        ),
-        pytest.param(
-            "Standard",
-            {
-                CONTROLLERS: [controller("a", "llm"), controller("b", **OURS)],
-                "InferenceService/ns/*": [],
-            },
-            "no KServe controller deployment found",
-            id="the label only",
-        ),
-        pytest.param(
-            None,
-            {CONTROLLERS: [], "InferenceService/ns/*": None},
-            'no matches for kind "InferenceService" in version "serving.kserve.io/v1beta1":'
-            " install KServe, for spec.inferencePlatform: kserve",
-            id="no KServe at all",
-        ),
-    ],
+    DEPLOYMENT_MODE_REFUSES_CASES.values(),
+    ids=DEPLOYMENT_MODE_REFUSES_CASES,
 )
 def test_deployment_mode_refuses(make, annotation, answers, message):
     with pytest.raises(NimError) as raised:
@@ -227,48 +205,36 @@ def test_deployment_mode_other_namespace(make, found):
     assert deployment_mode(NIMServiceApp(asked_for(make), observed)) == "Knative"
 
 
-@pytest.mark.parametrize(
-    ("answers", "reads"),
-    [
-        pytest.param({}, [], id="the InferenceService comes first"),
-        pytest.param({INFERENCE: None}, [CONTROLLERS], id="then the controller"),
-        pytest.param({INFERENCE: live("")}, [CONTROLLERS], id="KServe has not seen it"),
-        pytest.param({INFERENCE: None, **ONE}, [CONTROLLERS, CONFIG], id="then its settings"),
-        pytest.param(
-            {INFERENCE: None, CONTROLLERS: [controller("b"), controller("a")]},
-            [
-                CONTROLLERS,
-                "ConfigMap/a/inferenceservice-config",
-                "ConfigMap/b/inferenceservice-config",
-            ],
-            id="two of them",
-        ),
-        pytest.param(
-            {INFERENCE: None, CONTROLLERS: [controller(f"n{number}") for number in range(20)]},
-            [CONTROLLERS, *(f"ConfigMap/n{n}/inferenceservice-config" for n in SOME)],
-            id="many of them",
-        ),
-        pytest.param(
-            {INFERENCE: None, CONTROLLERS: [controller("a"), controller("kserve")]},
-            [CONTROLLERS, CONFIG],
-            id="one at KServe's place",
-        ),
-        pytest.param(
-            {INFERENCE: None, CONTROLLERS: [controller("a", **OURS)]},
-            [CONTROLLERS, "InferenceService/ns/*"],
-            id="one of ours",
-        ),
-        pytest.param(
-            {INFERENCE: None, CONTROLLERS: []},
-            [CONTROLLERS, "InferenceService/ns/*"],
-            id="none: is there a KServe?",
-        ),
-        pytest.param(
-            {INFERENCE: None, "operator": {"kserve": "kserve"}}, [CONFIG], id="given namespace"
-        ),
-        pytest.param({INFERENCE: live("Standard")}, [], id="settled"),
-    ],
-)
+MODE_READS_CASES = {
+    "the InferenceService comes first": ({}, []),
+    "then the controller": ({INFERENCE: None}, [CONTROLLERS]),
+    "KServe has not seen it": ({INFERENCE: live("")}, [CONTROLLERS]),
+    "then its settings": ({INFERENCE: None, **ONE}, [CONTROLLERS, CONFIG]),
+    "two of them": (
+        {INFERENCE: None, CONTROLLERS: [controller("b"), controller("a")]},
+        [CONTROLLERS, "ConfigMap/a/inferenceservice-config", "ConfigMap/b/inferenceservice-config"],
+    ),
+    "many of them": (
+        {INFERENCE: None, CONTROLLERS: [controller(f"n{number}") for number in range(20)]},
+        [CONTROLLERS, *(f"ConfigMap/n{n}/inferenceservice-config" for n in SOME)],
+    ),
+    "one at KServe's place": (
+        {INFERENCE: None, CONTROLLERS: [controller("a"), controller("kserve")]},
+        [CONTROLLERS, CONFIG],
+    ),
+    "one of ours": (
+        {INFERENCE: None, CONTROLLERS: [controller("a", **OURS)]},
+        [CONTROLLERS, "InferenceService/ns/*"],
+    ),
+    "none: is there a KServe?": (
+        {INFERENCE: None, CONTROLLERS: []}, [CONTROLLERS, "InferenceService/ns/*"],
+    ),
+    "given namespace": ({INFERENCE: None, "operator": {"kserve": "kserve"}}, [CONFIG]),
+    "settled": ({INFERENCE: live("Standard")}, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("answers", "reads"), MODE_READS_CASES.values(), ids=MODE_READS_CASES)
 def test_mode_reads(make, answers, reads):
     assert [read.key for read in mode_reads(make.app(asked_for(make), **answers))] == reads
 
@@ -276,34 +242,27 @@ def test_mode_reads(make, answers, reads):
 KNATIVE = "cannot be set when KServe runs in knative mode"
 
 
-@pytest.mark.parametrize(
-    ("spec", "messages"),
-    [
-        pytest.param({}, [], id="plain"),
-        pytest.param({"scale": {"enabled": False}, "metrics": {}}, [], id="off"),
-        pytest.param(
-            {"scale": {"enabled": True}}, ["nimservice.spec.scale (autoscaling)"], id="scale"
-        ),
-        pytest.param(
-            {"expose": {"ingress": {"enabled": True}}},
-            ["nimservice.spec.expose.ingress.enabled"],
-            id="legacy ingress",
-        ),
-        pytest.param(
-            {"expose": {"router": {"ingress": {"ingressClass": "x"}}}},
-            ["nimservice.spec.router.ingress"],
-            id="ingress",
-        ),
-        pytest.param(
-            {"expose": {"router": GATEWAY}}, ["nimservice.spec.router.gateway"], id="gateway"
-        ),
-        pytest.param(
-            {"metrics": {"enabled": True}, "scale": {"enabled": True}},
-            ["nimservice.spec.scale (autoscaling)", "nimservice.spec.metrics.enabled"],
-            id="two",
-        ),
-    ],
-)
+CHECK_MODE_CASES = {
+    "plain": ({}, []),
+    "off": ({"scale": {"enabled": False}, "metrics": {}}, []),
+    "scale": ({"scale": {"enabled": True}}, ["nimservice.spec.scale (autoscaling)"]),
+    "legacy ingress": (
+        {"expose": {"ingress": {"enabled": True}}},
+        ["nimservice.spec.expose.ingress.enabled"],
+    ),
+    "ingress": (
+        {"expose": {"router": {"ingress": {"ingressClass": "x"}}}},
+        ["nimservice.spec.router.ingress"],
+    ),
+    "gateway": ({"expose": {"router": GATEWAY}}, ["nimservice.spec.router.gateway"]),
+    "two": (
+        {"metrics": {"enabled": True}, "scale": {"enabled": True}},
+        ["nimservice.spec.scale (autoscaling)", "nimservice.spec.metrics.enabled"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "messages"), CHECK_MODE_CASES.values(), ids=CHECK_MODE_CASES)
 def test_check_mode(make, spec, messages):
     cr = make.cr(KSERVE | spec)
     for mode in ("Standard", "RawDeployment", "ModelMesh"):

@@ -82,23 +82,20 @@ def test_group_children_missing_domain(make):
     assert wanted.failure.reason == "ComputeDomainFailed"
 
 
-@pytest.mark.parametrize(
-    ("spec", "more"),
-    [
-        pytest.param({}, [], id="one node: nothing more"),
-        pytest.param({"multiNode": {"parallelism": {"pipeline": 1}}}, [], id="one stage"),
-        pytest.param(MPI, [*FILES[:2], SET, FILES[2]], id="MPI"),
-        pytest.param(RAY, [SET], id="Ray"),
-        pytest.param(
-            CREATE, [*FILES[:2], "ComputeDomain/ns/llm", SET, FILES[2], *CLAIMS], id="domain"
-        ),
-        pytest.param(
-            NAMED,
-            [*FILES[:2], "ComputeDomain/ns/shared", SET, FILES[2], CLAIMS[0]],
-            id="named domain, its template is not known yet",
-        ),
-    ],
-)
+GROUP_READS_CASES = {
+    "one node: nothing more": ({}, []),
+    "one stage": ({"multiNode": {"parallelism": {"pipeline": 1}}}, []),
+    "MPI": (MPI, [*FILES[:2], SET, FILES[2]]),
+    "Ray": (RAY, [SET]),
+    "domain": (CREATE, [*FILES[:2], "ComputeDomain/ns/llm", SET, FILES[2], *CLAIMS]),
+    "named domain, its template is not known yet": (
+        NAMED,
+        [*FILES[:2], "ComputeDomain/ns/shared", SET, FILES[2], CLAIMS[0]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "more"), GROUP_READS_CASES.values(), ids=GROUP_READS_CASES)
 def test_group_reads(make, spec, more):
     usual = [read.key for read in reads(make.app())]
     found = reads(make.app(spec))

@@ -21,55 +21,40 @@ def profile_store(make, config, source=None, chosen="p"):
     return Store({}, cache=make.cache(source or NGC, status), profile=chosen)
 
 
+BUILD_RESOURCES_CASES = {
+    "tp": ({}, {"tp": "2"}, {"requests": {GPU: "2"}, "limits": {GPU: "2"}}),
+    "tensorParallelism before tp": (
+        {}, {"tensorParallelism": "4", "tp": "2"}, {"requests": {GPU: "4"}, "limits": {GPU: "4"}},
+    ),
+    "one by default": ({}, {}, {"requests": {GPU: "1"}, "limits": {GPU: "1"}}),
+    "no config": ({}, None, {"requests": {GPU: "1"}, "limits": {GPU: "1"}}),
+    "only limits given": (
+        {"resources": {"limits": {"cpu": 1}}}, {"tp": "2"},
+        {"requests": {GPU: "2"}, "limits": {"cpu": "1", GPU: "2"}},
+    ),
+    "only requests given": (
+        {"resources": {"requests": {"cpu": 1}}}, {"tp": "2"},
+        {"requests": {"cpu": "1", GPU: "2"}, "limits": {GPU: "2"}},
+    ),
+    "the user's count, as text": (
+        {"resources": {"limits": {GPU: 8}}}, {"tp": "2"}, {"limits": {GPU: "8"}},
+    ),
+    "tensor of one node": (
+        {"multiNode": {"parallelism": {"tensor": 8}}}, {"tp": "2"},
+        {"requests": {GPU: "8"}, "limits": {GPU: "8"}},
+    ),
+    "tensor unset": (
+        {"multiNode": {"parallelism": {}}}, {"tp": "2"},
+        {"requests": {GPU: "1"}, "limits": {GPU: "1"}},
+    ),
+    "claims are dropped": (
+        {"resources": {"claims": [{"name": "c"}], "limits": {GPU: 1}}}, {}, {"limits": {GPU: "1"}},
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("spec", "config", "wanted"),
-    [
-        pytest.param({}, {"tp": "2"}, {"requests": {GPU: "2"}, "limits": {GPU: "2"}}, id="tp"),
-        pytest.param(
-            {},
-            {"tensorParallelism": "4", "tp": "2"},
-            {"requests": {GPU: "4"}, "limits": {GPU: "4"}},
-            id="tensorParallelism before tp",
-        ),
-        pytest.param({}, {}, {"requests": {GPU: "1"}, "limits": {GPU: "1"}}, id="one by default"),
-        pytest.param({}, None, {"requests": {GPU: "1"}, "limits": {GPU: "1"}}, id="no config"),
-        pytest.param(
-            {"resources": {"limits": {"cpu": 1}}},
-            {"tp": "2"},
-            {"requests": {GPU: "2"}, "limits": {"cpu": "1", GPU: "2"}},
-            id="only limits given",
-        ),
-        pytest.param(
-            {"resources": {"requests": {"cpu": 1}}},
-            {"tp": "2"},
-            {"requests": {"cpu": "1", GPU: "2"}, "limits": {GPU: "2"}},
-            id="only requests given",
-        ),
-        pytest.param(
-            {"resources": {"limits": {GPU: 8}}},
-            {"tp": "2"},
-            {"limits": {GPU: "8"}},
-            id="the user's count, as text",
-        ),
-        pytest.param(
-            {"multiNode": {"parallelism": {"tensor": 8}}},
-            {"tp": "2"},
-            {"requests": {GPU: "8"}, "limits": {GPU: "8"}},
-            id="tensor of one node",
-        ),
-        pytest.param(
-            {"multiNode": {"parallelism": {}}},
-            {"tp": "2"},
-            {"requests": {GPU: "1"}, "limits": {GPU: "1"}},
-            id="tensor unset",
-        ),
-        pytest.param(
-            {"resources": {"claims": [{"name": "c"}], "limits": {GPU: 1}}},
-            {},
-            {"limits": {GPU: "1"}},
-            id="claims are dropped",
-        ),
-    ],
+    ("spec", "config", "wanted"), BUILD_RESOURCES_CASES.values(), ids=BUILD_RESOURCES_CASES
 )
 def test_build_resources(make, spec, config, wanted):
     assert build_resources(make.app(spec), profile_store(make, config)) == wanted

@@ -102,28 +102,26 @@ def test_base_env_one_node(make, given):
     assert base_env(make.app({"multiNode": given})) == base_env(make.app())
 
 
+MAIN_ENV_MODEL_IN_GROUP_CASES = {
+    "Hugging Face": (
+        {"hf": {"namespace": "n", "modelName": "m"}}, {}, False,
+        {
+            "NIM_MODEL_NAME": "/model-store",
+            "HF_HOME": "/model-store/huggingface/hub",
+            "NIM_MODEL_PATH": "hf://n/m",
+        },
+    ),
+    "native": (
+        {"ngc": {"modelPuller": "x"}}, {"type": "native"}, True,
+        {"NIM_ENGINE_MODEL_PATH": "/model/cache"},
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("source", "status", "native", "wanted"),
-    [
-        pytest.param(
-            {"hf": {"namespace": "n", "modelName": "m"}},
-            {},
-            False,
-            {
-                "NIM_MODEL_NAME": "/model-store",
-                "HF_HOME": "/model-store/huggingface/hub",
-                "NIM_MODEL_PATH": "hf://n/m",
-            },
-            id="Hugging Face",
-        ),
-        pytest.param(
-            {"ngc": {"modelPuller": "x"}},
-            {"type": "native"},
-            True,
-            {"NIM_ENGINE_MODEL_PATH": "/model/cache"},
-            id="native",
-        ),
-    ],
+    MAIN_ENV_MODEL_IN_GROUP_CASES.values(),
+    ids=MAIN_ENV_MODEL_IN_GROUP_CASES,
 )
 def test_main_env_model_in_group(make, source, status, native, wanted):
     """The reference omits these variables (O-24)."""

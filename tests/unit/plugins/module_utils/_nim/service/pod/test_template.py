@@ -144,43 +144,34 @@ def build_pod(make, spec, *live):
     return build_template(app, STORE, variant)["spec"]
 
 
+BUILD_TEMPLATE_POD_FIELDS_CASES = {
+    "nodeSelector with values that YAML would read": (
+        {"nodeSelector": {"a": "true", "b": "1"}}, "nodeSelector", {"a": "true", "b": "1"},
+    ),
+    "tolerationSeconds": (
+        {"tolerations": [{"key": "a", "tolerationSeconds": 5}]}, "tolerations",
+        [{"key": "a", "tolerationSeconds": 5}],
+    ),
+    "affinity": ({"affinity": {"nodeAffinity": {}}}, "affinity", {"nodeAffinity": {}}),
+    "podAffinity is ignored": ({"podAffinity": {"x": 1}}, "affinity", None),
+    "schedulerName": ({"schedulerName": "s"}, "schedulerName", "s"),
+    "empty runtimeClassName": ({"runtimeClassName": ""}, "runtimeClassName", None),
+    "priorityClassName": ({"priorityClassName": "p"}, "priorityClassName", "p"),
+    "user 0": (
+        {"userID": 0, "groupID": 5}, "securityContext",
+        {"runAsUser": 0, "runAsGroup": 5, "fsGroup": 5},
+    ),
+    "a pull secret named twice": (
+        {"image": {"repository": "r", "tag": "1", "pullSecrets": ["a", "b", "a"]}},
+        "imagePullSecrets", [{"name": "a"}, {"name": "b"}],
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("spec", "field", "wanted"),
-    [
-        pytest.param(
-            {"nodeSelector": {"a": "true", "b": "1"}},
-            "nodeSelector",
-            {"a": "true", "b": "1"},
-            id="nodeSelector with values that YAML would read",
-        ),
-        pytest.param(
-            {"tolerations": [{"key": "a", "tolerationSeconds": 5}]},
-            "tolerations",
-            [{"key": "a", "tolerationSeconds": 5}],
-            id="tolerationSeconds",
-        ),
-        pytest.param(
-            {"affinity": {"nodeAffinity": {}}}, "affinity", {"nodeAffinity": {}}, id="affinity"
-        ),
-        pytest.param({"podAffinity": {"x": 1}}, "affinity", None, id="podAffinity is ignored"),
-        pytest.param({"schedulerName": "s"}, "schedulerName", "s", id="schedulerName"),
-        pytest.param(
-            {"runtimeClassName": ""}, "runtimeClassName", None, id="empty runtimeClassName"
-        ),
-        pytest.param({"priorityClassName": "p"}, "priorityClassName", "p", id="priorityClassName"),
-        pytest.param(
-            {"userID": 0, "groupID": 5},
-            "securityContext",
-            {"runAsUser": 0, "runAsGroup": 5, "fsGroup": 5},
-            id="user 0",
-        ),
-        pytest.param(
-            {"image": {"repository": "r", "tag": "1", "pullSecrets": ["a", "b", "a"]}},
-            "imagePullSecrets",
-            [{"name": "a"}, {"name": "b"}],
-            id="a pull secret named twice",
-        ),
-    ],
+    BUILD_TEMPLATE_POD_FIELDS_CASES.values(),
+    ids=BUILD_TEMPLATE_POD_FIELDS_CASES,
 )
 def test_build_template_pod_fields(make, spec, field, wanted):
     assert build_pod(make, spec).get(field) == wanted

@@ -24,63 +24,49 @@ def format_mounts(mounts):
     ]
 
 
+BUILD_VOLUMES_AND_MOUNTS_CASES = {
+    "legacy": (
+        {}, False, ["dshm", "model-store"], ["model-store:/model-store:s", SHM],
+        ["model-store:/model-store:s"],
+    ),
+    "native": (
+        {}, True, ["dshm", "model-store"],
+        ["model-store:/model:s", "model-store:/opt/cache:s", SHM],
+        ["model-store:/model:s", "model-store:/opt/cache:s"],
+    ),
+    "init container": (
+        {"initContainers": USER}, False, ["dshm", "scratch", "model-store"],
+        ["model-store:/model-store:s", SHM, "scratch:/scratch"],
+        ["model-store:/model-store:s", "scratch:/scratch"],
+    ),
+    "sidecar": (
+        {"sidecarContainers": USER}, False, ["dshm", "scratch", "model-store"],
+        ["model-store:/model-store:s", SHM, "scratch:/scratch"],
+        ["model-store:/model-store:s", "scratch:/scratch"],
+    ),
+    "certificates need no scratch": (
+        CERT, False, ["dshm", "model-store", "ca-cert-volume", "custom-ca"],
+        ["model-store:/model-store:s", SHM, "ca-cert-volume:/etc/ssl"],
+        ["model-store:/model-store:s", "ca-cert-volume:/ca-certs", "custom-ca:/custom"],
+    ),
+    "certificates and one init container": (
+        CERT | {"initContainers": USER}, False,
+        ["dshm", "scratch", "model-store", "ca-cert-volume", "custom-ca"],
+        ["model-store:/model-store:s", SHM, "scratch:/scratch", "ca-cert-volume:/etc/ssl"],
+        [
+            "model-store:/model-store:s",
+            "scratch:/scratch",
+            "ca-cert-volume:/ca-certs",
+            "custom-ca:/custom",
+        ],
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("spec", "native", "volumes", "main", "init"),
-    [
-        pytest.param(
-            {},
-            False,
-            ["dshm", "model-store"],
-            ["model-store:/model-store:s", SHM],
-            ["model-store:/model-store:s"],
-            id="legacy",
-        ),
-        pytest.param(
-            {},
-            True,
-            ["dshm", "model-store"],
-            ["model-store:/model:s", "model-store:/opt/cache:s", SHM],
-            ["model-store:/model:s", "model-store:/opt/cache:s"],
-            id="native",
-        ),
-        pytest.param(
-            {"initContainers": USER},
-            False,
-            ["dshm", "scratch", "model-store"],
-            ["model-store:/model-store:s", SHM, "scratch:/scratch"],
-            ["model-store:/model-store:s", "scratch:/scratch"],
-            id="init container",
-        ),
-        pytest.param(
-            {"sidecarContainers": USER},
-            False,
-            ["dshm", "scratch", "model-store"],
-            ["model-store:/model-store:s", SHM, "scratch:/scratch"],
-            ["model-store:/model-store:s", "scratch:/scratch"],
-            id="sidecar",
-        ),
-        pytest.param(
-            CERT,
-            False,
-            ["dshm", "model-store", "ca-cert-volume", "custom-ca"],
-            ["model-store:/model-store:s", SHM, "ca-cert-volume:/etc/ssl"],
-            ["model-store:/model-store:s", "ca-cert-volume:/ca-certs", "custom-ca:/custom"],
-            id="certificates need no scratch",
-        ),
-        pytest.param(
-            CERT | {"initContainers": USER},
-            False,
-            ["dshm", "scratch", "model-store", "ca-cert-volume", "custom-ca"],
-            ["model-store:/model-store:s", SHM, "scratch:/scratch", "ca-cert-volume:/etc/ssl"],
-            [
-                "model-store:/model-store:s",
-                "scratch:/scratch",
-                "ca-cert-volume:/ca-certs",
-                "custom-ca:/custom",
-            ],
-            id="certificates and one init container",
-        ),
-    ],
+    BUILD_VOLUMES_AND_MOUNTS_CASES.values(),
+    ids=BUILD_VOLUMES_AND_MOUNTS_CASES,
 )
 def test_build_volumes_and_mounts(make, spec, native, volumes, main, init):
     cr = make.cr(spec)
