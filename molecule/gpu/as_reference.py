@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Makes the DaemonSets of a ClusterPolicy anew, as the reference operator makes them.
+"""Recreates the DaemonSets of a ClusterPolicy as the reference operator creates them.
 
-They are created by its field manager with its hash; scripts and the digest of the driver are its
-own. Ours must take them over without a change of a pod template.
+They have its field manager, hash, scripts and driver digest. This operator must take them over
+without changing a pod template.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def kubectl(*arguments: str, stdin: str = "") -> str:
 
 
 def convert(item: Json) -> Json:
-    """A DaemonSet as the reference creates it."""
+    """Convert a DaemonSet to the form that the reference operator creates."""
     pod = item["spec"]["template"]["spec"]
     for container in pod["containers"] + pod.get("initContainers", []):
         convert_container(container)

@@ -1,16 +1,16 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Prints what an upgrade of drivers did, from watches of nodes and of pods, as JSON.
+"""Summarizes a driver upgrade from recorded watches of nodes and pods, as JSON.
 
-They are outputs of `kubectl get … --watch --output-watch-events --output json`. The versions of
-objects tell in which order the events of both happened.
+The recordings are outputs of `kubectl get … --watch --output-watch-events --output json`. Resource
+versions order the events of both.
 
-cordoned     nodes in the order in which they were cordoned
-at_once      how many were cordoned at the same time, at most
-ready        the fewest ready replicas of each NIMService, since the first was cordoned
-drivers      the images of the driver pods that each node has had, in order
-wrong        pods that left a node although it was not cordoned, or had a job or pods with GPUs
+cordoned     nodes in the order of their cordoning
+at_once      the maximum number of nodes that were cordoned at the same time
+ready        the minimum of ready replicas of each NIMService, since the first node was cordoned
+drivers      the images of the driver pods of each node, in order
+wrong        pods that left a node that was not cordoned, or that had a job or pods with GPUs
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COMPONENT, PART_OF, NAME = (f"app.kubernetes.io/{key}" for key in ("component", 
 
 Json = dict[str, Any]
 Event = tuple[int, bool, Json]
-"""Version, whether the object is still there, and the object."""
+"""(resource version, whether the object exists, object)"""
 
 
 def read_events(path: Path) -> Iterator[Event]:
@@ -35,7 +35,7 @@ def read_events(path: Path) -> Iterator[Event]:
         try:
             event, end = decoder.raw_decode(text, start)
         except ValueError:
-            return  # the watch was ended while it wrote
+            return  # the watch was stopped while writing
         item = event["object"]
         yield int(item["metadata"]["resourceVersion"]), event["type"] != "DELETED", item
         start = text.find("{", end)
@@ -67,7 +67,7 @@ def is_working(pod: Json) -> bool:
 
 
 class Record:
-    """What is there after each event, and what was seen on the way."""
+    """State after each event, and the collected summary."""
 
     def __init__(self) -> None:
         self._pods: dict[str, Json] = {}
@@ -101,7 +101,7 @@ class Record:
             self.drivers.setdefault(node, {}).setdefault(uid, image)
 
     def count(self) -> None:
-        """Ready replicas by service, also of one that has none, once a node is cordoned."""
+        """Ready replicas by service, including services without any, once a node is cordoned."""
         found = dict.fromkeys(self.ready, 0)
         for pod in filter(is_served, self._pods.values()):
             is_ready = condition(pod, "Ready") and not is_leaving(pod)
@@ -111,7 +111,7 @@ class Record:
                 self.ready[service] = min(ready, self.ready.get(service, ready))
 
     def _check(self, pod: Json, node: str) -> None:
-        """Whether a pod may leave now."""
+        """Whether a pod may be deleted now."""
         if not (is_served(pod) or is_driver(pod)):
             return
         name = pod["metadata"]["name"]

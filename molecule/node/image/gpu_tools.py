@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plays the programs of the GPU stack's images, on a node without a GPU.
+"""Simulates the programs of the GPU stack's images, on a node without a GPU.
 
 Files, mounts, requests and signals are real; a kernel module is a folder that the container sees
 as /sys/module. A file named `broken` in /run/nvidia makes nvidia-smi fail.
@@ -48,7 +48,7 @@ Json = dict[str, Any]
 
 
 class PlayError(Exception):
-    """What a program prints before it ends with 1."""
+    """Error that a program prints before it exits with 1."""
 
 
 def say(text: str) -> None:
@@ -56,7 +56,7 @@ def say(text: str) -> None:
 
 
 def write(path: Path, text: str = "") -> None:
-    """Write a file that others wait for, atomically."""
+    """Write a file atomically; other programs wait for it."""
     new = path.with_name(f"{path.name}.new")
     new.write_text(text)
     new.rename(path)
@@ -74,7 +74,7 @@ def run_until_told() -> None:
 
 
 def ask(method: str, path: str, body: Json | None = None) -> Json:
-    """Ask the API server as the pod's ServiceAccount."""
+    """Send a request to the API server as the pod's ServiceAccount."""
     kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
     request = urllib.request.Request(
         f"https://kubernetes.default.svc{path}",
@@ -104,7 +104,7 @@ def label_node(labels: dict[str, str]) -> None:
 
 
 def mount(point: Path, source: str = "", flags: int = 0) -> None:
-    """Mount a folder, or an empty one in memory; the base has no program for it."""
+    """Mount a directory, or an empty tmpfs; the base image has no program for it."""
     words = (source or "tmpfs", str(point), "tmpfs")
     if libc.mount(*map(os.fsencode, words), ctypes.c_ulong(flags), None):
         raise PlayError(f"mounting {point}: {os.strerror(ctypes.get_errno())}")
@@ -117,7 +117,7 @@ def unmount(point: Path) -> None:
 
 
 def load_module(name: str) -> None:
-    """`modprobe`: let this container see a kernel module, as a real kernel lets all."""
+    """`modprobe`: make a kernel module visible to this container; a real kernel shows it to all."""
     if not os.path.ismount(MODULES):
         mount(MODULES)
     (MODULES / name).mkdir(exist_ok=True)
@@ -126,7 +126,7 @@ def load_module(name: str) -> None:
 
 
 def manage_driver() -> None:
-    """`driver-manager uninstall_driver`: end what uses the old driver, if there is one."""
+    """`driver-manager uninstall_driver`: stop the clients of the old driver, if there is one."""
     if DRIVER_READY.exists():
         labels = ask("GET", node_path())["metadata"]["labels"]
         ours = [key for key in labels if key.startswith(DEPLOY) and key != f"{DEPLOY}driver"]
@@ -139,7 +139,7 @@ def manage_driver() -> None:
 
 
 def operands() -> list[str]:
-    """The pods of this node that a DaemonSet has made, but for drivers."""
+    """The pods of DaemonSets on this node, except drivers."""
     node = os.environ["NODE_NAME"]
     return [
         item["metadata"]["name"]
@@ -150,7 +150,7 @@ def operands() -> list[str]:
 
 
 def install_driver() -> None:
-    """`nvidia-driver init`: load the module, and give others the files of this container."""
+    """`nvidia-driver init`: load the module, and share the files of this container."""
     load_module("nvidia")
     mount(ROOT, "/", BIND)
     write(VALIDATIONS / ".driver-daemons-status", "Ready\n")
@@ -186,7 +186,7 @@ def validate() -> None:
 
 
 def validate_driver() -> None:
-    """With the driver's own files, which its container has mounted on the node."""
+    """Validate the driver through its files, which its container mounted on the node."""
     DRIVER_READY.unlink(missing_ok=True)
     wait_for(CONTAINER_READY.exists, "the driver container")
     subprocess.run(["chroot", str(ROOT), "nvidia-smi"], check=True)
@@ -212,7 +212,7 @@ def validate_toolkit() -> None:
 
 
 def validate_cuda() -> None:
-    """By a pod, which goes with the policy."""
+    """Validate with a pod, which is deleted with the policy."""
     namespace = os.environ["OPERATOR_NAMESPACE"]
     of_ours = f"/apis/apps/v1/namespaces/{namespace}/daemonsets/nvidia-operator-validator"
     owners = ask("GET", of_ours)["metadata"]["ownerReferences"]
@@ -249,7 +249,7 @@ def validate_plugin() -> None:
 
 
 def configure_runtime() -> None:
-    """`nvidia-toolkit`: give containerd the handlers of RuntimeClasses, and end it to read them."""
+    """`nvidia-toolkit`: add the RuntimeClass handlers to containerd, and stop it to reload them."""
     programs = Path(os.environ["ROOT"], "toolkit")
     programs.mkdir(exist_ok=True)
     shutil.copy(__file__, programs / "nvidia-cdi-hook")
@@ -273,7 +273,7 @@ def configure_runtime() -> None:
 
 
 def pid_behind(path: str) -> int:
-    """The process that listens at a socket."""
+    """The process that listens on a socket."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
@@ -340,7 +340,7 @@ def count() -> None:
 
 
 def export() -> None:
-    """`dcgm-exporter`: it counts nothing itself."""
+    """`dcgm-exporter`: it measures nothing."""
     host, _colon, port = os.environ["DCGM_REMOTE_HOSTENGINE_INFO"].partition(":")
 
     def is_there() -> bool:
@@ -355,14 +355,14 @@ def export() -> None:
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers each GET with nothing."""
+    """Answers each GET with an empty body."""
 
     def do_GET(self) -> None:
         self.send_response(200)
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the base class's name
-        """Quiet: a line for each probe is useless."""
+        """Suppress the log line of each probe."""
 
 
 def serve_http(port: int) -> None:
@@ -375,7 +375,7 @@ def serve_forever(server: socketserver.BaseServer) -> None:
 
 
 def main() -> int:
-    """Play the program with this name."""
+    """Run the program with this name."""
     name, *words = sys.argv[1:]
     programs: dict[str, Callable[[], None]] = {
         "modprobe": lambda: load_module(words[0]),

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Start the device plugin with the features whose kernel modules are loaded, unless it was told which to have.
+# Start the device plugin with the features whose kernel modules are loaded, unless variables set the features.
 if [ -e /sys/module/gdrdrv/refcnt ]; then
 	export GDRCOPY_ENABLED="${GDRCOPY_ENABLED-true}"
 fi

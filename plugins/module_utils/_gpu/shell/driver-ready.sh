@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Wait for what driver validation says of the driver, and export it. Its lines are data, never code.
+# Wait for the file of driver validation, and export its variables. Its lines are data, never code.
 ready=/run/nvidia/validations/driver-ready
 
 is_complete() {
@@ -20,9 +20,9 @@ line_feed='
 '
 before=
 echo "waiting for driver validation" >&2
-until said=$(read_ready) && { is_complete "${said%.}" || [ "$said" = "$before" ]; }; do
-	# An older validator says less: what stays the same for a while is all that it has to say.
-	before=$said
+until content=$(read_ready) && { is_complete "${content%.}" || [ "$content" = "$before" ]; }; do
+	# An older validator writes fewer lines: a file that stays the same for a while is complete.
+	before=$content
 	pause 5
 done
 
@@ -43,5 +43,5 @@ while IFS= read -r line; do
 	esac
 	export "$name=$value"
 done <<READY
-${said%.}
+${content%.}
 READY

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Startup probe of the driver container: fail until the driver works, then tell driver validation, with what was built.
-# A file of a container that crashed must not speak for this one.
+# Startup probe of the driver container: fail until the driver works, then write the file for driver validation, with the built modules.
+# The file of a crashed container does not count for this one.
 set -eu
 validations=/run/nvidia/validations
 ready=$validations/.driver-ctr-ready

@@ -1,4 +1,4 @@
 # shellcheck shell=sh
-# Start the container toolkit, a moment after the driver is said to be ready, as the reference does.
+# Start the container toolkit, a moment after driver validation has passed, as the reference does.
 pause 5
 exec nvidia-toolkit

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# All validations have passed, or this container would not have been started. Nothing is left but to stop when told so.
+# All validations have passed, because this container starts after them. Wait until the pod is stopped.
 echo "all validations have passed"
 while true; do
 	pause 3600

@@ -1,3 +1,3 @@
 #!/bin/sh
-# Before the validator stops: what it has told is not so any more.
+# Before the validator stops, its results become invalid.
 rm -f /run/nvidia/validations/*-ready
