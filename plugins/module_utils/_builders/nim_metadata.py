@@ -10,10 +10,12 @@ import typing as t
 from .._base.errors import TOO_LARGE, NimError
 from .._base.types import Manifest
 from .._engine.api_resources import is_served
+from .._engine.conditions import find_condition
 from .._engine.drift import has_wanted
 from .._engine.field_ownership import own_entry, unwanted_fields
 from .._engine.metadata import Labels
 from .._engine.oversized import stub_error
+from .verdict import SCALED_TO_ZERO
 
 CACHE_STATE = "nimops.nim/cache-state"
 """Annotation by which a NIMCache triggers its users' reconciles; its value is a `trigger_value`."""
@@ -65,6 +67,14 @@ def find_cache_excess(cache: Manifest) -> NimError | None:
     name = cache["metadata"]["name"]
     message = f"NIMCache {name} is too large to be served: {excess}"
     return NimError(message, reason=f"NIMCache{TOO_LARGE}")
+
+
+def reported_state(status: t.Mapping[str, t.Any]) -> str:
+    """The state of a NIMService for its NIMPipeline: ScaledToZero if it is off."""
+    ready = find_condition(status.get("conditions"), "Ready") or {}
+    if ready.get("reason") == SCALED_TO_ZERO:
+        return SCALED_TO_ZERO
+    return str(status.get("state") or "")
 
 
 def trigger_value(name: str, state: str) -> str:

@@ -29,7 +29,7 @@ ROLLING_UPDATE = {
 class Readiness:
     """``moving``: the rollout is in progress. ``stuck``: the Deployment is past its deadline.
 
-    ``awaits_pods``: it waits for pods, whose state may explain why.
+    ``awaits_pods``: it waits for pods, whose state may explain why. ``is_off``: no pods are wanted.
     """
 
     ready: bool
@@ -37,6 +37,7 @@ class Readiness:
     moving: bool = False
     stuck: bool = False
     awaits_pods: bool = False
+    is_off: bool = False
 
 
 def readiness_of_deployment(
@@ -53,7 +54,7 @@ def readiness_of_deployment(
     status = deployment.get("status") or {}
     wanted, updated, available = replica_counts(deployment)
     if not wanted:
-        return Readiness(False, f'deployment "{name}" is scaled down')
+        return Readiness(False, f'deployment "{name}" is scaled down', is_off=True)
     generation = deployment["metadata"].get("generation", 0)
     if status.get("observedGeneration", 0) < generation and not is_steady:
         return Readiness(

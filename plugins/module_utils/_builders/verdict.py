@@ -15,6 +15,8 @@ from .._engine.desired import NO_REQUEUE, Event, Outcome, Refusal, Requeue
 from .._engine.status_builder import StatusBuilder
 
 READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
+SCALED_TO_ZERO = "ScaledToZero"
+"""The reason of a service that is off: it waits for nothing."""
 
 _REASONS = {"HorizontalPodAutoscaler": "HPAFailed", "InferenceService": "DeploymentFailed"}
 _DEFAULT_REASON = "{kind}Failed"
@@ -46,6 +48,11 @@ class Verdict:
 def failed(reason: str, message: str, error: str = "") -> Verdict:
     """The verdict of a failure; with an ``error``, the run fails, so that the runtime retries."""
     return Verdict(FAILED, reason, message, stalled=reason, error=error)
+
+
+def scaled_to_zero(message: str) -> Verdict:
+    """The verdict of a service without wanted pods."""
+    return Verdict(NOT_READY, SCALED_TO_ZERO, message)
 
 
 def judge_outcome(outcome: Outcome, providers: t.Mapping[str, str]) -> Verdict | None:
@@ -108,7 +115,7 @@ def apply_verdict(builder: StatusBuilder, verdict: Verdict) -> None:
     text = verdict.waiting or verdict.message
     if verdict.stalled:
         builder.stalled = (verdict.stalled, text)
-    elif verdict.waiting or verdict.state == NOT_READY:
+    elif verdict.waiting or (verdict.state == NOT_READY and verdict.reason != SCALED_TO_ZERO):
         reason = verdict.waiting_reason if verdict.waiting else verdict.reason
         builder.reconciling = (reason, text)
     for name, value in verdict.fields.items():

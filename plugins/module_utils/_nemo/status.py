@@ -19,6 +19,7 @@ from .._builders.verdict import (
     apply_verdict,
     events_of,
     judge_outcome,
+    scaled_to_zero,
     with_pods,
 )
 from .._builders.verdict import refuse as refuse_service
@@ -101,6 +102,8 @@ def _pods(app: NemoApp) -> list[object]:
 
 def _rolling(app: NemoApp, rollout: Readiness) -> Verdict:
     message = rollout.message
+    if rollout.is_off:
+        return scaled_to_zero(message)
     if rollout.awaits_pods:
         why = why_unready(app, pods_of(app, "app", app.name), app.live("Deployment"))
         message = with_pods(app.status, message, why)

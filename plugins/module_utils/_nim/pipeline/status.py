@@ -9,7 +9,8 @@ import typing as t
 
 from ..._base.errors import NimError
 from ..._base.reserved_keys import is_reserved_key
-from ..._builders.nim_metadata import SERVICE_STATE
+from ..._builders.nim_metadata import SERVICE_STATE, reported_state
+from ..._builders.verdict import SCALED_TO_ZERO
 from ..._engine.conditions import RECONCILING, STALLED, find_condition
 from ..._engine.desired import Assessment, Event, Outcome, Refusal, Requeue
 from ..._engine.status_builder import StatusBuilder
@@ -42,10 +43,11 @@ def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
         # The API server would refuse a status with this key; the condition reports the name.
         if not is_reserved_key(name)
     }
-    builder.set_field("state", _overall_state(states, problems))
+    off = {name for name in states if _reported_in(now, name) == SCALED_TO_ZERO}
+    builder.set_field("state", _overall_state(states, problems, off))
     builder.set_field("states", states)
-    _set_progress(builder, states, problems, undeleted)
-    builder.events += _events(app, builder, states)
+    _set_progress(builder, states, problems, undeleted, off)
+    builder.events += _events(app, builder, states, off)
     builder.requeue = Requeue(after=_is_behind(now))
     builder.error = "; ".join(item.message for item in outcome.refusals if not item.reason)
     return builder.finish()
@@ -102,10 +104,20 @@ def _state_in(app: NIMPipelineApp, name: str) -> str:
     return str((live.get("status") or {}).get("state") or "")
 
 
-def _overall_state(states: States, problems: t.Sequence[Problem]) -> str:
+def _reported_in(app: NIMPipelineApp, name: str) -> str:
+    """The state that a service reports in its trigger."""
+    live = app.live(SERVICE, name)
+    is_ours = live is not None and app.controls(live)
+    return reported_state((live or {}).get("status") or {}) if is_ours else NOT_READY
+
+
+def _overall_state(states: States, problems: t.Sequence[Problem], off: t.Container[str]) -> str:
+    """The state of the pipeline, which does not wait for services that are off."""
     if problems or FAILED in states.values():
         return FAILED
-    return READY if all(state == READY for state in states.values()) else NOT_READY
+    expected = [state for name, state in states.items() if name not in off]
+    is_on = bool(expected) or not states
+    return READY if is_on and all(state == READY for state in expected) else NOT_READY
 
 
 def _set_progress(
@@ -113,10 +125,12 @@ def _set_progress(
     states: States,
     problems: t.Sequence[Problem],
     undeleted: t.Sequence[Refusal],
+    off: t.Container[str],
 ) -> None:
-    """Set the kstatus conditions; none if all services are Ready."""
+    """Set the kstatus conditions; none if all services are Ready or off."""
     failed = [name for name, state in states.items() if state == FAILED]
-    waited_for = [name for name, state in states.items() if state not in (READY, FAILED)]
+    settled = (READY, FAILED)
+    waited_for = [name for name in states if states[name] not in settled and name not in off]
     if problems:
         messages = "; ".join(problem.message for problem in problems)
         builder.stalled = (problems[0].reason, messages)
@@ -130,12 +144,15 @@ def _set_progress(
         builder.reconciling = ("CleanupFailed", f"errors during cleanup: [{errors}]")
 
 
-def _events(app: NIMPipelineApp, builder: StatusBuilder, states: States) -> list[Event]:
+def _events(
+    app: NIMPipelineApp, builder: StatusBuilder, states: States, off: t.Collection[str]
+) -> list[Event]:
     """Events for changes since the last pass."""
     events = []
     if (app.status.get("state"), app.status.get("states")) != (builder.state, states or None):
         shown = " ".join(f"{name}:{state}" for name, state in sorted(states.items()))
         text = f"NIMPipeline {app.name} status {builder.state}, service states map[{shown}]"
+        text += f", scaled to zero: {' '.join(sorted(off))}" if off else ""
         events.append(Event("Normal", builder.state, text))
     return events + _warnings(app, builder)
 
@@ -164,6 +181,6 @@ def _is_behind(app: NIMPipelineApp) -> bool:
         live = app.live(SERVICE, wanted)
         if live and not app.controls(live) and live["metadata"].get("deletionTimestamp"):
             return True
-        if wanted == name and live and _state_in(app, name) != state:
+        if wanted == name and live and _reported_in(app, name) != state:
             return True
     return False

@@ -29,14 +29,17 @@ from .expose.routing import ROUTING, Feature
 from .expose.service import build_service, service_names
 from .kserve.children import kserve_children, unscraped
 from .kserve.platform import is_held, replaced
+from .kserve.status import STOP_ANNOTATION
 from .model_layout import is_layout_awaited
 from .model_store import Unusable, select_store
 from .multi_node.groups import group_children, group_leftovers, has_leftovers
 from .scaling import build_autoscaler
 from .scraping import build_scraping
 from .tenant_limits import refuse_forbidden
-from .workload import deployment_of, has_workload, live_workload, workload_of
+from .workload import deployment_of, has_workload, live_spec, live_workload, workload_of
 
+_KEPT = ("name", "namespace", "labels", "annotations", "ownerReferences")
+_REVISION = "deployment.kubernetes.io/revision"
 FEATURES: tuple[Feature, ...] = (
     *ROUTING,
     ("HorizontalPodAutoscaler", lambda spec: spec.is_autoscaled, build_autoscaler),
@@ -106,7 +109,7 @@ def _workload(app: NIMServiceApp) -> list[Child]:
             built = build_claim(app, claim, labels)
             children.append(Child(built, create_only=True))
     if isinstance(store, Unusable) or is_layout_awaited(app):
-        return children
+        return [*children, *_scaled_down(app)]
     children.extend(Child(item) for item in build_templates(app))
     if app.spec.is_kserve:
         return children + kserve_children(app, store)
@@ -114,6 +117,25 @@ def _workload(app: NIMServiceApp) -> list[Child]:
         return children + group_children(app, store)
     deployment = build_deployment(app, store)
     return [*children, workload_child(deployment, live_workload(app))]
+
+
+def _scaled_down(app: NIMServiceApp) -> list[Child]:
+    """The live workload without pods if the spec wants none, which needs no usable store."""
+    live = live_workload(app)
+    if app.spec.replicas != 0 or live is None or not has_workload(app, workload_of(app)):
+        return []
+    metadata = {key: live["metadata"][key] for key in _KEPT if key in live["metadata"]}
+    annotations = dict(metadata.pop("annotations", {}))
+    annotations.pop(_REVISION, None)
+    replicas = {} if app.spec.is_kserve else {"replicas": 0}
+    if app.spec.is_kserve:
+        annotations[STOP_ANNOTATION] = "true"
+    manifest = {
+        **{key: live[key] for key in ("apiVersion", "kind")},
+        "metadata": {**metadata, "annotations": annotations},
+        "spec": live_spec(app) | replicas,
+    }
+    return [Child(manifest, merged=True)]
 
 
 def _replaced(app: NIMServiceApp) -> list[tuple[str, str]]:

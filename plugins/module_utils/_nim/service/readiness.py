@@ -12,7 +12,7 @@ from ..._engine.conditions import find_condition
 from .app import NIMServiceApp
 from .expose.service import selects
 from .kserve.platform import remaining_object
-from .kserve.status import predictor_readiness
+from .kserve.status import is_off, predictor_readiness, readiness_of_stopped
 from .workload import live_workload, other_workload, pods_of
 
 
@@ -29,6 +29,8 @@ def readiness_of(app: NIMServiceApp, before: NIMServiceApp | None = None) -> Rea
     is_changed = not is_steady and _generation_of(before) != _generation_of(app)
     if former := _former_workload(app):
         return Readiness(False, f"Waiting for {former} to be replaced", moving=True)
+    if app.spec.is_kserve and is_off(live):
+        return readiness_of_stopped(app.name, live)
     if app.spec.is_kserve:
         is_ready, message = predictor_readiness(app.name, live, is_changed=is_changed)
         awaits_pods = not is_ready and live is not None and not is_changed
@@ -63,7 +65,7 @@ def readiness_of_groups(
     subject, status = f'leaderworkerset "{groups["metadata"]["name"]}"', groups.get("status") or {}
     wanted = (groups.get("spec") or {}).get("replicas") or 0
     if not wanted:
-        return Readiness(False, f"{subject} is scaled down")
+        return Readiness(False, f"{subject} is scaled down", is_off=True)
     found = find_condition(status.get("conditions"), "Available") or {}
     counted = status.get("readyReplicas", wanted)
     is_complete = isinstance(counted, int) and counted >= wanted

@@ -165,7 +165,7 @@ def parse_spec(service: Fields) -> Spec:
         scheduling={name: fields.get(name) for name in _SCHEDULING},
         user=user_id(fields),
         group=group_id(fields),
-        for_knative=[name for name in _IGNORED_BY_KNATIVE if name in fields],
+        for_knative=_ignored_by_knative(fields),
         init_containers=parse_side_containers(fields.get("initContainers")),
         sidecars=parse_side_containers(fields.get("sidecarContainers")),
         proxy=parse_proxy(fields.get("proxy")),
@@ -180,6 +180,12 @@ def parse_spec(service: Fields) -> Spec:
         expose=expose,
         picker=_parse_picker({} if is_kserve else expose.picker),
     )
+
+
+def _ignored_by_knative(fields: Fields) -> list[str]:
+    """The given fields without effect; KServe stops a service of no replicas in each mode."""
+    given = [name for name in _IGNORED_BY_KNATIVE if name in fields]
+    return [name for name in given if (name, fields[name]) != ("replicas", 0)]
 
 
 def _parse_storage(service: Fields, given: Fields) -> Storage:

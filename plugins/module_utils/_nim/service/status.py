@@ -10,17 +10,19 @@ from dataclasses import replace
 
 from ..._base.errors import NimError
 from ..._builders.expose import PICKER_FIELD
-from ..._builders.nim_metadata import CACHE_STATE, SERVICE_STATE, trigger_value
+from ..._builders.nim_metadata import CACHE_STATE, SERVICE_STATE, reported_state, trigger_value
 from ..._builders.rollout import DEADLINE_REASON, Readiness
 from ..._builders.verdict import (
     NOT_READY,
     READY,
+    SCALED_TO_ZERO,
     Verdict,
     apply_verdict,
     events_of,
     failed,
     judge_outcome,
     reason_of,
+    scaled_to_zero,
     with_pods,
 )
 from ..._builders.verdict import refuse as refuse_service
@@ -90,7 +92,9 @@ def _judge(app: NIMServiceApp, now: NIMServiceApp, outcome: Outcome) -> Verdict:
         return verdict
     store = select_store(now)
     if isinstance(store, Unusable):
-        return _without_store(app, store)
+        rollout = readiness_of(now, before=app)
+        is_off = app.spec.replicas == 0 and rollout.is_off
+        return scaled_to_zero(rollout.message) if is_off else _without_store(app, store)
     if is_layout_awaited(app):
         return _without_layout(app)
     rollout = readiness_of(now, before=app)
@@ -130,6 +134,8 @@ def _rolling(app: NIMServiceApp, rollout: Readiness) -> Verdict:
 
     The source is not a child of the service, so no watch reports its creation.
     """
+    if rollout.is_off:
+        return scaled_to_zero(rollout.message)
     stalled, message = DEADLINE_REASON if rollout.stuck else "", rollout.message
     waits = rollout.message and (rollout.moving or rollout.stuck)
     missing = missing_source(app) if waits else ""
@@ -223,9 +229,10 @@ def _is_domain_pending(verdict: Verdict, builder: StatusBuilder) -> bool:
 def _trigger_pipeline(app: NIMServiceApp, verdict: Verdict) -> list[Trigger]:
     """Trigger the NIMPipeline of this service if the state changed; no watch reports it."""
     owner = controller_of(app.resource) or {}
-    if owner.get("kind") != "NIMPipeline" or verdict.state == app.status.get("state"):
+    now = SCALED_TO_ZERO if verdict.reason == SCALED_TO_ZERO else verdict.state
+    if owner.get("kind") != "NIMPipeline" or now == reported_state(app.status):
         return []
-    value = trigger_value(app.name, verdict.state)
+    value = trigger_value(app.name, now)
     return [Trigger("NIMPipeline", owner["name"], SERVICE_STATE, value)]
 
 

@@ -79,6 +79,11 @@ def live_template(app: NIMServiceApp, role: str = LEADER) -> Manifest:
     return spec.get("template") or {}
 
 
+def live_spec(app: NIMServiceApp) -> dict[str, t.Any]:
+    """The spec of the live workload, empty if there is none."""
+    return dict((live_workload(app) or {}).get("spec") or {})
+
+
 def pods_of(app: NIMServiceApp) -> list[t.Any]:
     """The number and the templates of the live workload's pods."""
     spec = (live_workload(app) or {}).get("spec") or {}

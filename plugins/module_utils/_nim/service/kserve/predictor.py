@@ -38,6 +38,7 @@ from ..workload import (
 )
 from .mode import MODE_ANNOTATION, is_same_mode, is_standard, mode_names
 from .scaling import build_scaling
+from .status import STOP_ANNOTATION
 
 _VISIBILITY_LABEL = "networking.kserve.io/visibility"
 _KNATIVE_STARTUP_FAILURES = 30
@@ -77,6 +78,8 @@ def _annotations(app: NIMServiceApp, mode: str, name: str, live: Manifest | None
     annotations = app.annotations
     if is_standard(mode) and app.spec.is_autoscaled:
         annotations["serving.kserve.io/autoscalerClass"] = "hpa"
+    if app.spec.replicas == 0:
+        annotations.setdefault(STOP_ANNOTATION, "true")
     return {
         **annotations,
         "serving.kserve.io/enable-metric-aggregation": "true",

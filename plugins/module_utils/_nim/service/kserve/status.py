@@ -9,7 +9,11 @@ import typing as t
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from ...._builders.rollout import Readiness
 from ...._engine.conditions import find_condition
+
+STOP_ANNOTATION = "serving.kserve.io/stop"
+"""KServe removes the pods while its value is "true"; `maxReplicas: 0` means no limit there."""
 
 Live = t.Optional[t.Mapping[str, t.Any]]  # noqa: UP045 a bar is no type before it is evaluated
 
@@ -26,6 +30,23 @@ def predictor_readiness(name: str, live: Live, *, is_changed: bool = False) -> t
     if found is None or is_changed:
         return False, f'Waiting for InferenceService "{name}" reporting Predictor readiness'
     return found.get("status") == "True", str(found.get("message") or "")
+
+
+def is_off(live: Live) -> bool:
+    """Whether KServe must stop the InferenceService."""
+    annotations = ((live or {}).get("metadata") or {}).get("annotations") or {}
+    return annotations.get(STOP_ANNOTATION) == "true"
+
+
+def readiness_of_stopped(name: str, live: Live) -> Readiness:
+    """The readiness of an InferenceService that KServe must stop."""
+    conditions = ((live or {}).get("status") or {}).get("conditions")
+    stopped = find_condition(conditions, "Stopped") or {}
+    predictor = find_condition(conditions, "PredictorReady") or {}
+    if stopped.get("status") == "True" or predictor.get("status") != "True":
+        return Readiness(False, f'InferenceService "{name}" is scaled down', is_off=True)
+    text = f'Waiting for KServe, from 0.16 on, to stop InferenceService "{name}"'
+    return Readiness(False, text, moving=True)
 
 
 def cluster_url(live: Live) -> str:

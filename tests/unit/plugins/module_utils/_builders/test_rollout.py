@@ -26,8 +26,8 @@ READINESS_OF_DEPLOYMENT_CASES = {
         DONE | {"conditions": PROGRESSING},
         Readiness(True, 'deployment "llm" successfully rolled out\n'),
     ),
-    "no replicas": (0, DONE, Readiness(False, 'deployment "llm" is scaled down')),
-    "replicas unset": (None, {}, Readiness(False, 'deployment "llm" is scaled down')),
+    "no replicas": (0, DONE, Readiness(False, 'deployment "llm" is scaled down', is_off=True)),
+    "replicas unset": (None, {}, Readiness(False, 'deployment "llm" is scaled down', is_off=True)),
     "status of an older generation": (
         2,
         DONE | {"observedGeneration": 2},

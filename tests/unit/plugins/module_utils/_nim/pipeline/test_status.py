@@ -50,6 +50,25 @@ def test_assess_states(make, states, state, condition):
     assert (result.events, result.requeue.after, result.error) == ([], False, "")
 
 
+@pytest.mark.parametrize(
+    ("others", "state"),
+    [({}, "NotReady"), ({"b": "Ready"}, "Ready"), ({"b": "NotReady"}, "NotReady")],
+)
+def test_assess_states_scaled_to_zero(make, others, state):
+    """The pipeline does not wait for a service that is off."""
+    states = {"a": "NotReady", **others}
+    world = running(make, **states)
+    off = {"type": "Ready", "status": "False", "reason": "ScaledToZero", "message": "off"}
+    world.services["a"]["status"]["conditions"] = [off]
+    events = world.reconcile().events
+    assert world.summary == (state, states)
+    waiting = [item["message"] for item in world.cr["status"]["conditions"]]
+    assert waiting == (["waiting for NIMService b"] if others == {"b": "NotReady"} else [])
+    assert [
+        item.message for item in events if ", scaled to zero: a" in item.message
+    ] or state == "NotReady"
+
+
 def test_assess_no_services(make):
     world = running(make, a="Ready")
     world.cr["spec"]["services"] = []

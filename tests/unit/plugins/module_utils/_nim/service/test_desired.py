@@ -7,6 +7,7 @@ import copy
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
 
@@ -161,3 +162,44 @@ def test_desired_invalid_name(make, name):
     cr["metadata"]["name"] = name
     with pytest.raises(NimError, match=r"metadata\.name: "):
         desired(make.app(cr))
+
+
+GONE = {"replicas": 0, "storage": {"nimCache": {"name": "gone"}}}
+
+
+def test_desired_scaled_down_without_cache(make):
+    """S1: `replicas: 0` stops the pods although the cache is not ready, and changes nothing else."""
+    live = make.rolled_out(make.cr({"replicas": 2}))
+    live["metadata"]["annotations"] = {"deployment.kubernetes.io/revision": "3", "a": "b"}
+    before = copy.deepcopy(live)
+    (child,) = [
+        child
+        for child in desired(make.app(make.cr(GONE), live)).children
+        if child.manifest["kind"] == "Deployment"
+    ]
+    assert child.merged
+    assert child.manifest["spec"] == before["spec"] | {"replicas": 0}
+    assert child.manifest["metadata"]["annotations"] == {"a": "b"}
+    assert not set(child.manifest) & {"status"}
+    assert live == before
+
+
+@pytest.mark.parametrize("spec", [GONE | {"replicas": 1}, GONE])
+def test_desired_without_cache_or_workload(make, spec):
+    kinds = [child.manifest["kind"] for child in desired(make.app(spec)).children]
+    assert "Deployment" not in kinds
+
+
+def test_desired_scaled_down_without_cache_kserve(make):
+    cr = make.cr(GONE | {"inferencePlatform": "kserve"})
+    live = {
+        "apiVersion": "serving.kserve.io/v1beta1",
+        "kind": "InferenceService",
+        "metadata": {"name": "llm", "namespace": "ns", "ownerReferences": [owner_reference(cr)]},
+        "spec": {"predictor": {"minReplicas": 2}},
+        "status": {"deploymentMode": "Standard"},
+    }
+    found = [child.manifest for child in desired(make.app(cr, live)).children]
+    (service,) = [item for item in found if item["kind"] == "InferenceService"]
+    assert service["metadata"]["annotations"] == {"serving.kserve.io/stop": "true"}
+    assert service["spec"] == live["spec"]

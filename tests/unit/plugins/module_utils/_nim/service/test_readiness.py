@@ -28,7 +28,7 @@ IS_READY = Readiness(True, SET + "is ready")
 IS_NOT_READY = Readiness(False, SET + "is not ready", moving=True, awaits_pods=True)
 
 
-SCALED_DOWN = Readiness(False, SET + "is scaled down")
+SCALED_DOWN = Readiness(False, SET + "is scaled down", is_off=True)
 
 
 @pytest.mark.parametrize(

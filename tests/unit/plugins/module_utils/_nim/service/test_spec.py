@@ -152,6 +152,7 @@ def test_parse_spec_multi_node(make, given, wanted):
         pytest.param({}, [], id="none"),
         pytest.param({"groupID": 0, "userID": 1}, ["userID", "groupID"], id="in order"),
         pytest.param({"replicas": 2, "command": ["c"]}, ["replicas"], id="beside others"),
+        pytest.param({"replicas": 0}, [], id="off"),
     ],
 )
 def test_parse_spec_for_knative(make, given, wanted):

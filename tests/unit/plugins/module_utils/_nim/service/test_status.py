@@ -15,6 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
     Refusal,
     Trigger,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import LATER
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
@@ -417,8 +418,49 @@ def test_assess_service_name_taken(make):
 def test_assess_scaled_down(make):
     cr = make.cr({"replicas": 0})
     result = assess(make.app(cr, make.rolled_out(cr)), Outcome())
-    assert result.status["conditions"] == not_ready("NotReady", 'deployment "llm" is scaled down')
+    text = 'deployment "llm" is scaled down'
+    assert result.status["conditions"] == conditions(
+        ("False", "ScaledToZero", text), ("False", "Ready", text)
+    )
     assert ("availableReplicas" in result.status, result.requeue.after) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("stand", "reason"),
+    [
+        pytest.param({"Stopped": "True", "PredictorReady": "False"}, "ScaledToZero", id="stopped"),
+        pytest.param({"PredictorReady": "False"}, "ScaledToZero", id="not ready"),
+        pytest.param({}, "ScaledToZero", id="never ready"),
+        pytest.param({"PredictorReady": "True"}, "NotReady", id="KServe has not stopped it yet"),
+    ],
+)
+def test_assess_scaled_down_kserve(make, stand, reason):
+    cr = make.cr({"replicas": 0, "inferencePlatform": "kserve"})
+    live = {
+        "kind": "InferenceService",
+        "metadata": {
+            "name": "llm",
+            "namespace": "ns",
+            "annotations": {"serving.kserve.io/stop": "true"},
+            "ownerReferences": [owner_reference(cr)],
+        },
+        "status": {
+            "deploymentMode": "Standard",
+            "conditions": [{"type": kind, "status": status} for kind, status in stand.items()],
+        },
+    }
+    status = assess(make.app(cr, live), Outcome()).status
+    assert (status["state"], status["conditions"][0]["reason"]) == ("NotReady", reason)
+    kinds = [item["type"] for item in status["conditions"]]
+    assert ("Reconciling" in kinds) == (reason != "ScaledToZero")
+
+
+def test_assess_scaled_down_without_cache(make):
+    """S1: a service is off although its cache is not ready."""
+    live = make.rolled_out(make.cr({"replicas": 0}))
+    cr = make.cr({"replicas": 0, "storage": {"nimCache": {"name": "gone"}}})
+    status = assess(make.app(cr, live), Outcome()).status
+    assert status["conditions"][0]["reason"] == "ScaledToZero"
 
 
 def test_assess_endpoint_changed(make):

@@ -265,3 +265,12 @@ def test_build_inference_service_pure(make):
     first = made(make, spec, "Knative", **{"InferenceService/ns/llm": live})
     assert live == before
     assert made(make, spec, "Knative", **{"InferenceService/ns/llm": live}) == first
+
+
+def test_build_inference_service_no_replicas(make):
+    """R10: for KServe, maxReplicas 0 means no limit, so an annotation stops the service."""
+    key = "serving.kserve.io/stop"
+    assert made(make, {"replicas": 0})["metadata"]["annotations"][key] == "true"
+    assert key not in made(make, {"replicas": 1})["metadata"]["annotations"]
+    given = {"replicas": 0, "annotations": {key: "false"}}
+    assert made(make, given)["metadata"]["annotations"][key] == "false"
