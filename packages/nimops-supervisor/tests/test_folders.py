@@ -26,14 +26,11 @@ def make_folder(root, below, age=None):
 
 
 def test_sweep_marked_and_quiet(tmp_path):
-    gone = make_folder(tmp_path, "a.b/v1/K/ns/gone", age=10)
-    fresh = make_folder(tmp_path, "a.b/v1/K/ns/fresh", age=0)
-    kept = make_folder(tmp_path, "a.b/v1/K/ns/kept")
-    assert folders.sweep(tmp_path) == 1
-    assert not gone.exists()
-    assert fresh.exists()
-    assert kept.exists()
-    assert folders.sweep(tmp_path) == 0
+    ages = {"gone": 10, "fresh": 0, "kept": None}
+    for name, age in ages.items():
+        make_folder(tmp_path, f"a.b/v1/K/ns/{name}", age=age)
+    assert [folders.sweep(tmp_path), folders.sweep(tmp_path)] == [1, 0]
+    assert names(tmp_path / "a.b/v1/K/ns") == ["fresh", "kept"]
 
 
 def test_sweep_folder_deleted_meanwhile(tmp_path, monkeypatch):
@@ -136,8 +133,7 @@ def test_sweep_temporary(tmp_path):
     ):
         (tmp_path / f"ansible-{name}/below").mkdir(parents=True)
     folders.sweep_temporary(tmp_path)
-    left = sorted(item.name for item in tmp_path.iterdir())
-    assert left == [f"ansible-local-{mine}abcdefgh", f"ansible-tmp-1.5-{mine}-7", "ansible-x"]
+    assert names(tmp_path) == [f"ansible-local-{mine}abcdefgh", f"ansible-tmp-1.5-{mine}-7", "ansible-x"]
 
 
 def test_remove_abandoned(tmp_path, monkeypatch):

@@ -148,16 +148,13 @@ def start_program(root, folder, **environment):
         "if 'large' in sys.argv: bytearray(1 << 30)\n"
     )
     write_program(root / "real/ansible-runner", show)
-    path = f"{root}/before:{root}/guard:{root}/real:/usr/bin:/bin"
-    arguments = ["run", str(folder), *environment.pop("extra", [])]
-    return subprocess.run(
-        [root / "guard/ansible-runner", *arguments],
-        env={**os.environ, "PATH": path, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return run_guard(root, folder, *environment.pop("extra", []), **environment)
+
+
+def run_guard(root, folder, *arguments, **environment):
+    command = [root / "guard/ansible-runner", "run", str(folder), *arguments]
+    environment = {**os.environ, "PATH": f"{root}/before:{root}/guard:{root}/real", **environment}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_main_memory_limit(root):
@@ -180,13 +177,7 @@ def test_main_kills_endless_run(root, monkeypatch):
     start_program(root, folder)
     program = root / "guard/ansible-runner"
     program.write_text(program.read_text().replace("guard.main", f"{body}guard.main"))
-    process = subprocess.run(
-        [program, "run", str(folder), "slow"],
-        env={**os.environ, "PATH": f"{root}/guard:{root}/real", "NIMOPS_RUN_SECONDS": "1"},
-        capture_output=True,
-        timeout=25,
-        check=False,
-    )
+    process = run_guard(root, folder, "slow", NIMOPS_RUN_SECONDS="1")
     assert process.returncode == -14
 
 
@@ -194,13 +185,7 @@ def test_main_no_next_program(root):
     folder = make_folder(root)
     start_program(root, folder)
     (root / "real/ansible-runner").unlink()
-    process = subprocess.run(
-        [root / "guard/ansible-runner", "run", str(folder)],
-        env={**os.environ, "PATH": f"{root}/guard:{root}/real"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    process = run_guard(root, folder)
     assert process.returncode == 127
     assert "install ansible-runner" in process.stderr
 

@@ -105,10 +105,16 @@ def wait_for(condition, seconds=20):
     return found
 
 
+def stop(process):
+    """Terminate a supervisor; its messages."""
+    process.terminate()
+    _out, messages = process.communicate(timeout=20)
+    assert process.returncode == 0
+    return messages
+
+
 PAUSE = "import signal\nsignal.pause()\n"
-SLEEP = "log('up', os.getpid())\nimport signal\nsignal.pause()\n"
-
-
+SLEEP = f"log('up', os.getpid())\n{PAUSE}"
 PAUSES = "log(os.environ.get('NIMOPS_SLOW_PAUSE'), os.environ.get('NIMOPS_SLOW_QUESTIONS'))\n"
 
 
@@ -135,10 +141,7 @@ def test_is_forking(value, expected):
 def test_supervisor_repairs_before_each_start(supervise, tmp_path):
     process = supervise("log('up')\nsys.exit(3)\n")
     wait_for(lambda: lines(tmp_path) == ["repair", "up"] * 2)
-    process.terminate()
-    _out, said = process.communicate(timeout=20)
-    assert process.returncode == 0
-    assert "the runtime exited with code 3: restarting in 1 s" in said
+    assert "the runtime exited with code 3: restarting in 1 s" in stop(process)
 
 
 def test_supervisor_checks_account_repeatedly(supervise, tmp_path):
@@ -154,8 +157,7 @@ def test_supervisor_forwards_signal(supervise, tmp_path):
         "signal.signal(signal.SIGTERM, end)\nlog('up')\ntime.sleep(60)\n"
     )
     wait_for(lambda: "up" in lines(tmp_path))
-    process.terminate()
-    assert process.wait(20) == 0
+    stop(process)
     assert lines(tmp_path)[-1] == "asked"
 
 
@@ -163,9 +165,9 @@ def test_supervisor_own_error(supervise, tmp_path):
     process = supervise(SLEEP)
     pid = wait_for(lambda: [item for item in lines(tmp_path) if item.startswith("up")])[0].split()[1]
     (tmp_path / "harm").touch()
-    _out, said = process.communicate(timeout=20)
+    _out, message = process.communicate(timeout=20)
     assert process.returncode == 2
-    assert "supervisor: harm" in said
+    assert "supervisor: harm" in message
     assert not Path(f"/proc/{pid}").exists()
 
 
@@ -183,10 +185,10 @@ def test_supervisor_repeated_crashes(supervise, tmp_path):
     body = "log('up')\nsys.exit(7)\n"
     process = supervise(body)
     # It waits 1, 2, 4 and 8 seconds between the starts.
-    _out, said = process.communicate(timeout=60)
+    _out, message = process.communicate(timeout=60)
     assert process.returncode == 7
     assert lines(tmp_path).count("up") == 5
-    assert "crashed 5 times in a row" in said
+    assert "crashed 5 times in a row" in message
 
 
 def test_supervisor_repair_resets_crashes(supervise, tmp_path):
@@ -211,7 +213,7 @@ elif not there.exists():
     open(sys.argv[2], "w").write("some")
     sys.exit(3)
 """
-GIVEN = "log('up', *sys.argv[2:])\nimport signal\nsignal.pause()\n"
+GIVEN = f"log('up', *sys.argv[2:])\n{PAUSE}"
 
 
 def test_watches_missing_kinds_until_applied(supervise, tmp_path):
@@ -224,9 +226,7 @@ def test_watches_missing_kinds_until_applied(supervise, tmp_path):
     assert Path(chosen.removeprefix("--watches-file=")).read_text() == "some"
     (tmp_path / "there").touch()
     wait_for(lambda: lines(tmp_path)[4:] == ["repair", "watches all.yaml", "up --watches-file=all.yaml"])
-    process.terminate()
-    _out, said = process.communicate(timeout=20)
-    assert "exited" not in said
+    assert "exited" not in stop(process)
 
 
 @pytest.mark.parametrize("watching", ["sys.exit(0)", "sys.exit(1)"])
@@ -276,51 +276,50 @@ def test_compose_watches_default():
     assert component.compose_watches("/does/not/exist.yaml", {"NIMOPS_NEMO": "on"}) == ""
 
 
-@pytest.mark.parametrize("value", ["gpus", "../gpu", "*", "g[p]u", "gpu,edge", "nemo", "nim"])
-@pytest.mark.parametrize("nemo", ["on", "off"])
-def test_compose_watches_unknown_part(watches_of_parts, value, nemo):
-    environment = {"NIMOPS_COMPONENT": value, "NIMOPS_NEMO": nemo}
-    with pytest.raises(SettingsError, match=r"^NIMOPS_COMPONENT='.*': must be one of edge, gpu, or empty$"):
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        *(
+            ("COMPONENT", value, "one of edge, gpu, or empty")
+            for value in ("gpus", "../gpu", "*", "g[p]u", "gpu,edge", "nemo", "nim")
+        ),
+        *(("NEMO", value, "on or off") for value in ("false", "0", "none", "on,off", "gpu")),
+        ("RECONCILE", "roles", "task or role"),
+    ],
+)
+@pytest.mark.parametrize(
+    "others", [{}, {"NIMOPS_COMPONENT": "gpu"}, {"NIMOPS_NEMO": "off"}], ids=["", "gpu", "no nemo"]
+)
+def test_compose_watches_invalid(watches_of_parts, name, value, message, others):
+    environment = {**others, f"NIMOPS_{name}": value}
+    with pytest.raises(SettingsError, match=rf"^NIMOPS_{name}='.*': must be {message}$"):
         component.compose_watches(str(watches_of_parts), environment)
-
-
-@pytest.mark.parametrize("value", ["false", "0", "none", "on,off", "gpu"])
-@pytest.mark.parametrize("component_value", ["", "gpu"])
-def test_compose_watches_invalid_nemo(watches_of_parts, value, component_value):
-    environment = {"NIMOPS_COMPONENT": component_value, "NIMOPS_NEMO": value}
-    with pytest.raises(SettingsError, match=rf"^NIMOPS_NEMO='{value}': must be on or off$"):
-        component.compose_watches(str(watches_of_parts), environment)
-
-
-def test_compose_watches_invalid_reconcile(watches_of_parts):
-    with pytest.raises(SettingsError, match=r"^NIMOPS_RECONCILE='roles': must be task or role$"):
-        component.compose_watches(str(watches_of_parts), {"NIMOPS_RECONCILE": "roles"})
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"),
+    ("environment", "message"),
     [
         ({"NIMOPS_NEMO": "off"}, "NIMOPS_NEMO='off': watches-nim.yaml is missing beside "),
         ({"NIMOPS_COMPONENT": "gpu"}, "NIMOPS_COMPONENT='gpu': watches-nim.yaml is missing beside "),
         ({"NIMOPS_RECONCILE": "role"}, "NIMOPS_RECONCILE='role': watches-nim-by-role.yaml is missing beside "),
     ],
 )
-def test_compose_watches_missing_file(watches_of_parts, environment, said):
+def test_compose_watches_missing_file(watches_of_parts, environment, message):
     for file in watches_of_parts.parent.glob("watches-nim*"):
         file.unlink()
-    with pytest.raises(SettingsError, match=said):
+    with pytest.raises(SettingsError, match=message):
         component.compose_watches(str(watches_of_parts), environment)
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [("COMPONENT", "gpus", "must be one of edge, gpu, or empty"), ("NEMO", "no", "must be on or off")],
 )
-def test_main_invalid_part(watches_of_parts, name, value, said):
+def test_main_invalid_part(watches_of_parts, name, value, message):
     command = [sys.executable, "-m", "nimops_supervisor", "--", "true", f"--watches-file={watches_of_parts}"]
     environment = {**os.environ, f"NIMOPS_{name}": value}
     refused = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (refused.returncode, refused.stderr) == (2, f"supervisor: NIMOPS_{name}={value!r}: {said}\n")
+    assert (refused.returncode, refused.stderr) == (2, f"supervisor: NIMOPS_{name}={value!r}: {message}\n")
 
 
 def test_supervisor_composed_watches(supervise, tmp_path, watches_of_parts, with_proxy):
@@ -358,8 +357,7 @@ def test_supervisor_environment(supervise, tmp_path):
     assert temporary.startswith(str(tmp_path / "nimops-supervisor-"))
     assert hook == "nimops_supervisor.guard:before_run"
     assert (seconds, memory) == ("10", "99")
-    process.terminate()
-    process.wait(20)
+    stop(process)
     assert not list(tmp_path.glob("nimops-supervisor-*"))
 
 
@@ -424,7 +422,7 @@ def test_supervisor_liveness(supervise, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "missing command"),
         (["--"], "missing command"),
@@ -432,40 +430,41 @@ def test_supervisor_liveness(supervise, tmp_path):
         (["--liveness-bind-address=x", "--", "true"], "'x' is not an address"),
     ],
 )
-def test_main_usage_error(arguments, said):
+def test_main_usage_error(arguments, message):
     process = subprocess.run(
         [sys.executable, "-m", "nimops_supervisor", *arguments], capture_output=True, text=True, check=False
     )
     assert process.returncode == 2
-    assert said in process.stderr
+    assert message in process.stderr
+
+
+HEALTH, METRICS, WORKERS = "--health-probe-bind-address", "--metrics-bind-address", "--max-concurrent-reconciles"
 
 
 @pytest.mark.parametrize(
-    ("command", "url"),
+    ("function", "words", "expected"),
     [
-        (["x"], "http://127.0.0.1:6789/healthz"),
-        (["x", "--health-probe-bind-address=:8081"], "http://127.0.0.1:8081/healthz"),
-        (["x", "--health-probe-bind-address", "0.0.0.0:1"], "http://127.0.0.1:1/healthz"),
-        (["x", "--health-probe-bind-address=[::1]:2"], "http://[::1]:2/healthz"),
-        (["x", "--health-probe-bind-address=0"], ""),
-        (["x", "--health-probe-bind-address=:0"], ""),
+        (runtime.health_url, [], "http://127.0.0.1:6789/healthz"),
+        (runtime.health_url, [f"{HEALTH}=:8081"], "http://127.0.0.1:8081/healthz"),
+        (runtime.health_url, [HEALTH, "0.0.0.0:1"], "http://127.0.0.1:1/healthz"),
+        (runtime.health_url, [f"{HEALTH}=[::1]:2"], "http://[::1]:2/healthz"),
+        (runtime.health_url, [f"{HEALTH}=0"], ""),
+        (runtime.health_url, [f"{HEALTH}=:0"], ""),
+        (runtime.metrics_url, [], ""),
+        (runtime.metrics_url, [f"{METRICS}=:8080"], "http://127.0.0.1:8080/metrics"),
+        (runtime.metrics_url, [METRICS, "127.0.0.1:8080"], "http://127.0.0.1:8080/metrics"),
+        (runtime.metrics_url, [f"{METRICS}=0"], ""),
+        (runtime.metrics_url, [f"{METRICS}=:8443", "--metrics-secure"], ""),
+        (runtime.metrics_url, [f"{METRICS}=:8443", "--metrics-secure=true"], ""),
+        (runtime.metrics_url, [f"{METRICS}=:8443", "--metrics-secure=false"], "http://127.0.0.1:8443/metrics"),
+        (runtime.count_workers, [], os.cpu_count()),
+        (runtime.count_workers, [f"{WORKERS}=4"], 4),
+        (runtime.count_workers, [f"{WORKERS}=4", WORKERS, "8"], 8),
+        (runtime.count_workers, [f"{WORKERS}=x"], os.cpu_count()),
     ],
 )
-def test_health_url(command, url):
-    assert runtime.health_url(command) == url
-
-
-@pytest.mark.parametrize(
-    ("arguments", "workers"),
-    [
-        ([], os.cpu_count()),
-        (["--max-concurrent-reconciles=4"], 4),
-        (["--max-concurrent-reconciles=4", "--max-concurrent-reconciles", "8"], 8),
-        (["--max-concurrent-reconciles=x"], os.cpu_count()),
-    ],
-)
-def test_count_workers(arguments, workers):
-    assert runtime.count_workers(["x", *arguments]) == workers
+def test_runtime_options(function, words, expected):
+    assert function(["ansible-operator", "run", *words]) == expected
 
 
 def test_make_command_prefork():
@@ -481,8 +480,7 @@ def test_supervisor_stop_and_continue(supervise, tmp_path):
     process.send_signal(signal.SIGCONT)
     time.sleep(1.5)
     assert process.poll() is None
-    process.terminate()
-    assert process.wait(20) == 0
+    stop(process)
 
 
 PROXY = """\
@@ -498,7 +496,7 @@ open(options["--kubeconfig-out"], "w").close()
 sys.stdin.read()
 log("proxy ends")
 """
-KUBECONFIG = "log('up', os.path.basename(os.environ.get('KUBECONFIG', 'none')))\nimport signal\nsignal.pause()\n"
+KUBECONFIG = f"log('up', os.path.basename(os.environ.get('KUBECONFIG', 'none')))\n{PAUSE}"
 
 
 @pytest.fixture
@@ -520,8 +518,7 @@ def test_proxy_kubeconfig(supervise, tmp_path, with_proxy):
     found = wait_for(lambda: lines(tmp_path)[2:])
     assert lines(tmp_path)[1].split()[2:] == ["./watches.yaml", "None"]
     assert found == ["up kubeconfig"], "once the proxy is ready"
-    process.terminate()
-    assert process.wait(20) == 0
+    stop(process)
     assert not Path("/proc", lines(tmp_path)[1].split()[1]).exists()
 
 
@@ -537,20 +534,16 @@ def test_proxy_crash_restarts_runtime(supervise, tmp_path, with_proxy):
     os.kill(int(lines(tmp_path)[1].split()[1]), signal.SIGKILL)
     wait_for(lambda: lines(tmp_path)[5:])
     assert [line.split()[0] for line in lines(tmp_path)] == ["repair", "proxy", "up"] * 2
-    process.terminate()
-    process.wait(20)
-    said = process.stderr.read()
-    assert "nimops-apiproxy exited with code -9: stopping the runtime" in said
-    assert "restarting in 1 s" in said
+    message = stop(process)
+    assert "nimops-apiproxy exited with code -9: stopping the runtime" in message
+    assert "restarting in 1 s" in message
 
 
 def test_proxy_start_failure(supervise, tmp_path, with_proxy):
     process = supervise(KUBECONFIG, PATH=with_proxy("sys.exit(2)"))
     wait_for(lambda: lines(tmp_path)[3:])
     assert "up" not in " ".join(lines(tmp_path))
-    process.terminate()
-    assert process.wait(20) == 0, "while it waits for the next start"
-    assert "nimops-apiproxy exited with code 2" in process.stderr.read()
+    assert "nimops-apiproxy exited with code 2" in stop(process), "while it waits for the next start"
 
 
 def test_proxy_start_signal(supervise, tmp_path, with_proxy):
@@ -571,19 +564,3 @@ def test_proxy_stops_with_killed_supervisor(supervise, tmp_path, with_proxy):
     finally:
         for pid in started:
             processes.send(pid, signal.SIGKILL)
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ([], ""),
-        (["--metrics-bind-address=:8080"], "http://127.0.0.1:8080/metrics"),
-        (["--metrics-bind-address", "127.0.0.1:8080"], "http://127.0.0.1:8080/metrics"),
-        (["--metrics-bind-address=0"], ""),
-        (["--metrics-bind-address=:8443", "--metrics-secure"], ""),
-        (["--metrics-bind-address=:8443", "--metrics-secure=true"], ""),
-        (["--metrics-bind-address=:8443", "--metrics-secure=false"], "http://127.0.0.1:8443/metrics"),
-    ],
-)
-def test_metrics_url(words, expected):
-    assert runtime.metrics_url(["ansible-operator", "run", *words]) == expected
