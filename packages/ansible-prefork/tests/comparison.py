@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two sides of a comparison: the same run by the stock program and by a fork of a parent.
 
-Both sides have a directory of their own, with names of the same length, and below it their own home, temporary files
-and copy of the play. A run is started by the installed client on both, with PREFORK=off on the stock side.
+Each side has its own directory, with a name of the same length, and in it a home, temporary files and a copy of the play.
+The installed client starts a run on both sides, with PREFORK=off on the stock side.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Run:
 
 @dataclasses.dataclass
 class Outcome:
-    """What a run left behind, normalised."""
+    """The results of a run, normalized."""
 
     code: int
     stdout: str
@@ -73,7 +73,7 @@ class Outcome:
 
 
 class Recorder(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    """Takes what the runner_http plugin posts, in order of arrival."""
+    """Records the posts of the runner_http plugin in order of arrival."""
 
     daemon_threads = True
 
@@ -93,11 +93,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_arguments: object) -> None:
-        """Nothing to say."""
+        """Log nothing."""
 
 
 class Side:
-    """One way of running, in a directory of its own."""
+    """One side of a comparison, with its own directory."""
 
     def __init__(self, base: Path, name: str, switch: str, environment: Mapping[str, str]) -> None:
         self.root = base / name
@@ -115,7 +115,7 @@ class Side:
         self.recorder = Recorder(self.socket)
 
     def prepare(self, case: str, play: str, program: str) -> Path:
-        """A private data directory as ansible-operator makes one; the project directory in it."""
+        """Create a private data directory as ansible-operator does; the project directory in it."""
         work = self.root / case / program
         shutil.copytree(PLAYS / "inventory", work / "inventory")
         shutil.copytree(PLAYS / play, work / "project")
@@ -204,7 +204,7 @@ class Side:
         )
 
     def warm(self, program: str) -> None:
-        """Have a parent of that program, and its modules warm; without the latter a run executes them stock."""
+        """Start a parent of that program and wait for its module parent; without it, modules are stock."""
         if self.environment["PREFORK"] == "off":
             return
         subprocess.run([program, "--version"], env=self.environment, check=True, stdout=subprocess.DEVNULL)
@@ -213,13 +213,13 @@ class Side:
         assert wait_for(lambda: any(own.glob("module-*.sock")), PARENT_SECONDS)
 
     def left_processes(self) -> list[str]:
-        """What still runs of the runs of this side, besides parents."""
+        """The processes that runs of this side left behind, except parents."""
         return [
             f"{pid} {text}" for pid, text in tagged_processes(self.environment["PREFORK_TEST"]) if not has_lock(pid)
         ]
 
     def kill_left(self) -> None:
-        """End what an interrupted run has left."""
+        """Kill the processes that an interrupted run left behind."""
         for text in self.left_processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(text.split(" ", 1)[0]), signal.SIGKILL)
@@ -238,7 +238,7 @@ class Side:
 
 
 def make_sides(base: Path, program: bytes | None = None) -> tuple[Side, Side]:
-    """The stock side and the side of the parents; their programs are those of the interpreter that runs the tests."""
+    """The stock side and the forking side, with the programs beside the interpreter of the tests."""
     clients = base / "bin"
     install_clients(clients, program)
     directory = base / "d"
@@ -267,7 +267,7 @@ def read_events(directory: Path) -> list[Any]:
 
 
 def read_tree(work: Path, normal: Normalizer, ident: int) -> dict[str, str]:
-    """Each file of the private data directory by its name: kind, permissions and content. Artifacts of one run only."""
+    """Kind, permissions and content of each file of the private data directory, with artifacts of one run only."""
     found = {}
     for path in sorted(work.rglob("*")):
         name = normal.text(str(path.relative_to(work)))
@@ -297,7 +297,7 @@ def tagged_processes(tag: str) -> Iterator[tuple[int, str]]:
 
 
 def has_lock(pid: int) -> bool:
-    """Whether that process is a parent: it alone keeps the lock of its kind open."""
+    """Whether the process is a parent: only a parent keeps its lock open."""
     with contextlib.suppress(OSError):
         for entry in os.scandir(f"/proc/{pid}/fd"):
             if os.readlink(entry.path).endswith(".lock"):

@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-# Tests send these; a background job, or nohup, ignores them, and all that it starts.
+# Tests send these signals; a background job, or nohup, ignores them, like all processes that it starts.
 for number in (signal.SIGHUP, signal.SIGQUIT):
     signal.signal(number, signal.SIG_DFL)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -30,7 +30,7 @@ def compiled(tmp_path_factory):
 
 @pytest.fixture(params=["python", "compiled"])
 def site(request):
-    """A site with each of the two clients, which do the same."""
+    """A site with each of the two clients, which behave the same."""
     from harness import make_site
 
     with make_site(program=request.getfixturevalue("compiled") if request.param == "compiled" else None) as made:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs of a small play through one parent: what stays behind in memory, processes, descriptors and files."""
+"""Many runs of a small play through one parent: find leaks of memory, processes, descriptors and files."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ PLAY = """
       ansible.builtin.ping:
         data: "{{ own }}"
 """
-# Else Ansible looks for an interpreter on PATH, which is another one: a stock process for each module.
+# Otherwise Ansible finds another interpreter on PATH, and each module is a stock process.
 HOSTS = 'localhost ansible_connection=local ansible_python_interpreter="{{ ansible_playbook_python }}"\n'
 WARM_RUNS = 100
 TOLERANCE = 1.05
 
 
 @dataclasses.dataclass
-class Look:
-    """A parent and what it keeps beside it, in MiB and numbers."""
+class Usage:
+    """The memory in MiB and the descriptors of a parent and its module parent."""
 
     runs: int
     rss: list[float]
@@ -92,7 +92,7 @@ class Endurance:
         assert any(f'"ping": "run {number} xx' in text for text in texts), (number, len(texts))
 
     def play(self, count: int) -> None:
-        """So many runs, four at once, each in a place that no other uses meanwhile."""
+        """Execute ``count`` runs, four at once, each in its own directory."""
         numbers = iter(range(self.count, self.count + count))
         self.count += count
 
@@ -104,18 +104,18 @@ class Endurance:
             for _done in pool.map(play_in, self.places):
                 pass
 
-    def look(self) -> Look:
-        # The parent has one child that is no run.
+    def measure(self) -> Usage:
+        # The parent has one child that is not a run.
         wait_for(lambda: len(children(self.parent.pid)) == 1)
-        # It closes the journal of a run after it has taken the exit code.
+        # It closes the journal of a run after it reads the exit code.
         wait_for(lambda: not any("prefork-run" in name for name in open_files(self.parent.pid)))
         (module_parent,) = children(self.parent.pid)
         wait_for(lambda: children(module_parent) == {})
         pids = (self.parent.pid, module_parent)
-        return Look(
+        return Usage(
             self.count,
             [memory(pid, "Rss") for pid in pids],
-            # Without file pages: others on this machine that run the same Python share those, and end.
+            # Without file pages, which are shared with other processes of the same Python.
             [memory(pid, "Pss_Anon") for pid in pids],
             [open_files(pid) for pid in pids],
         )
@@ -126,18 +126,18 @@ def list_files(site: Site) -> list[str]:
     return sorted(re.sub(r"payloads-\d+", "payloads", str(path)) for path in site.directory.rglob("*"))
 
 
-def endure(site: Site, count: int, restart_after: int, say: object = print) -> list[str]:
-    """Play, and say what is more than it was after the first 100 runs."""
+def endure(site: Site, count: int, restart_after: int, report: object = print) -> list[str]:
+    """Execute the runs; the leaks since the first 100 runs."""
     endurance = Endurance(site, restart_after)
     endurance.play(WARM_RUNS)
-    first = endurance.look()
+    first = endurance.measure()
     files = list_files(site)
-    say(str(first))
+    report(str(first))
     start = time.monotonic()
     while endurance.count < count:
         endurance.play(min(500, count - endurance.count))
-        last = endurance.look()
-        say(f"{last}; {(time.monotonic() - start) / (endurance.count - WARM_RUNS):.3f} s per run, 4 at once")
+        last = endurance.measure()
+        report(f"{last}; {(time.monotonic() - start) / (endurance.count - WARM_RUNS):.3f} s per run, 4 at once")
     problems = []
     for name, before, after in (("resident", first.rss, last.rss), ("proportional", first.pss, last.pss)):
         for which, small, large in zip(("parent", "module parent"), before, after, strict=True):

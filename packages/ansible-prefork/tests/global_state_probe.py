@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Warms up as a parent does, plays in the same process, forgets, and prints as JSON what is not as it was.
+"""Warm up as a parent does, play in the same process, reset the state, and print the differences as JSON.
 
     global_state_probe.py WORK MARK
 
-WORK is a directory for all files; MARK is in every value that the second play gets.
+WORK is a directory for all files; MARK is part of every value of the second play.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def work() -> Path:
 
 
 def warm_up() -> None:
-    """What a parent does."""
+    """Warm up as a parent does."""
     from ansible_prefork import play
 
     (work() / "parent").mkdir()
@@ -102,7 +102,7 @@ def warm_up() -> None:
 
 
 def reset() -> None:
-    """What each run does before its play."""
+    """Reset the state as each run does before its play."""
     from ansible_prefork import global_state, request
 
     request.reset_signals()
@@ -111,12 +111,12 @@ def reset() -> None:
 
 
 def play_with(value: str) -> None:
-    """Play with that text in all that a run brings with it."""
+    """Play with ``value`` in all inputs of a run."""
     from ansible.cli.playbook import PlaybookCLI
 
     from ansible_prefork import play
 
-    # The paths are the same for both plays: what is remembered of a path may be.
+    # Both plays use the same paths, as caches by path are allowed.
     run = work() / "run"
     (run / "inventory" / "group_vars").mkdir(parents=True, exist_ok=True)
     (run / "play.yml").write_text(PLAY)
@@ -183,22 +183,22 @@ class Snapshot:
                 self.seen.add(id(module))
                 queue += [(f"{name}:{key}", value, 0) for key, value in sorted(vars(module).items()) if key[:2] != "__"]
         for path, value, depth in queue:
-            queue += self._look(path, value, depth)
-        self._look_at_process()
+            queue += self._describe(path, value, depth)
+        self._describe_process()
 
-    def _look(self, path: str, value: Any, depth: int) -> Iterator[tuple[str, object, int]]:
+    def _describe(self, path: str, value: Any, depth: int) -> Iterator[tuple[str, object, int]]:
         if isinstance(value, ATOMS):
             self.found[path] = f"{type(value).__name__} {value!r}"
             return
         if id(value) in self.seen or depth > DEPTH:
             return
         self.seen.add(id(value))
-        # So that no other object gets its address meanwhile.
+        # Keep it, so that no other object gets its address meanwhile.
         self.kept.append(value)
         for name, part in describe(value, path, self.found.__setitem__):
             yield f"{path}{name}", part, depth + 1
 
-    def _look_at_process(self) -> None:
+    def _describe_process(self) -> None:
         put = self.found.__setitem__
         put("process:environment", json.dumps(sorted(os.environ.items())))
         put("process:directory", os.getcwd())
@@ -230,7 +230,7 @@ def file_links() -> Iterator[str]:
 
 @functools.singledispatch
 def describe(value: Any, path: str, put: Put) -> list[tuple[str, object]]:
-    """Put what can be said of a value, and name its parts. This is for instances of all other classes."""
+    """Put the description of a value, and return its parts. This is the default for all classes."""
     kind = type(value)
     put(f"{path}!type", f"{kind.__module__}.{kind.__qualname__}")
     parts: list[tuple[str, object]] = []
@@ -337,7 +337,7 @@ def cut(text: str | None) -> str | None:
 
 
 def holders(mark: str) -> list[str]:
-    """The objects of the interpreter that hold a text with that mark, and who holds them."""
+    """The objects of the interpreter that hold a text with that mark, and their referrers."""
     gc.collect()
     raw = mark.encode()
     found = []
@@ -371,7 +371,7 @@ def main() -> None:
     os.environ["PROBE_WORK"] = sys.argv.pop()
     warm_up()
     reset()
-    # Put together here, or the text of this program would be found.
+    # Joined at run time, or the search would find the text of this program.
     warm = holders("_".join(("prefork", "fact")))
     unplayed = Snapshot()
     play_with("neutral")

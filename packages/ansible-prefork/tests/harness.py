@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""A place where clients and parents of one test live, with a program that needs no Ansible."""
+"""Clients and parents of one test, with a program that needs no Ansible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STOCK = f"#!{sys.executable}\nimport sys\nexec(compile(sys.argv[1], '<stock>', '
 
 
 def wait_for(what: Callable[[], Any], seconds: float = 20.0) -> Any:
-    """The first true answer; AssertionError when there is none in time."""
+    """The first true result; AssertionError if there is none in time."""
     deadline = time.monotonic() + seconds
     while True:
         found = what()
@@ -35,7 +35,7 @@ def wait_for(what: Callable[[], Any], seconds: float = 20.0) -> Any:
 
 
 def is_running(pid: int) -> bool:
-    """Whether the process is there and no zombie."""
+    """Whether the process exists and is not a zombie."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -56,9 +56,9 @@ def children(pid: int) -> dict[int, str]:
 
 
 def open_files(pid: int) -> list[str]:
-    """What the descriptors of a process are, without the numbers that differ from one socket or file without a name to the next.
+    """The targets of the descriptors of a process, without the numbers of sockets and anonymous files.
 
-    Told when two looks agree: what a client has left is closed a moment later.
+    It waits until two reads agree, because descriptors of an ended client are closed a moment later.
     """
     found = None
     while found != (now := _open_files(pid)):
@@ -75,8 +75,15 @@ def _open_files(pid: int) -> list[str]:
     return sorted(found)
 
 
+def age(path: Path, seconds: float) -> float:
+    """Set the modification time of a file to ``seconds`` ago; that time."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+    return then
+
+
 class Site:
-    """Clients in ``bin``, a stock program in ``stock``, sockets in ``run``; all short, as socket paths have to be."""
+    """Clients in ``bin``, a stock program in ``stock``, sockets in ``r``; short, because socket paths are limited."""
 
     def __init__(self, root: Path, fake: bool = True, program: bytes | None = None) -> None:
         self.root = root
@@ -121,7 +128,7 @@ class Site:
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     def answer(self, code: str, *arguments: object, **options: Any) -> str:
-        """What a run prints that ends well."""
+        """The output of a successful run."""
         done = self.run(code, *arguments, **options)
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout.strip()
@@ -153,7 +160,7 @@ class Site:
         return path.read_text() if path.exists() else ""
 
     def processes(self) -> list[int]:
-        """The processes that have this site's directory in their environment, this test's own children among them."""
+        """The processes with this site's directory in their environment, including children of the test."""
         mark = f"PREFORK_DIR={self.directory}\0".encode()
         found = []
         for entry in os.listdir("/proc"):

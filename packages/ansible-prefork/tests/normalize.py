@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes two runs comparable: takes out what is random, a time, a process id, or the directory of the side."""
+"""Make two runs comparable: remove random data, times, process ids and the directory of the side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f])")
 PATTERNS = (
-    # The interpreter has several names, and the program's first line one of them.
+    # The interpreter has several names; the first line of a program has one of them.
     (re.compile(re.escape(str(Path(sys.executable).parent)) + r"/python[\d.]*"), "<python>"),
     (re.compile(r"(^|(?<=[\"'/]))\.[a-z0-9_]{8}\b"), ".<tmp>"),
     (re.compile(r"ansible-tmp-[\d.]+-\d+-\d+"), "<ansible-tmp>"),
@@ -33,24 +33,24 @@ PATTERNS = (
     (re.compile(r"/proc/\d+/"), "/proc/<pid>/"),
     # The playbook that ansible-runner makes for a role.
     (re.compile(r"\bproject/[0-9a-f]{32}\b"), "project/<role>"),
-    # Before ansible-core 2.19 a time-out shows where it has struck, which is not the same code.
+    # Before ansible-core 2.19, a time-out shows the interrupted frame, which differs.
     (re.compile(r"Interrupted at <frame at .*? called from <frame at .*?, code \w+>"), "<frame>"),
-    # Said once, by the run that starts the parent.
+    # Printed once, by the run that starts the parent.
     (re.compile(r"^prefork: no parent for \S+ runs yet: starting one\r?\n", re.MULTILINE), ""),
     (re.compile(r"^prefork: Ansible does not run in this .*: running stock\r?\n", re.MULTILINE), ""),
 )
 VARYING = frozenset(
     ("pid", "created", "modified", "start", "end", "duration", "delta", "atime", "ctime", "mtime", "inode")
 )
-# What ansible-runner finds between two events it writes to stdout whole or in part, as its reads happen to cut it.
+# ansible-runner writes output between two events to stdout in whole or in part, depending on how its reads cut it.
 MESSAGES = frozenset(("verbose", "warning", "deprecated", "error", "debug", "system_warning"))
 COUNTERS = frozenset(("counter", "start_line", "end_line"))
-# How a side is told that it is one.
+# Variables that differ between the sides.
 OWN = frozenset(("PREFORK", "PREFORK_TEST", "PREFORK_ONE_PROCESS", "PREFORK_EVENT_FILES"))
 
 
 class Normalizer:
-    """Of one run: the same uuid has the same name wherever it appears."""
+    """Normalizes one run: the same uuid has the same name wherever it appears."""
 
     def __init__(self, root: Path) -> None:
         # Ansible breaks long lines anywhere.
@@ -69,7 +69,7 @@ class Normalizer:
         return self.uuids.setdefault(match[0], f"<uuid {len(self.uuids)}>")
 
     def value(self, value: Any) -> Any:
-        """The same for what was read from JSON."""
+        """Normalize a value that was read from JSON."""
         if isinstance(value, dict):
             return {
                 self.text(name): "<varying>" if _is_varying(name, item) else self.value(item)
@@ -81,7 +81,7 @@ class Normalizer:
         return self.content(value) if isinstance(value, str) else value
 
     def content(self, text: str) -> str:
-        """The same for the content of a file, which may be JSON."""
+        """Normalize the content of a file, which may be JSON."""
         if text.startswith("{"):
             try:
                 return json.dumps(self.value(json.loads(text)), indent=1, sort_keys=True)
@@ -102,13 +102,13 @@ def without_messages(stdout: str, events: list[Any]) -> str:
 
 
 def describe(value: Any) -> list[str]:
-    """As lines, for a comparison that shows what differs."""
+    """Format a value as lines, for a diff."""
     text = value if isinstance(value, str) else json.dumps(value, indent=1, default=str, sort_keys=True)
     return [line.encode("unicode_escape").decode() if "\r" in line else line for line in text.split("\n")]
 
 
 def without_order(value: Any) -> list[str]:
-    """Hosts end a task in any order: the lines or events of a run, sorted, without what counts or links them."""
+    """The lines or events of a run, sorted, without counters and uuids, as hosts end a task in any order."""
     if isinstance(value, str):
         return sorted(value.splitlines())
     texts = (re.sub(r"<uuid \d+>", "<uuid>", json.dumps(_uncount(item))) for item in value)

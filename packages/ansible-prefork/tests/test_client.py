@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a client hands to its run and back, and what it does when there is no parent."""
+"""The client: what it passes to its run and back, and what it does without a parent."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import is_running, wait_for
+from harness import age, is_running, wait_for
 
 from ansible_prefork import client
 
-# All that a program can see of how it was started.
-LOOK = """
+# The state of a process that a program can observe.
+STATE = """
 import json, os, sys
 status = dict(line.split(":\\t", 1) for line in open("/proc/self/status").read().splitlines() if ":\\t" in line)
 files = {}
@@ -55,8 +55,8 @@ def ignore(*numbers: int):
     return set_up
 
 
-def look(site, *arguments, **options) -> dict:
-    done = site.run(LOOK, *arguments, **options)
+def observe(site, *arguments, **options) -> dict:
+    done = site.run(STATE, *arguments, **options)
     assert (done.returncode, done.stderr or "") == (0, "")
     return json.loads(done.stdout)
 
@@ -85,10 +85,10 @@ def look(site, *arguments, **options) -> dict:
     ],
 )
 def test_client_passes_process_state(site, arguments, options):
-    stock = look(site, *arguments, **{**options, "env": {"PREFORK": "off", **options.get("env", {})}})
+    stock = observe(site, *arguments, **{**options, "env": {"PREFORK": "off", **options.get("env", {})}})
     parent = site.parent(env=options.get("env"))
     env = {"PREFORK": "on", **options.get("env", {})}
-    seen = look(site, *arguments, **{**options, "env": env})
+    seen = observe(site, *arguments, **{**options, "env": env})
     assert int(site.answer(PARENT, env=options.get("env", {}), cwd=options.get("cwd"))) == parent.pid
     for found in (stock, seen):
         del found["environment"][b"PREFORK".hex()]
@@ -197,7 +197,7 @@ def test_client_forwards_signal(site, name):
     code = f"""
 import os, signal, sys, time
 def note(number, frame):
-    # Not by print, which may be on its way out of the first one.
+    # Without print, which may be interrupted itself.
     os.write(1, b"got %d\\n" % number)
     os._exit(5)
 signal.signal(signal.SIG{name}, note)
@@ -281,7 +281,7 @@ def test_client_early_refusal(site):
     with listener:
         listener.bind(str(site.directory / f"ansible-playbook-{key}.sock"))
         listener.listen()
-        # More than fits into the socket, so that the client is still sending when the other end closes.
+        # The request exceeds the socket's buffer, so the client is still sending when the other end closes.
         process = site.start("print('stock')", "x" * 100_000, *["y" * 100_000] * 9)
         connection, _address = listener.accept()
         connection.sendall(b"S" + len(b"the reason").to_bytes(4, "little") + b"the reason")
@@ -321,33 +321,21 @@ def test_client_concurrent_start(site):
     wait_for(lambda: site.processes() == [pid])
 
 
-def test_spawn_parent_environment(site):
-    secrets = {
-        "KUBECONFIG": "/secret",
-        "K8S_AUTH_API_KEY": "secret",
-        "MY_PASSWORD": "secret",
-        "runner_secret": "secret",
-    }
-    done = site.run(PARENT, env=secrets)
-    environment = Path(f"/proc/{done.stdout.strip()}/environ").read_bytes()
-    assert b"PREFORK_DIR" in environment
-    assert b"secret" not in environment.lower()
-
-
-def test_spawn_parent_descriptors(site):
+def test_spawn_parent_inherits_nothing(site):
+    """Neither the run's environment nor its descriptors, and no modules from its working directory."""
+    names = ("KUBECONFIG", "K8S_AUTH_API_KEY", "MY_PASSWORD", "runner_secret")
+    (site.root / "json.py").write_text("raise SystemExit('the wrong module')")
     end, other = os.pipe()
     with open(end, "rb") as reading:
-        done = site.run(PARENT, pass_fds=[other])
+        done = site.run(PARENT, env=dict.fromkeys(names, "secret"), pass_fds=[other])
         os.close(other)
         assert is_running(int(done.stdout))
         assert select.select([reading], [], [], 10)[0]
         assert reading.read() == b""
-
-
-def test_spawn_parent_imports(site):
-    (site.root / "json.py").write_text("raise SystemExit('the wrong module')")
-    assert site.run(PARENT).returncode == 0
-    assert "wrong module" not in site.log()
+    environment = Path(f"/proc/{done.stdout.strip()}/environ").read_bytes()
+    assert b"PREFORK_DIR" in environment
+    assert b"secret" not in environment.lower()
+    assert (done.returncode, "wrong module" in site.log()) == (0, False)
 
 
 def test_spawn_parent_removed_directory(site):
@@ -359,25 +347,17 @@ def test_spawn_parent_removed_directory(site):
     assert os.readlink(f"/proc/{pid}/cwd") == str(site.directory)
 
 
-@pytest.mark.parametrize(
-    "warm",
-    [
-        pytest.param(
-            "from ansible_prefork.parent import UnsupportedError; raise UnsupportedError('the reason')", id="refuses"
-        ),
-        pytest.param("raise RuntimeError('the reason')", id="fails"),
-    ],
-)
+REFUSAL = "from ansible_prefork.parent import UnsupportedError; raise UnsupportedError('the reason')"
+
+
+@pytest.mark.parametrize("warm", [REFUSAL, "raise RuntimeError('the reason')"], ids=["refuses", "fails"])
 def test_client_parent_refuses(site, warm):
-    env = {"PREFORK_FAKE_WARM": warm}
     started = time.monotonic()
-    done = [site.run("print('stock', __import__('os').getpid())", env=env) for _ in range(3)]
-    assert [item.returncode for item in done] == [0, 0, 0]
-    assert all(item.stdout.startswith("stock ") for item in done)
-    said = "".join(item.stderr for item in done)
-    assert said.count("the reason: running stock\n") == 1
-    assert said.count("starting one") == 1
-    # Nobody waits for a parent that will not come.
+    done = [site.run("print('stock')", env={"PREFORK_FAKE_WARM": warm}) for _ in range(3)]
+    assert [(item.returncode, item.stdout) for item in done] == [(0, "stock\n")] * 3
+    messages = "".join(item.stderr for item in done)
+    assert (messages.count("the reason: running stock\n"), messages.count("starting one")) == (1, 1)
+    # No client waits for a parent that cannot start.
     assert time.monotonic() - started < 15
     assert wait_for(lambda: site.processes() == []) is True
 
@@ -387,8 +367,7 @@ def test_client_refusal_expires(site):
     assert site.run("pass", env=env).returncode == 0
     (word,) = site.directory.glob("*.stock")
     assert site.run(PARENT).stderr == ""
-    before = time.time() - client.STOCK_SECONDS - 1
-    os.utime(word, (before, before))
+    age(word, client.STOCK_SECONDS + 1)
     assert int(site.run(PARENT).stdout) in site.processes()
     assert not word.exists()
 
@@ -404,21 +383,19 @@ def test_client_stale_socket(site):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "name"),
+    "spoil",
     [
-        (lambda path: path.chmod(0o755), "readable by others"),
-        (lambda path: (path.rmdir(), path.symlink_to("/tmp")), "a link"),
-        (lambda path: (path.rmdir(), path.write_text("")), "a file"),
+        lambda path: path.chmod(0o755),
+        lambda path: (path.rmdir(), path.symlink_to("/tmp")),
+        lambda path: (path.rmdir(), path.write_text("")),
     ],
     ids=["readable by others", "link", "file"],
 )
-def test_client_public_directory(site, spoil, name):
+def test_client_public_directory(site, spoil):
     spoil(site.directory)
     done = site.run("print('stock')")
-    assert (done.returncode, done.stdout) == (0, "stock\n")
-    assert (
-        done.stderr == f"prefork: {site.directory} is not a private directory (mode 0700) of this user: running stock\n"
-    )
+    message = f"prefork: {site.directory} is not a private directory (mode 0700) of this user: running stock\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, "stock\n", message)
     if site.directory.is_dir() and not site.directory.is_symlink():
         assert list(site.directory.iterdir()) == []
         site.directory.chmod(0o700)
@@ -435,30 +412,25 @@ def test_serve_public_directory(site):
 
 
 KEYED = {
-    "ANSIBLE_FORKS": "1",
-    "ANSIBLE_NEW_IN_NEXT_VERSION": "x",
-    "_ANSIBLE_TEMPLAR_SANDBOX_MODE": "x",
-    "NO_COLOR": "1",
-}
-KEYED |= {"LC_ALL": "C", "PYTHONUTF8": "1", "PYTHONHASHSEED": "0", "HOME": "/", "PREFORK_PRELOAD": "a.b"}
-KEYED["PREFORK_BEFORE_RUN"] = "a:b"
-PER_RUN = {"ANSIBLE_CACHE_PLUGIN_CONNECTION": "/x", "KUBECONFIG": "/k", "K8S_AUTH_KUBECONFIG": "/k", "TMPDIR": "/t"}
-PER_RUN["ANSIBLE_ROLES_PATH"] = "/r"
-PER_RUN |= {"AWX_ISOLATED_DATA_DIR": "/a", "RUNNER_OMIT_EVENTS": "False", "WATCH_NAMESPACE": "x", "TERM": "dumb"}
+    "ANSIBLE_FORKS": "1", "ANSIBLE_NEW_IN_NEXT_VERSION": "x", "_ANSIBLE_TEMPLAR_SANDBOX_MODE": "x", "NO_COLOR": "1",
+    "LC_ALL": "C", "PYTHONUTF8": "1", "PYTHONHASHSEED": "0", "HOME": "/", "PREFORK_PRELOAD": "a.b",
+    "PREFORK_BEFORE_RUN": "a:b",
+}  # fmt: skip
+PER_RUN = {
+    "ANSIBLE_CACHE_PLUGIN_CONNECTION": "/x", "KUBECONFIG": "/k", "K8S_AUTH_KUBECONFIG": "/k", "TMPDIR": "/t",
+    "ANSIBLE_ROLES_PATH": "/r", "AWX_ISOLATED_DATA_DIR": "/a", "RUNNER_OMIT_EVENTS": "False", "WATCH_NAMESPACE": "x",
+    "TERM": "dumb",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "value"), KEYED.items())
-def test_environment_key_import_variables(name, value):
+@pytest.mark.parametrize(
+    ("name", "value", "divides"),
+    [*((*item, True) for item in KEYED.items()), *((*item, False) for item in PER_RUN.items())],
+)
+def test_environment_key_variables(name, value, divides):
     plain = {b"PATH": b"/bin", b"HOME": b"/root"}
     other = {**plain, name.encode(): value.encode()}
-    assert client.environment_key(plain, b"/") != client.environment_key(other, b"/")
-
-
-@pytest.mark.parametrize(("name", "value"), PER_RUN.items())
-def test_environment_key_run_variables(name, value):
-    plain = {b"PATH": b"/bin", b"HOME": b"/root"}
-    other = {**plain, name.encode(): value.encode()}
-    assert client.environment_key(plain, b"/") == client.environment_key(other, b"/")
+    assert (client.environment_key(plain, b"/") != client.environment_key(other, b"/")) is divides
 
 
 def test_environment_key_order_and_borders():
@@ -526,7 +498,7 @@ def variables(only_paths: bool = False) -> list[str]:
     ]
 
 
-# Names that are no part of the key although a setting of ansible-core reads them, and why that is right.
+# Variables of ansible-core that are not part of the key, and the reason.
 READ_BY_EACH_RUN = {
     "ANSIBLE_ROLES_PATH": "global_state.refresh_process reads it again: ansible-runner sets it per run of a role",
     "ANSIBLE_CACHE_PLUGIN_CONNECTION": "global_state.refresh_process reads it again: ansible-runner sets it per run",
@@ -550,7 +522,7 @@ def test_environment_key_covers_paths():
             continue
         if client.environment_key(environment, b"/a") == client.environment_key(environment, b"/b"):
             missing.add(name)
-    # Each run reads it in its own directory.
+    # Each run reads this one in its own directory.
     assert missing == {"ANSIBLE_ROLES_PATH"}
 
 
@@ -584,28 +556,20 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize(
-    ("version", "code", "said"),
-    [
-        pytest.param("", 0, "", id="installed"),
-        pytest.param(
-            "2.99.1",
-            2,
-            "prefork: ansible-core 2.99.1 is not a version that prefork knows (2.18 to 2.21)\n",
-            id="unknown",
-        ),
-    ],
-)
-def test_check_unknown_version(version, code, said):
+UNKNOWN_MESSAGE = "prefork: ansible-core 2.99.1 is not a version that prefork knows (2.18 to 2.21)\n"
+
+
+@pytest.mark.parametrize(("version", "code", "message"), [("", 0, ""), ("2.99.1", 2, UNKNOWN_MESSAGE)])
+def test_check_unknown_version(version, code, message):
     command = [sys.executable, "-c", CHECK, version]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (code, said)
+    assert (done.returncode, done.stderr) == (code, message)
 
 
 def measure(commands: dict[str, tuple[list[str], dict[str, str]]], times: int = 30) -> dict[str, tuple[float, float]]:
     """The median wall and CPU time of each command, in milliseconds.
 
-    One after the other in each round, so that what else the machine does falls on all of them.
+    Each round runs all of them one after the other, so that other load affects all.
     """
     wall: dict[str, list[float]] = {name: [] for name in commands}
     cpu: dict[str, list[float]] = {name: [] for name in commands}
@@ -637,6 +601,6 @@ def test_client_start_time(site, record_property, capsys):
             print(f"\n{name}: median {wall:.1f} ms, CPU {cpu:.1f} ms", end=" ")
             record_property(name, f"{wall:.1f} ms, CPU {cpu:.1f} ms")
     bare_wall, bare_cpu = figures["bare interpreter"]
-    # CPU time, where a ratio holds on a busy machine as well; what a whole run waits for has a wider bound.
+    # A ratio of CPU time also holds on a busy machine; the wall time of a whole run has a wider bound.
     assert figures["client and exec of true"][1] < 2 * bare_cpu
     assert figures["client and an empty run"][0] < 5 * bare_wall

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""One API discovery per cluster: what names it, who shares it, and when it is made anew."""
+"""Shared API discovery: the key, sharing among runs, and expiry."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from harness import age
 
 from ansible_prefork import discovery
 
@@ -24,7 +25,7 @@ pytest.importorskip("kubernetes", reason="the client that kubernetes.core uses")
 
 
 def owner(name: str, **changes: str) -> str:
-    """What ansible-operator puts into the user part of the URL."""
+    """The owner reference that ansible-operator puts into the user part of the URL."""
     text = {"apiVersion": "example.com/v1", "kind": "Thing", "name": name, "uid": f"u-{name}", "namespace": "n"}
     return base64.urlsafe_b64encode(json.dumps(text | changes).encode()).decode().rstrip("=")
 
@@ -67,7 +68,7 @@ OTHER = [
     ("a user", configuration(username="a", password="p"), configuration(username="b", password="p")),
     ("a password", configuration(username="a", password="p"), configuration(username="a", password="q")),
     ("a user in the URL", configuration("https://a@server"), configuration("https://b@server")),
-    ("nobody", configuration(username="a", password="p"), configuration()),
+    ("no user", configuration(username="a", password="p"), configuration()),
     (
         "the proxy's server",
         configuration(f"http://{owner('a')}:unused@localhost:8888"),
@@ -86,14 +87,11 @@ OTHER = [
 ]
 
 
-@pytest.mark.parametrize(("one", "two"), [case[1:] for case in SAME], ids=[case[0] for case in SAME])
-def test_cluster_key_same(one, two):
-    assert discovery.cluster_key(one) == discovery.cluster_key(two)
-
-
-@pytest.mark.parametrize(("one", "two"), [case[1:] for case in OTHER], ids=[case[0] for case in OTHER])
-def test_cluster_key_different(one, two):
-    assert discovery.cluster_key(one) != discovery.cluster_key(two)
+@pytest.mark.parametrize(
+    ("is_same", "name", "one", "two"), [*((True, *case) for case in SAME), *((False, *case) for case in OTHER)]
+)
+def test_cluster_key(is_same, name, one, two):
+    assert (discovery.cluster_key(one) == discovery.cluster_key(two)) is is_same, name
 
 
 @pytest.mark.parametrize("name", discovery.CREDENTIAL_FILES)
@@ -114,7 +112,7 @@ def test_cluster_key_without_credentials():
 
 
 class ApiServer(http.server.ThreadingHTTPServer):
-    """As much of an API server as a discovery asks for; its kinds can be added to."""
+    """The part of an API server that a discovery requests; tests can add kinds."""
 
     daemon_threads = True
 
@@ -179,7 +177,7 @@ def server():
     thread.join()
 
 
-# One run of a module: finds each kind that it is asked for, and prints what it has found.
+# One run of a module: it finds each given kind and prints the result.
 RUN = """
 import os, sys
 from pathlib import Path
@@ -208,7 +206,7 @@ finally:
 
 @pytest.fixture
 def runs(tmp_path, server):
-    """Start runs of a module that share discoveries, each in a process of its own."""
+    """Start runs of a module that share discoveries, each in its own process."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     shared = tmp_path / "shared"
@@ -240,7 +238,9 @@ def test_discovery_shared_by_owners(runs):
     for name in ("a", "b", "c"):
         assert runs.run("ConfigMap", name=name) == ["configmaps"]
     assert runs.server.discoveries() == 1
-    assert len(runs.files()) == 1
+    (file,) = runs.files()
+    assert file.parent.stat().st_mode & 0o077 == 0
+    assert owner("a") not in f"{file} {file.read_text()}"
     assert list(runs.temporary.iterdir()) == []
 
 
@@ -264,8 +264,7 @@ def test_discovery_missing_kind(runs):
 def test_discovery_expired(runs):
     runs.run("ConfigMap")
     (file,) = runs.files()
-    old = time.time() - discovery.LIFETIME_SECONDS - 1
-    os.utime(file, (old, old))
+    age(file, discovery.LIFETIME_SECONDS + 1)
     assert runs.run("ConfigMap", name="b") == ["configmaps"]
     assert runs.server.discoveries() == 2
     assert time.time() - file.stat().st_mtime < 60
@@ -276,8 +275,7 @@ def test_discovery_expired(runs):
 def test_publish_removes_expired(runs):
     runs.run("ConfigMap", name="a")
     (file,) = runs.files()
-    old = time.time() - discovery.LIFETIME_SECONDS - 1
-    os.utime(file, (old, old))
+    age(file, discovery.LIFETIME_SECONDS + 1)
     runs.run("ConfigMap", name="")
     assert len(runs.files()) == 1
     assert runs.files() != [file]
@@ -286,8 +284,7 @@ def test_publish_removes_expired(runs):
 def test_discovery_use_keeps_age(runs):
     runs.run("ConfigMap")
     (file,) = runs.files()
-    old = time.time() - discovery.LIFETIME_SECONDS / 2
-    os.utime(file, (old, old))
+    old = age(file, discovery.LIFETIME_SECONDS / 2)
     runs.run("ConfigMap", name="b")
     assert abs(file.stat().st_mtime - old) < 1
 
@@ -304,7 +301,7 @@ def test_discovery_broken_file(runs, content):
 
 
 def test_publish_atomic(runs):
-    # Each finds a kind that the one before had not, so all write and all read.
+    # Each run finds another kind, so all read and write.
     runs.server.kinds += [f"Kind{number}" for number in range(6)]
     stop = threading.Event()
     broken: list[str] = []
@@ -332,18 +329,6 @@ def test_publish_atomic(runs):
     assert list(runs.temporary.iterdir()) == []
 
 
-def test_discovery_file_mode(runs):
-    runs.run("ConfigMap")
-    (file,) = runs.files()
-    assert file.parent.stat().st_mode & 0o077 == 0
-
-
-def test_discovery_without_owner_data(runs):
-    assert runs.run("ConfigMap") == ["configmaps"]
-    (file,) = runs.files()
-    assert owner("a") not in f"{file} {file.read_text()}"
-
-
 def test_discovery_failed_run(runs):
     runs.server.shutdown()
     process = runs.start("ConfigMap", host="http://127.0.0.1:1")
@@ -354,7 +339,7 @@ def test_discovery_failed_run(runs):
 
 @pytest.mark.parametrize(("value", "wanted"), [("/of/this/run", "/of/this/run"), (None, "~/.kube/config")])
 def test_use_kubeconfig(monkeypatch, value, wanted):
-    """The package kubernetes has read the parent's."""
+    """The package kubernetes read the kubeconfig of the parent."""
     config = pytest.importorskip("kubernetes.config.kube_config")
     monkeypatch.setattr(config, "KUBE_CONFIG_DEFAULT_LOCATION", "/of/the/parent")
     monkeypatch.delenv("KUBECONFIG", raising=False)

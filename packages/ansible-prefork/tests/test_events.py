@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The session that takes the place of requests_unixsocket's: the same request, the same answer, the same errors."""
+"""The replacement of requests_unixsocket's session: same requests, responses and errors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The parent remembers nothing of a play: neither in the state of the modules nor anywhere in its memory."""
+"""The parent keeps no data of a play, neither in module state nor elsewhere in its memory."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from harness import Site, make_site, wait_for
 pytest.importorskip("ansible")
 
 MARK = "m4rk"
-# What differs from run to run, or depends on files only, and is rightly not as it was before the play.
+# State that differs from run to run or depends only on files, and so may change in a play.
 ANY_PLAY = {
     r":(\w+!defaults\[0\]\[')?DEFAULT_LOCAL_TMP": "the temporary directory of the run, made by refresh_process",
-    r"^ansible\.utils\.vars:random_int$": "made anew by refresh_process, as at import",
+    r"^ansible\.utils\.vars:random_int$": "set again by refresh_process, as at import",
     r"^process:atexit$": "the removal of the run's temporary directory",
 }
 # Only the first play of its kind loads plugins; what is loaded is code and documentation, by name and path.
@@ -122,7 +122,7 @@ PLAY = """
           lookup('ansible.builtin.env', 'RUN_SECRET') in seen.stdout
           and lookup('ansible.builtin.file', lookup('ansible.builtin.env', 'K8S_AUTH_KUBECONFIG')) in seen.stdout
           and task_secret in seen.stdout and (vaulted | string) in fact
-    - name: Time to look
+    - name: Time for the search
       ansible.builtin.command: "sleep {{ seconds }}"
 """
 ENCRYPT = """
@@ -210,7 +210,7 @@ def test_parent_memory_without_secrets(real_site, started_by):
         site.parent(program="ansible-runner")
     rounds = []
     for seconds in (0, 0, 4):
-        # Not in the memory of this test as part of what it looks at: made here, and read in the others only.
+        # Created here and searched only in other processes.
         secrets = {name: f"{name}-{uuid.uuid4().hex}" for name in KINDS}
         arguments = prepare(site, secrets, seconds)
         environment = {

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Immortal objects of a parent: they are not counted, what comes later is, and a fork that uses them copies nothing."""
+"""Immortal objects of a parent are not counted, new objects are, and a fork that uses them copies no pages."""
 
 from __future__ import annotations
 

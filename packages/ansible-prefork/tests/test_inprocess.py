@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""A play in the process of ansible-runner: when it is, and how its run ends when that process ends too early.
+"""The play in the process of ansible-runner: when this applies, and the end of the run if the process ends too early.
 
-What such a play does, says and leaves is compared with stock in test_equivalence.
+test_equivalence compares the effects and output of such a play with stock.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ PLAY = ("play.yml",)
 
 
 def end_by(how: str, **env: str) -> Run:
-    """``how``: what a worker does, or the process of the play."""
+    """A run whose worker, or play process, ends as ``how`` says."""
     if how == "noted":
         return Run(("-e", f"where=action how={how}", *PLAY), env=env)
     return Run(("-e", "where=none how=none", *PLAY), env={**env, "OWN_END": how})
 
 
 def is_one_process(side, name: str, **changes) -> bool:
-    """Whether the parent of prefork is the parent of the play."""
+    """Whether the play's parent process is the parent of prefork."""
     project = side.prepare(name, "ends", RUNNER)
     outcome = side.play(RUNNER, project, dataclasses.replace(end_by("noted"), **changes), 0)
     assert outcome.code == 0, outcome.stdout + outcome.stderr
@@ -144,27 +144,25 @@ def test_finish_artifacts(tmp_path, monkeypatch, status, rc, text, code):
     assert seen == [({"a": 1}, {"status": text, "runner_ident": "7"})]
 
 
+def play_control(sides, name, *runner_args, **env):
+    forks = sides[1]
+    project = forks.prepare(name, "control", RUNNER)
+    return forks.play(RUNNER, project, Run(env={"CASE_WORD": "x", **env}, runner_args=runner_args), 0)
+
+
 def test_event_files_off(sides):
-    outcomes = []
-    for name, env in (("with", {}), ("none", {"PREFORK_EVENT_FILES": "off"})):
-        project = sides[1].prepare(f"files-{name}", "control", RUNNER)
-        outcomes.append(sides[1].play(RUNNER, project, Run(env={"CASE_WORD": "x", **env}), 0))
-    one, two = outcomes
+    one, two = play_control(sides, "files-with"), play_control(sides, "files-none", PREFORK_EVENT_FILES="off")
     assert one.events
     assert two.events == []
     assert [post.get("event") for post in one.posts] == [post.get("event") for post in two.posts]
     texts = [str(post.get("stdout")).replace("files-none", "files-with") for post in two.posts]
     assert [str(post.get("stdout")) for post in one.posts] == texts
     assert "Gr" in two.stdout
-    assert os.listdir(project.parent / "artifacts" / "0" / "job_events") == []
+    assert os.listdir(sides[1].root / "files-none" / RUNNER / "artifacts" / "0" / "job_events") == []
 
 
 def test_status_events_off(sides):
-    outcomes = []
-    for name, env in (("with", {}), ("none", {"PREFORK_STATUS_EVENTS": "off"})):
-        project = sides[1].prepare(f"status-{name}", "control", RUNNER)
-        outcomes.append(sides[1].play(RUNNER, project, Run(env={"CASE_WORD": "x", **env}), 0))
-    one, two = outcomes
+    one, two = play_control(sides, "status-with"), play_control(sides, "status-none", PREFORK_STATUS_EVENTS="off")
     assert [post["status"] for post in one.posts if "status" in post] == ["starting", "running", "successful"]
     assert [post.get("event") for post in two.posts] == [post["event"] for post in one.posts if "event" in post]
     assert two.files["artifacts/0/status"] == "-rw------- successful"
@@ -172,10 +170,8 @@ def test_status_events_off(sides):
 
 @pytest.mark.parametrize(("more", "is_sent"), [((), False), (("-v",), True)])
 def test_unread_events(sides, more, is_sent):
-    name = f"unread-{len(more)}"
-    project = sides[1].prepare(name, "control", RUNNER)
-    env = {"CASE_WORD": "x", "PREFORK_UNREAD_EVENTS": "playbook_on_start runner_on_start"}
-    outcome = sides[1].play(RUNNER, project, Run(env=env, runner_args=more), 0)
+    unread = "playbook_on_start runner_on_start"
+    outcome = play_control(sides, f"unread-{len(more)}", *more, PREFORK_UNREAD_EVENTS=unread)
     sent = [post["event"] for post in outcome.posts if "event" in post]
     assert ("playbook_on_start" in sent, "runner_on_start" in sent) == (is_sent, is_sent)
     assert "playbook_on_play_start" in sent

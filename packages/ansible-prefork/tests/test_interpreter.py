@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Modules for the interpreter that is warm run warm, by whichever of its names a play calls it."""
+"""Modules for the warm interpreter run warm, with any of its names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whose plugins and which templates make a task go on in a worker. What that changes is compared in test_equivalence."""
+"""The plugins and templates that move a task to a worker. test_equivalence compares the effects."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What kubernetes.core's modules are spared gives the results of stock."""
+"""The optimizations of kubernetes.core's modules have the same results as stock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ansible_prefork import kubernetes_core
 pytest.importorskip("ansible_collections.kubernetes.core", reason="kubernetes.core comes with the package ansible")
 pytest.importorskip("kubernetes", reason="the client that kubernetes.core uses")
 
-# Runs `body` in a new interpreter, which is warm if it is told so, and prints the `answer` that the body leaves.
+# Runs `body` in a new interpreter, with the patches if `warm`, and prints the `answer` of the body.
 FRAME = """
 import importlib, json, sys
 from ansible_prefork import kubernetes_core, modules
@@ -40,15 +40,15 @@ def play(body: str, *, warm: bool, before: str = "") -> object:
 
 
 VERSIONS = """
-looked = []
+searched = []
 class Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
-        looked.append(name)
+        searched.append(name)
 sys.meta_path.insert(0, Finder)
 core.gather_versions()["kubernetes"] = "changed by a caller"
 answer = [core.gather_versions(), core.has_at_least("kubernetes", "12.0.0"), core.has_at_least("none")]
-answer.append(any("." not in name for name in looked))
+answer.append(any("." not in name for name in searched))
 """
 
 
@@ -131,6 +131,6 @@ def test_install_without_kubernetes_core():
 
 
 def test_apply_installed_version_known():
-    # Else each object takes a request more, and somebody has to look at the new one.
+    # Otherwise each object takes one more request, and the new version must be reviewed.
     code = "answer = kubernetes_core._digest(apply.k8s_apply)"
     assert play(code, warm=False) in kubernetes_core.KNOWN_APPLY

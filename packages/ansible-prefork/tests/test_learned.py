@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Without any setting, the collections in use get warm, and modules are pipelined where they are warm."""
+"""Without any setting, collections in use become warm, and modules are pipelined where they are warm."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ PLAY = """
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    """Sides without any setting."""
+    """Sides without settings."""
     made = make_sides(tmp_path_factory.mktemp("p"))
     for side in made:
         del side.environment["ANSIBLE_PIPELINING"]

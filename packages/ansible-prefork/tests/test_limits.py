@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a run may take: limits, time and memory."""
+"""Limits of a run: resource limits, time and memory."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_memory_limit_fails_one_run(site):
     done = site.run(TAKE, "2048", env=MEMORY)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "MemoryError")
     assert site.run(TAKE, "100", env=MEMORY).returncode == 0
-    # Without the setting there is no limit: 2 GiB that nobody writes to are no memory.
+    # Without the setting there is no limit; 2 GiB without writes take no memory.
     assert site.run("data = __import__('mmap').mmap(-1, 2**31, 2); print(len(data))").stdout == f"{2**31}\n"
     other.communicate("", timeout=20)
     assert other.returncode == 7

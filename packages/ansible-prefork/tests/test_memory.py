@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs wait for memory. The control group is a directory of files; what runs say they take is in use there."""
+"""Runs wait for memory. The control group is a directory of files; its usage is the sum that the runs report."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ansible_prefork import memory
 
 MIB = 1024 * 1024
 BASE = 200
-"""What others than the runs have."""
-# Takes so many MiB little by little, keeps them for a moment, and gives them back.
+"""The memory of other processes than the runs, in MiB."""
+# Takes memory step by step, keeps it for a moment, and releases it.
 TAKE = """
 import os, sys, time
 path = os.path.join(os.environ["TAKEN"], str(os.getpid()))
@@ -32,7 +32,7 @@ os.unlink(path)
 
 
 class Group:
-    """A control group of either version, whose usage is what the runs say."""
+    """A control group of either version, whose usage is the sum that the runs report."""
 
     def __init__(self, folder, limit, version=2):
         self.folder, self.taken, self.version = folder / "group", folder / "taken", version
@@ -96,34 +96,22 @@ def test_memory_heavy_runs_at_once(site, make_group, version):
     assert site.log().count("runs wait for other runs to end") == 1
 
 
-def test_memory_ordinary_runs(site, make_group):
-    group = make_group(1536)
+@pytest.mark.parametrize(
+    ("limit", "cached", "runs", "seconds", "at_once"),
+    [(1536, 0, 8, 1.5, 8), (1000, 790, 4, 1, 4), (250, 0, 3, 0.2, 1)],
+    ids=["ordinary runs do not wait", "cached files are free", "one run starts below the limit"],
+)
+def test_memory_small_runs(site, make_group, limit, cached, runs, seconds, at_once):
+    group = make_group(limit)
+    group.cached = cached
     site.parent(env=group.environment)
     began = time.monotonic()
-    started = [site.start(TAKE, "40", "1.5", env=group.environment) for _ in range(8)]
-    assert [process.wait(timeout=60) for process in started] == [0] * 8
-    assert time.monotonic() - began < 6
-    assert group.most == BASE + 8 * 40
-    assert site.log() == ""
-
-
-def test_memory_cached_files(site, make_group):
-    group = make_group(1000)
-    group.cached = 790
-    site.parent(env=group.environment)
-    started = [site.start(TAKE, "40", "1", env=group.environment) for _ in range(4)]
-    assert [process.wait(timeout=60) for process in started] == [0] * 4
-    assert group.most == BASE + 4 * 40
-    assert site.log() == ""
-
-
-def test_memory_one_run_starts(site, make_group):
-    """Though the limit is below what one may take."""
-    group = make_group(250)
-    site.parent(env=group.environment)
-    started = [site.start(TAKE, "40", "0.2", env=group.environment) for _ in range(3)]
-    assert [process.wait(timeout=60) for process in started] == [0] * 3
-    assert group.most == BASE + 40
+    started = [site.start(TAKE, "40", str(seconds), env=group.environment) for _ in range(runs)]
+    assert [process.wait(timeout=60) for process in started] == [0] * runs
+    assert group.most == BASE + at_once * 40
+    if at_once > 1:
+        assert site.log() == ""
+        assert time.monotonic() - began < 6
 
 
 def test_memory_long_wait(site, make_group):
@@ -134,7 +122,7 @@ def test_memory_long_wait(site, make_group):
     second = site.start("import os; print(os.getppid())", env=group.environment)
     assert second.communicate(timeout=30) == (f"{parent.pid}\n", "")
     assert first.wait(timeout=30) == 0
-    # The next run finds no trace of that.
+    # The next run is not affected.
     assert not list(site.directory.glob("*.warm"))
     assert site.answer("import os; print(os.getppid())", env=group.environment) == str(parent.pid)
 
@@ -170,7 +158,7 @@ def test_memory_killed_client_of_stopped_run(site, make_group):
 
 
 def is_client_of(client, run):
-    """By the standard output that they share."""
+    """Whether a client and a run share their standard output."""
     return os.readlink(f"/proc/{client}/fd/1") == os.readlink(f"/proc/{run}/fd/1")
 
 
@@ -199,7 +187,7 @@ def test_memory_without_limit(site, make_group, limit, more):
 
 
 def test_memory_own_groups(monkeypatch, tmp_path):
-    """The tightest of those that it is in, of whichever version."""
+    """The group with the tightest limit counts, in any version."""
     inner = tmp_path / "memory" / "pods" / "one"
     inner.mkdir(parents=True)
     (inner / "memory.limit_in_bytes").write_text(str(2**63 - 4096))
@@ -209,8 +197,8 @@ def test_memory_own_groups(monkeypatch, tmp_path):
     (inner.parent.parent / "memory.limit_in_bytes").write_text(str(900 * MIB))
     monkeypatch.setattr(memory, "_SYSTEM", tmp_path)
     monkeypatch.setattr(memory, "_own_paths", lambda: ["4:memory:/pods/one", "3:cpuset:/", "0::/"])
-    room = memory.MemoryBudget({b"PREFORK_RUN_MEMORY_MIB": b"100"})
-    assert room.is_bounded
-    assert (room.lacks(65 * MIB), room.lacks(66 * MIB)) == (False, True)
+    budget = memory.MemoryBudget({b"PREFORK_RUN_MEMORY_MIB": b"100"})
+    assert budget.is_bounded
+    assert (budget.lacks(65 * MIB), budget.lacks(66 * MIB)) == (False, True)
     (inner.parent / "memory.usage_in_bytes").unlink()
-    assert not room.lacks(1 << 50)
+    assert not budget.lacks(1 << 50)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled client: when it is used, that it asks the same parent for the same, and what it saves.
+"""The compiled client: when it is used, that its requests are the same, and its cost.
 
 All tests that have the fixture ``site`` are executed with both clients.
 """
@@ -45,8 +45,8 @@ LOCALES = ("LANG", "LC_ALL", "LC_CTYPE")
 
 
 def ask(site: Site, environment: dict[str, str], *arguments: str) -> request.Request:
-    """What the client of the site asks the parent of that environment for; AssertionError if it asks another one."""
-    # The interpreter changes it for certain locales.
+    """The request of the site's client to the parent of that environment; AssertionError if it connects to another."""
+    # The interpreter changes the environment for certain locales.
     show = [sys.executable, "-I", "-S", "-c", "import posix, sys; sys.stdout.write(repr(dict(posix.environ)))"]
     seen = ast.literal_eval(subprocess.run(show, env=environment, check=True, capture_output=True, text=True).stdout)
     path = site.directory / f"ansible-playbook-{client.environment_key(seen, bytes(site.root))}.sock"

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The package stands alone: what is in it, and how it is installed, without pip, too."""
+"""The standalone package: its content, and its installation with and without pip."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def built(tmp_path_factory):
 
 
 def make_interpreter(place, pip):
-    """A new virtual environment, with what is installed beside this interpreter in reach but prefork."""
+    """A new virtual environment."""
     run(sys.executable, "-m", "venv", place, *([] if pip else ["--without-pip"]))
     return place / "bin" / "python3"
 
@@ -116,7 +116,7 @@ def test_wheel_installs_with_pip(built, tmp_path):
     assert run(command, "--version") == f"ansible-prefork {__version__}\n"
     assert run(command, "--help") == run(python, "-m", "ansible_prefork", "--help")
     assert "status" in run(command, "--help")
-    # Without Ansible beside it, it says so.
+    # It reports that Ansible is missing.
     run(command, "check", code=2)
 
 

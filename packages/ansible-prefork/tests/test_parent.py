@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""How a parent serves, restarts and ends, and what it leaves behind."""
+"""The parent: serving, renewal, end, and leftovers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def connections(site) -> int:
 
 def test_parent_concurrent_runs(site):
     site.parent()
-    # Each run waits for all four to be there.
+    # Each run waits for all four.
     code = f"""
 import os, sys, time
 place = {str(site.temporary)!r}
@@ -330,18 +330,15 @@ def test_exec_off(site):
     assert out.splitlines() == [str(process.pid), str(site.root / "stock" / "ansible-playbook")]
 
 
-def test_parent_idle_ends(site):
-    parent = site.parent("--idle", 1)
+@pytest.mark.parametrize(("idle", "code"), [(1, None), (0.3, 4)], ids=["no run", "a run"])
+def test_parent_idle_ends(site, idle, code):
+    parent = site.parent("--idle", idle)
     started = time.monotonic()
+    if code:
+        assert site.run(f"import time, sys; time.sleep(1.5); sys.exit({code})").returncode == code
     assert parent.wait(timeout=20) == 0
     assert time.monotonic() - started < 10
     assert site.sockets() == []
-
-
-def test_parent_idle_with_run(site):
-    parent = site.parent("--idle", 0.3)
-    assert site.run("import time, sys; time.sleep(1.5); sys.exit(4)").returncode == 4
-    assert parent.wait(timeout=20) == 0
 
 
 def test_parent_socket_mode(site):
@@ -355,8 +352,7 @@ def test_parent_socket_mode(site):
 
 def test_parent_directory_mode(site):
     site.directory.rmdir()
-    with concurrent.futures.ThreadPoolExecutor(1):
-        assert site.run(PARENT).returncode == 0
+    assert site.run(PARENT).returncode == 0
     assert stat.S_IMODE(site.directory.stat().st_mode) == 0o700
 
 
@@ -423,10 +419,10 @@ def swap(path: Path) -> None:
     fresh.replace(path)
 
 
-@pytest.fixture(params=["notices", "looks"])
+@pytest.fixture(params=["inotify", "scans"])
 def how(request, monkeypatch):
-    """How a watch finds out: the kernel tells, or does not because the files may be changed elsewhere."""
-    if request.param == "looks":
+    """How a watch detects changes: by inotify, or by scans because the files may be changed elsewhere."""
+    if request.param == "scans":
         monkeypatch.setattr(inotify, "LOCAL", frozenset())
     return request.param
 
@@ -488,23 +484,23 @@ def test_watch_scans_after_notification(tree, how, monkeypatch):
     for path in files:
         path.write_text("")
     time.sleep(0.03)
-    looked = []
-    monkeypatch.setattr(watching, "file_state", lambda path: looked.append(path) or file_state(path))
+    checked = []
+    monkeypatch.setattr(watching, "file_state", lambda path: checked.append(path) or file_state(path))
     watch = Watch([tree / "a"], time.time_ns())
     watch.has_changed()
-    looked.clear()
+    checked.clear()
     assert not watch.has_changed()
-    assert len(looked) < 5 if how == "notices" else len(looked) > 50
+    assert len(checked) < 5 if how == "inotify" else len(checked) > 50
     files[7].touch()
     assert watch.has_changed()
-    if how == "notices":
+    if how == "inotify":
         time.sleep(0.03)
         watch = Watch([tree / "a"], time.time_ns())
         assert not watch.has_changed()
         monkeypatch.setattr(watching, "RESCAN_SECONDS", 0.0)
-        looked.clear()
+        checked.clear()
         assert not watch.has_changed()
-        assert len(looked) > 50
+        assert len(checked) > 50
 
 
 def test_watch_without_inotify(tree, monkeypatch):
@@ -519,7 +515,7 @@ def test_watch_without_inotify(tree, monkeypatch):
 
 
 def test_replace_drops_answered_journals(tmp_path, monkeypatch):
-    """A run is answered before its process has gone; nobody would close the journal after that."""
+    """A run is answered before its process ends; a successor would never close its journal."""
     program = SimpleNamespace(name="ansible-runner", helper=None)
     renewed = parent.Parent(program, tmp_path, maximum=1, idle=1, follow=None)
     given = []

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a parent does to its own memory."""
+"""Huge pages and exit reports of a process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ print(huge[0].split()[1])
 def test_use_huge_pages():
     done = subprocess.run([sys.executable, "-c", CODE], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    # A kernel that knows no such pages, or has them switched off, leaves things as they are.
+    # A kernel without such pages changes nothing.
     assert int(done.stdout) >= 0
 
 

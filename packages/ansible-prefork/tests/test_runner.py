@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What happens before a run of ansible-runner."""
+"""The hook before a run of ansible-runner, and the rotation of artifacts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PLAY = """
 
 @pytest.fixture(scope="module")
 def hooked():
-    """A site whose ansible-runner has a hook before it, and whose stock one says that it is."""
+    """A site with a module for hooks, whose stock ansible-runner prints `stock`."""
     with make_site(fake=False) as site:
         (site.root / "hook_of_test.py").write_text(HOOK)
         (site.root / "stock").mkdir()
@@ -118,7 +118,7 @@ def test_allows_run_any_exception(problem, capsys):
 
 
 def make_artifacts(directory: Path, count: int) -> None:
-    """Those of so many runs, the newest last, and the link of ansible-operator to the last."""
+    """Create the artifacts of ``count`` runs, the newest last, and the link of ansible-operator to the last."""
     for number in range(count):
         (directory / str(number)).mkdir(parents=True)
         os.utime(directory / str(number), (number, number))
@@ -152,13 +152,13 @@ def test_rotation_vanished_artifact(tmp_path, monkeypatch, rotate):
     make_artifacts(tmp_path, 5)
     seen = []
 
-    def look(path: str) -> float:
+    def get_time(path: str) -> float:
         if not seen:
             shutil.rmtree(tmp_path / "0")
         seen.append(path)
         return os.stat(path).st_mtime
 
-    monkeypatch.setattr(os.path, "getmtime", look)
+    monkeypatch.setattr(os.path, "getmtime", get_time)
     rotate(str(tmp_path), 4)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["2", "3", "4", "latest"]
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of temporary directories: what is answered without a shell is what a shell answers, and leaves the same."""
+"""Commands for temporary directories: without a shell, output and effects are the same as with one."""
 
 from __future__ import annotations
 
@@ -71,15 +71,10 @@ def test_answer_remove(tmp_path):
 
 def test_answer_home(monkeypatch):
     monkeypatch.setenv("HOME", "/home/of-me")
-    command = wrap(PLUGIN.expand_user("~"))
-    assert shell.answer(command) == by_shell(command).stdout == "/home/of-me\n"
-
-
-def test_answer_home_of_user(monkeypatch):
-    monkeypatch.setenv("HOME", "/home/of-me")
     me = pwd.getpwuid(os.getuid())
-    command = wrap(PLUGIN.expand_user("~", username=me.pw_name))
-    assert shell.answer(command) == by_shell(command).stdout == f"{me.pw_dir}\n"
+    for options, home in (({}, "/home/of-me"), ({"username": me.pw_name}, me.pw_dir)):
+        command = wrap(PLUGIN.expand_user("~", **options))
+        assert shell.answer(command) == by_shell(command).stdout == f"{home}\n"
 
 
 def exists(tmp_path):
@@ -110,7 +105,7 @@ def is_a_link(tmp_path):
         pytest.param(lambda _path: make("x"), id="relative"),
         pytest.param(lambda path: make(path, mode=0o755), id="for all users"),
         pytest.param(lambda path: remove(path / "something"), id="no temporary directory"),
-        pytest.param(lambda _path: wrap("echo ~nobody-of-that-name"), id="the home of nobody"),
+        pytest.param(lambda _path: wrap("echo ~nobody-of-that-name"), id="the home of an unknown user"),
         pytest.param(lambda _path: wrap("echo ~root/x"), id="more than a home"),
         pytest.param(lambda path: make(path) + " -x", id="more arguments"),
         pytest.param(lambda path: make(path).replace("sleep 0", "sleep 1"), id="another command"),

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Parents that are stopped or stuck, or that have nothing left to fork with: no run waits for one, none runs twice."""
+"""Parents that are stopped, stuck or out of resources: no run waits for one, and none runs twice."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import children, is_running, make_site, wait_for
+from harness import age, children, is_running, make_site, wait_for
 
 from ansible_prefork import client, modules
 
 PARENT = "import os; print(os.getppid())"
-# Of a busy machine.
+# The tolerance for a busy machine.
 SLACK_SECONDS = 10
-SAID = "prefork: the parent is silent: stopped, stuck or overloaded: running stock\n"
+MESSAGE = "prefork: the parent is silent: stopped, stuck or overloaded: running stock\n"
 
 
 @pytest.fixture
 def stopped(site):
-    """A parent that takes no run; it goes on at the end."""
+    """A stopped parent, which continues at the end."""
     parent = site.parent()
     site.answer("pass")
     os.kill(parent.pid, signal.SIGSTOP)
@@ -35,13 +35,8 @@ def stopped(site):
         os.kill(parent.pid, signal.SIGCONT)
 
 
-def word(site) -> list[Path]:
+def refusals(site) -> list[Path]:
     return list(site.directory.glob("*.stock"))
-
-
-def expire(path: Path) -> None:
-    before = time.time() - client.STOCK_SECONDS - 1
-    os.utime(path, (before, before))
 
 
 @pytest.mark.parametrize("size", [1, 1_000_000], ids=["small", "more than the socket holds"])
@@ -52,14 +47,14 @@ def test_stopped_parent_runs_stock(site, stopped, size):
     begin = time.monotonic()
     first = site.run(code, env=env)
     assert client.ANSWER_SECONDS < time.monotonic() - begin < client.ANSWER_SECONDS + SLACK_SECONDS
-    assert (first.returncode, first.stdout, first.stderr) == (0, f"{os.getpid()}\n", SAID)
+    assert (first.returncode, first.stdout, first.stderr) == (0, f"{os.getpid()}\n", MESSAGE)
     begin = time.monotonic()
     second = site.run(code, env=env)
     assert time.monotonic() - begin < client.ANSWER_SECONDS
     assert (second.stdout, second.stderr) == (f"{os.getpid()}\n", "")
-    # It finds a client that has not waited, and runs nothing for it; its word counts no more.
+    # It finds a client that disconnected, runs nothing for it, and removes its record.
     os.kill(stopped.pid, signal.SIGCONT)
-    wait_for(lambda: not word(site))
+    wait_for(lambda: not refusals(site))
     assert int(site.answer(code)) == stopped.pid
     wait_for(lambda: children(stopped.pid) == {})
     assert mark.read_text() == "xxx"
@@ -68,17 +63,17 @@ def test_stopped_parent_runs_stock(site, stopped, size):
 def test_stopped_parent_reported_again(site, stopped):
     for _ in range(2):
         os.kill(stopped.pid, signal.SIGSTOP)
-        assert site.run("pass").stderr == SAID
+        assert site.run("pass").stderr == MESSAGE
         os.kill(stopped.pid, signal.SIGCONT)
-        wait_for(lambda: not word(site))
+        wait_for(lambda: not refusals(site))
 
 
 def test_stopped_parent_killed(site, stopped):
     site.run("pass")
-    expire(word(site)[0])
+    age(refusals(site)[0], client.STOCK_SECONDS + 1)
     assert int(site.run(PARENT).stdout) == os.getpid()
     assert stopped.wait(timeout=5) == -signal.SIGKILL
-    assert word(site) == []
+    assert refusals(site) == []
     pid = int(site.run(PARENT).stdout)
     assert pid not in (stopped.pid, os.getpid())
     assert int(site.answer(PARENT)) == pid
@@ -125,8 +120,7 @@ def test_slow_renewal(site):
 def test_stuck_warm_up(site, monkeypatch):
     parent = site.parent(env={"PREFORK_FAKE_WARM": "import time; time.sleep(60)"})
     (mark,) = wait_for(lambda: list(site.directory.glob("*.warm")))
-    before = time.time() - client.PARENT_WAIT_SECONDS - 1
-    os.utime(mark, (before, before))
+    age(mark, client.PARENT_WAIT_SECONDS + 1)
     assert site.run(PARENT).stdout == f"{os.getpid()}\n"
     assert is_running(parent.pid)
 
@@ -254,7 +248,7 @@ def test_stopped_module_parent(monkeypatch):
         assert run() != parent.pid
         assert time.monotonic() - begin < 2 * client.ANSWER_SECONDS
         os.kill(parent.pid, signal.SIGCONT)
-        wait_for(lambda: not word(site))
+        wait_for(lambda: not refusals(site))
         assert run() == parent.pid
         assert (site.root / "mark").read_text() == "xxxx"
 
@@ -276,7 +270,7 @@ def test_ended_run_of_renewing_parent(site, is_renewing):
                 process.wait(client.ANSWER_SECONDS + 2)
             connection.sendall(b"X" + (7 << 8).to_bytes(4, "little"))
         assert process.wait(client.ANSWER_SECONDS + 5) == (7 if is_renewing else 3)
-        # It still has the descriptors of the client, which nobody has read.
+        # The connection still has the unread descriptors of the client.
         connection.close()
         process.communicate()
     run.wait()

@@ -1,11 +1,12 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is not warm is said once per reason and counted, and `status` tells it."""
+"""Each reason for a fallback is logged once and counted, and `status` reports it."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -38,11 +39,16 @@ def test_status_parent(site):
     parent = site.parent()
     for _ in range(3):
         site.answer("pass")
-    (told,) = read(site)["parents"]
-    assert (told["pid"], told["state"], told["runs"], told["program"]) == (parent.pid, "warm", 3, "ansible-playbook")
-    assert told["key"] == site.sockets()[0].stem.removeprefix("ansible-playbook-")
-    assert told["versions"]["python"].startswith(f"{sys.version_info[0]}.{sys.version_info[1]}.")
-    assert told["memory_mib"] > 1
+    (found,) = read(site)["parents"]
+    assert (found["pid"], found["state"], found["runs"], found["program"]) == (
+        parent.pid,
+        "warm",
+        3,
+        "ansible-playbook",
+    )
+    assert found["key"] == site.sockets()[0].stem.removeprefix("ansible-playbook-")
+    assert found["versions"]["python"].startswith(f"{sys.version_info[0]}.{sys.version_info[1]}.")
+    assert found["memory_mib"] > 1
     shown = status(env=site.environment)
     assert f"process {parent.pid}, " in shown.stdout
     assert ", 3 runs, since " in shown.stdout
@@ -56,22 +62,18 @@ def test_status_counts_across_renewal(site):
     wait_for(lambda: read(site)["parents"][0]["runs"] == 5)
 
 
-def test_status_nothing_warm(site):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=str)
+def test_status_ended_parent(site, number):
     parent = site.parent()
     site.answer("pass")
-    parent.terminate()
+    parent.send_signal(number)
     parent.wait()
-    done = status(env=site.environment, code=1)
-    assert (done.stdout, done.stderr) == ("", "prefork: no parent of runs is warm\n")
-
-
-def test_status_killed_parent(site):
-    parent = site.parent()
-    site.answer("pass")
-    parent.kill()
-    parent.wait()
-    (told,) = read(site, code=1)["parents"]
-    assert (told["state"], told["memory_mib"]) == ("gone", None)
+    assert status(env=site.environment, code=1).stderr == "prefork: no parent of runs is warm\n"
+    if number == signal.SIGKILL:
+        (found,) = read(site, code=1)["parents"]
+        assert (found["state"], found["memory_mib"]) == ("gone", None)
+    else:
+        assert status(env=site.environment, code=1).stdout == ""
 
 
 def test_status_wrong_usage(site):
@@ -94,8 +96,8 @@ def test_note_fallback_counts(site, tmp_path):
         operator.wait()
     what = "run of ansible-playbook"
     assert fallbacks(read(site)) == {(what, "one reason"): 3, (what, "another"): 2}
-    said = [f"prefork: a {what} is not warm: {reason}\n" for reason in ("one reason", "another")]
-    assert (tmp_path / "log").read_text() == "".join(said)
+    expected = [f"prefork: a {what} is not warm: {reason}\n" for reason in ("one reason", "another")]
+    assert (tmp_path / "log").read_text() == "".join(expected)
     kept = [path for path in site.directory.rglob("*") if path.is_file()]
     assert kept
     assert not [path for path in kept if b"secret" in path.read_bytes()]
@@ -128,7 +130,7 @@ def test_note_fallback_bounded(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def other():
-    """A directory that others can read."""
+    """A site whose directory other users can read."""
     with make_site() as made:
         made.directory.chmod(0o755)
         yield made
@@ -170,5 +172,5 @@ def test_status_fallbacks_of_runs(sides, name, changes, what, why):
         assert "is not warm" not in outcome.stdout + outcome.stderr
     assert count() == before + 2
     lines = (forks.directory / "parent.log").read_text().splitlines()
-    (said,) = [line for line in lines if line.startswith("prefork: ") and why in line]
-    assert said.startswith(f"prefork: a {what} is not warm: ")
+    (line,) = [text for text in lines if text.startswith("prefork: ") and why in text]
+    assert line.startswith(f"prefork: a {what} is not warm: ")

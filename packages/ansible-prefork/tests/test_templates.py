@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Templates that are compiled once and files that are parsed once: the results are those of doing it each time."""
+"""Templates that are compiled once and files that are parsed once have the same results as without caching."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WANTED = ["T", "abab", True, True, True]
 
 @pytest.fixture
 def stock(monkeypatch):
-    """Whatever is installed ends with the test."""
+    """Reverts all patches at the end of the test."""
     for owner, name in ((jinja2.Environment, "compile"), (jinja2.Environment, "compile_expression")):
         monkeypatch.setattr(owner, name, getattr(owner, name))
     monkeypatch.setattr(DataLoader, "load_from_file", DataLoader.load_from_file)
@@ -41,7 +41,7 @@ def stock(monkeypatch):
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """How often Jinja was asked for code."""
+    """The calls that make Jinja generate code."""
     counted, generate = [], jinja2.Environment._generate
     monkeypatch.setattr(
         jinja2.Environment, "_generate", lambda *given, **named: counted.append(1) or generate(*given, **named)
@@ -57,7 +57,7 @@ def tasks(tmp_path):
 
 
 def evaluate(tasks):
-    """What a play makes of the texts."""
+    """The values of the texts in a play."""
     data = DataLoader().load_from_file(str(tasks), **TRUST)
     templar = Templar(DataLoader(), variables=VARIABLES)
     found = [templar.template(data[0]["name"]), templar.template(data[0]["debug"]["msg"])]
@@ -119,7 +119,7 @@ def test_files_second_load(tmp_path, is_preloaded):
     files.install([tmp_path] if is_preloaded else [])
     own = DataLoader()
     first = own.load_from_file(str(path), **TRUST)
-    first[0]["name"] = "changed by whoever has it"
+    first[0]["name"] = "changed by a caller"
     second, third = own.load_from_file(str(path), **TRUST), own.load_from_file(str(path), **TRUST)
     assert second[0]["name"] == third[0]["name"] == "{{ title }}"
     assert second is not third

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""On PYTHONPATH: puts a program that needs no Ansible in the place of both of the package's.
+"""On PYTHONPATH, this replaces both programs of the package by one that needs no Ansible.
 
-It is warm at once, and its run is the Python code in the first argument, as it is for the fake stock program.
-PREFORK_FAKE_WATCH names a file to watch, whose text at the warm-up a run finds in ``program.text``;
-PREFORK_FAKE_WARM is code that the warm-up executes.
+It is warm at once, and its run executes the Python code in the first argument, like the fake stock program.
+PREFORK_FAKE_WATCH names a file to watch, whose text at the warm-up is in ``program.text``; PREFORK_FAKE_WARM is code that
+the warm-up executes.
 """
 
 from __future__ import annotations

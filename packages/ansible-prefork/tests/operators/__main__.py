@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The same operator by the unmodified ansible-operator, stock and with prefork's entry point alone: effects compared.
+"""Compare the effects of one operator under the unmodified ansible-operator: stock, and with prefork's entry point.
 
-The operator has what the public samples have: a watch of a role, one of a playbook with over a hundred tasks, finalizers
-of both kinds, and ten resources at once. It runs on a sandbox of its own, in namespaces of its own.
+Like the public samples, the operator has a watch of a role, one of a playbook with over a hundred tasks, finalizers of both
+kinds, and ten resources at once. It runs on its own sandbox, in its own namespaces.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ VARYING = frozenset(
 )  # fmt: skip
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-# Of the result of a task; the objects that it has made are compared as they are in the end.
-TOLD = ("changed", "failed", "skipped", "skip_reason", "method", "rc", "msg")
+# The compared fields of a task's result; the objects are compared in their final state.
+RESULT_FIELDS = ("changed", "failed", "skipped", "skip_reason", "method", "rc", "msg")
 
 Json = dict[str, Any]
 
@@ -106,7 +106,7 @@ class Operator:
         self.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
 
     def play(self) -> Json:
-        """All that the resources go through; what was seen, and the seconds that it took."""
+        """Create, change and delete the resources; the observations and durations."""
         kubectl("create", "namespace", self.namespace)
         seen: Json = {"seconds": {}}
         with self.running():
@@ -114,7 +114,7 @@ class Operator:
                 with timed(seen["seconds"], name):
                     self.apply(size)
                     wait_for(lambda size=size: self.have_size(size), f"{name} runs, see {self.log}")
-                time.sleep(1)  # what controllers still write
+                time.sleep(1)  # Controllers still write.
                 seen[name] = self.normal(self.objects())
             seen["events"] = self.normal(read_events(ARTIFACTS))
             if self.side == "prefork":
@@ -128,7 +128,7 @@ class Operator:
         return seen
 
     def have_size(self, size: int) -> bool:
-        """Whether all resources have had a run that succeeded since they have that size."""
+        """Whether all resources had a successful run with that size."""
         if not self.have_succeeded():
             return False
         objects = {(item["kind"], item["metadata"]["name"]): item for item in self.objects()}
@@ -137,7 +137,7 @@ class Operator:
         return deployments == [size] * len(CACHES) and last.endswith(f"edition {size}")
 
     def normal(self, value: Any) -> Any:
-        """Without what differs from one cluster, time or directory to another."""
+        """The value without data that depends on the cluster, the time or the directory."""
         text = UUID.sub("<uuid>", json.dumps(clean(value), sort_keys=True))
         return json.loads(text.replace(self.namespace, "<namespace>").replace(str(self.place), "<place>"))
 
@@ -162,19 +162,24 @@ def clean(value: Any) -> Any:
 
 
 def read_events(artifacts: Path) -> Json:
-    """The events of all runs of each resource, in order: which event, of which task, and how it went."""
+    """The events of all runs of each resource, in order: name, task and result."""
     found: dict[str, list[list[Any]]] = {}
     for run in sorted(artifacts.glob("runner/*/*/*/*/*/artifacts/[0-9]*"), key=lambda path: path.stat().st_ctime):
         events = [json.loads(path.read_text()) for path in run.glob("job_events/*.json")]
-        told = [describe_event(event) for event in sorted(events, key=lambda event: event["counter"])]
-        found.setdefault("/".join(run.parts[-5:-2]), []).append(told)
+        described = [describe_event(event) for event in sorted(events, key=lambda event: event["counter"])]
+        found.setdefault("/".join(run.parts[-5:-2]), []).append(described)
     return found
 
 
 def describe_event(event: Json) -> list[Any]:
     data = event.get("event_data", {})
     result = data.get("res") or {}
-    return [event["event"], data.get("task"), data.get("role"), {name: result[name] for name in TOLD if name in result}]
+    return [
+        event["event"],
+        data.get("task"),
+        data.get("role"),
+        {name: result[name] for name in RESULT_FIELDS if name in result},
+    ]
 
 
 def read_status() -> str:
@@ -204,7 +209,7 @@ def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
 
 
 def compare(stock: Json, prefork: Json) -> list[str]:
-    """What differs, as lines."""
+    """The differences, as lines."""
     lines: list[str] = []
     for name in ("first", "changed", "events", "farewells"):
         one, two = (json.dumps(side[name], indent=1, sort_keys=True).splitlines() for side in (stock, prefork))
@@ -243,7 +248,7 @@ def main() -> int:
 
 
 def judge(stock: Json, prefork: Json, ratio: float) -> int:
-    """Print what was found; 1 if it is not good."""
+    """Print the results; exit code 1 if they are not acceptable."""
     differences = compare(stock, prefork)
     for line in differences[:200]:
         print(line)
