@@ -1,16 +1,17 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The same plays by the stock programs and by forks of a parent: what they do, say and leave is the same.
+"""The same plays by the stock programs and by forks of a parent have the same effects, output and leftovers.
 
-Known differences, each of them met below:
+Known differences, each covered below:
 
-- without a standard input Ansible fails, and a run of a parent has an empty one (test_play_closed_input);
-- an interrupted or killed stock run leaves its module running, a run of a parent ends it (test_play_interrupted); so does the
-  end of a play for a module that ran into its task's time limit, which until then goes on as stock;
-- a plugin that ends its process behind Python's back, with 0: stock waits for ever, a run of a parent fails (test_play_process_exits_early);
-- since ansible-core 2.21 the traceback of what ended a worker is shown; here with a frame less (ends_of_worker);
-- before ansible-core 2.19 the result of a time-out names the frame that it struck, which is one of prefork (normal.py);
-- the run that starts a parent, and those that a parent refuses, say so on stderr, once (normal.py).
+- without a standard input, Ansible fails; a run of a parent has an empty one (test_play_closed_input);
+- an interrupted or killed stock run leaves its module running; a run of a parent ends it (test_play_interrupted). The end of a
+  play also ends a module that exceeded its task's time limit, which continues until then, as in stock;
+- a plugin ends its process with 0 without Python's exit: stock waits forever, a run of a parent fails
+  (test_play_process_exits_early);
+- since ansible-core 2.21, the traceback of an exception that ended a worker is shown; here it lacks a frame (ends_of_worker);
+- before ansible-core 2.19, the result of a time-out names the interrupted frame, which is one of prefork (normalize.py);
+- the run that starts a parent, and those that a parent refuses, report this on stderr, once (normalize.py).
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ CASES += tuple(
     Case(f"{where} {how}", "ends", (Run(("-e", f"where={where} how={how}", "play.yml"), code=1, refuse=("later",)),))
     for where, how in ENDS
 )
-# What runs in the process of the play, stock, too.
+# Code that also runs in the process of the play in stock.
 ENDS_OF_PLAY = ("start-0", "start-3", "ok-0", "ok-3", "vars-0", "vars-3")
 CASES += tuple(
     Case(f"end of {how}", "ends", (Run(("-e", "where=none how=none", "play.yml"), code=None, env={"OWN_END": how}),))
@@ -194,7 +195,7 @@ def run_both(sides: Sides, do: Callable[[Side], Outcome]) -> tuple[Outcome, Outc
 
 
 def compare(stock: Outcome, forks: Outcome, unordered: bool = False) -> None:
-    """Fail with all that differs."""
+    """Fail with all differences."""
     differences = []
     for field in dataclasses.fields(Outcome):
         if field.name == "refusals":
@@ -209,7 +210,7 @@ def compare(stock: Outcome, forks: Outcome, unordered: bool = False) -> None:
 
 
 def ends_of_worker(outcome: Outcome) -> Any:
-    """What is the same when a traceback is shown: all but the first of its frames, and what counts lines."""
+    """The comparable part of an outcome with a traceback: everything except its first frame and line counts."""
     text = outcome.stdout + outcome.stderr
     frame = r'  File "[^"]*worker.py", line \d+, in run\r?\n +return self._run\(\)\r?\n( +[~^]+\r?\n)?'
     return outcome.code, re.sub(frame, "", text).split(), [event["event"] for event in outcome.events]
@@ -233,11 +234,11 @@ def test_playbook_as_stock(sides: Sides, case: Case) -> None:
 
 
 def test_terminal_output(sides: Sides) -> None:
-    """What a play does to its terminal beside Ansible."""
+    """Output of a play to its terminal that bypasses Ansible."""
     forks = play_case(sides, TERMINAL, RUNNER)
-    said = [event["stdout"] for event in forks.events]
+    texts = [event["stdout"] for event in forks.events]
     for text in ("by descriptor 2", "by a child", "by the terminal", "by a thread", "at the end of the process"):
-        assert text in said
+        assert text in texts
 
 
 def play_case(sides: Sides, case: Case, program: str) -> Outcome:
@@ -248,13 +249,13 @@ def play_case(sides: Sides, case: Case, program: str) -> Outcome:
             sides, lambda side, run=run, number=number: side.play(program, projects[side.name], run, number)
         )
         if program == RUNNER and case.name == "actions" and CORE < (2, 19):
-            # Workers write to the terminal beside the thread that shows the results: any order, any cut into events.
+            # Workers write to the terminal concurrently with the results, so order and events vary.
             assert (stock.code, stock.files["project/seen"]) == (forks.code, forks.files["project/seen"])
         elif case.play == "ends" and CORE >= (2, 21):
             assert ends_of_worker(stock) == ends_of_worker(forks)
         else:
             compare(stock, forks, case.unordered)
-        # A parent that refuses makes its runs stock ones, which compare well.
+        # Runs of a parent that refuses are stock, and would compare as equal.
         assert set(forks.refusals) <= {"Ansible does not run in this environment"}
         check(run, forks, run.code if program == PLAYBOOK else run.runner_code or run.code)
     return forks
@@ -280,7 +281,7 @@ def umask(side: Side, project: Path) -> dict[str, Any]:
 
 
 def substituted(side: Side, project: Path) -> dict[str, Any]:
-    """As by the shell's <(…): the client has the pipe at 63."""
+    """A process substitution of a shell, <(…): the client has the pipe at 63."""
     read, write = os.pipe()
     os.write(write, b"by a pipe")
     os.close(write)
@@ -310,7 +311,7 @@ def test_play_files_and_umask(sides: Sides, options: Any, args: tuple[str, ...],
 
 
 def test_play_closed_input(sides: Sides) -> None:
-    """Stock, Ansible fails without a standard input; a run of a parent has an empty one."""
+    """Stock Ansible fails without a standard input; a run of a parent has an empty one."""
     forks = sides[1]
     project = forks.prepare("closed-input", "stdin", PLAYBOOK)
     outcome = forks.play(PLAYBOOK, project, Run(), 0, stdin=None, preexec_fn=lambda: os.close(0))
@@ -320,7 +321,7 @@ def test_play_closed_input(sides: Sides) -> None:
 
 @pytest.mark.parametrize("program", BOTH)
 def test_play_process_exits_early(sides: Sides, program: str) -> None:
-    """A play whose process ends early, with 0, is not a play that went well."""
+    """A play whose process exits early with 0 has failed."""
     forks = sides[1]
     project = forks.prepare("ended", "ends", program)
     run = Run(("-e", "where=none how=none", "play.yml"), env={"OWN_END": "for-good"})
@@ -332,13 +333,13 @@ def test_play_process_exits_early(sides: Sides, program: str) -> None:
 
 @pytest.mark.parametrize("program", BOTH)
 def test_worker_exits_early(sides: Sides, program: str) -> None:
-    """Stock would wait for a worker that ends with 0 before its task has: here it is a dead one."""
+    """Stock would wait forever for a worker that exits with 0 before its task ends; here it counts as dead."""
     forks = sides[1]
     project = forks.prepare("ended-worker", "ends", program)
     outcome = forks.play(program, project, Run(("-e", "where=filter how=for-good", "play.yml")), 0)
     assert outcome.code == 1, outcome.stdout + outcome.stderr
-    said = outcome.stdout + outcome.stderr + " ".join(event["stdout"] for event in outcome.events)
-    assert "A worker was found in a dead state" in " ".join(said.split())
+    output = outcome.stdout + outcome.stderr + " ".join(event["stdout"] for event in outcome.events)
+    assert "A worker was found in a dead state" in " ".join(output.split())
     assert "later" not in outcome.stdout
 
 
@@ -351,7 +352,7 @@ def test_play_output_closed(sides: Sides) -> None:
         stderr = process.stderr.read()
         process.wait()
         outcome = side.collect(project, 0, process.returncode, b"", stderr)
-        # How far a play comes before it writes to what is closed by then is chance, of stock as well.
+        # The progress of a play until it writes to the closed output is random, also in stock.
         outcome.files.pop("project/made", None)
         return outcome
 
@@ -363,7 +364,7 @@ INTERRUPTIONS = [
     for program in BOTH
     for where in ("module", "action")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    # As by Ctrl-C in a terminal; the others are sent to the client alone.
+    # As with Ctrl-C in a terminal; the other signals are sent only to the client.
     for to_group in ((False, True) if program == PLAYBOOK and number == signal.SIGINT else (False,))
 ]
 
@@ -384,7 +385,7 @@ def test_play_interrupted(sides: Sides, program: str, where: str, number: signal
             process.kill()
         wait_for(lambda: not side.left_processes())
         left = side.left_processes()
-        # What stock leaves has the pipes open.
+        # Processes that stock leaves behind have the pipes open.
         side.kill_left()
         stdout, stderr = process.communicate(timeout=10)
         outcome = side.collect(project, 0, process.returncode, stdout, stderr)
@@ -394,7 +395,7 @@ def test_play_interrupted(sides: Sides, program: str, where: str, number: signal
 
     stock, forks = run_both(sides, play)
     assert not forks.left_processes
-    # What stock runs leave of an interrupted one: processes and temporary files.
+    # An interrupted stock run leaves processes and temporary files.
     stock.left_processes, stock.left_files, forks.left_files = [], [], []
     for outcome in (stock, forks):
         outcome.files = {name: item for name, item in outcome.files.items() if "remote/" not in name}

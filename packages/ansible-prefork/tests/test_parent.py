@@ -535,5 +535,5 @@ def test_replace_drops_answered_journals(tmp_path, monkeypatch):
         for journal in renewed.journals.values():
             stack.callback(journal.close)
         renewed._replace()
-        state = parent.State.load(given[0])
+        state = parent.HandoverState.load(given[0])
         assert (list(state.runs), list(state.journals)) == ([1], [1])

@@ -19,7 +19,7 @@ from ansible_prefork import watch
 PARTS = ("defaults", "handlers", "meta", "tasks", "vars")
 
 # By path: the state of the file, and its data.
-_parsed: dict[str, tuple[watch.State | None, Any]] = {}
+_parsed: dict[str, tuple[watch.FileState | None, Any]] = {}
 
 
 def install(collections: Iterable[Path]) -> None:

@@ -79,7 +79,7 @@ class Program(Protocol):
 
 
 @dataclasses.dataclass
-class State:
+class HandoverState:
     """The state that a parent passes to its successor when it replaces itself, by execve in the same process."""
 
     listener: int
@@ -94,7 +94,7 @@ class State:
         return json.dumps({**dataclasses.asdict(self), **lists})
 
     @classmethod
-    def load(cls, text: str) -> State:
+    def load(cls, text: str) -> HandoverState:
         data = json.loads(text)
         return cls(**{**data, "runs": dict(data["runs"]), "journals": dict(data["journals"])})
 
@@ -176,17 +176,17 @@ class Parent:
         """Whether the process that this one follows ended."""
         return self.followed is not None and bool(select.select([self.followed], [], [], 0)[0])
 
-    def _take_over(self) -> State | None:
+    def _take_over(self) -> HandoverState | None:
         text = os.environ.pop(STATE_VARIABLE, None)
         self.environment.pop(STATE_VARIABLE.encode(), None)
         if text is None:
             return None
-        state = State.load(text)
+        state = HandoverState.load(text)
         for number in (state.listener, state.lock, *state.runs.values(), *state.journals.values()):
             os.set_inheritable(number, False)
         return state
 
-    def _start(self) -> State | None:
+    def _start(self) -> HandoverState | None:
         lock = os.open(f"{self.base}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         if not _take_lock(lock, self.patience, Path(f"{self.base}.sock")):
             os.close(lock)
@@ -204,7 +204,7 @@ class Parent:
             os.umask(umask)
         listener.listen(1024)
         os.rename(fresh, f"{self.base}.sock")
-        return State(listener.detach(), lock)
+        return HandoverState(listener.detach(), lock)
 
     def _mark_warming(self) -> None:
         """Mark that this parent is warming up, not stuck; the mark is valid for as long as clients wait."""
@@ -475,7 +475,7 @@ class Parent:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             return self.program.run(wanted)
 
-        process.end_with(run, report.send)
+        process.exit_with(run, report.send)
 
     def _reap(self) -> None:
         self._receive_reports()
@@ -546,7 +546,7 @@ class Parent:
             self._stop([pid for pid in list(self.runs)[1:] if pid not in self.stopped])
         # The successor would not close the journal of a run that was answered already.
         runs = {pid: item.fileno() for pid, item in self.runs.items() if item.fileno() >= 0}
-        state = State(
+        state = HandoverState(
             self.listener.fileno(),
             self.lock,
             runs,
@@ -590,7 +590,7 @@ def _become_finisher(finisher: Finisher, journal: Journal, status: int, report: 
         os.closerange(3, 1 << 20)
         return finisher.finish(notes, status)
 
-    process.end_with(finish, report.send)
+    process.exit_with(finish, report.send)
 
 
 def _take_lock(lock: int, seconds: float, path: Path) -> bool:

@@ -90,7 +90,7 @@ def call(body: Callable[[], int | None]) -> tuple[int, bool]:
         return 1, False
 
 
-def end_with(body: Callable[[], int | None], report: Callable[[int], None]) -> NoReturn:
+def exit_with(body: Callable[[], int | None], report: Callable[[int], None]) -> NoReturn:
     """Run the body as the interpreter runs a program, report its exit code, and end the process likewise."""
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
     code, interrupted = call(body)

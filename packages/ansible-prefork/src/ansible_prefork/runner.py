@@ -307,7 +307,7 @@ def become_play(
     request.reset_signals(keep_ignored=True)
     request.open_standard_streams()
     argv = [os.fsdecode(item) for item in arguments]
-    process.end_with(lambda: play.run_play(argv), report.set)
+    process.exit_with(lambda: play.run_play(argv), report.set)
 
 
 def play_environment() -> dict[bytes, bytes]:

@@ -19,7 +19,7 @@ IGNORED_DIRECTORIES = frozenset((".git", "__pycache__", "tests", "docs", "build"
 TICK_NS = 20_000_000
 # The interval of full scans while the kernel reports changes.
 RESCAN_SECONDS = 60.0
-State = tuple[int, int, int]
+FileState = tuple[int, int, int]
 
 
 class Watch:
@@ -82,10 +82,10 @@ class Watch:
             return False
         return not self.inotify.has_events() and all(file_state(name) == state for name, state in self.apart.items())
 
-    def _scan(self) -> tuple[dict[str, State | None], dict[str, State | None]]:
+    def _scan(self) -> tuple[dict[str, FileState | None], dict[str, FileState | None]]:
         """The states of the files, including missing paths, and of their directories."""
-        files: dict[str, State | None] = {}
-        directories: dict[str, State | None] = {}
+        files: dict[str, FileState | None] = {}
+        directories: dict[str, FileState | None] = {}
         pending = list(self.paths)
         while pending:
             path = pending.pop()
@@ -100,7 +100,7 @@ class Watch:
         return files, directories
 
 
-def file_state(path: str) -> State | None:
+def file_state(path: str) -> FileState | None:
     """The state of a file; None if it is missing."""
     status = _stat(path)
     return (status.st_mtime_ns, status.st_size, status.st_ino) if status else None

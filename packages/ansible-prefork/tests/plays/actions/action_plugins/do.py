@@ -53,7 +53,7 @@ class ActionModule(ActionBase):
         display.display("displayed")
         display.vv("displayed when verbose")
         display.warning("warned by an action")
-        self._display.error("said as an error")
+        self._display.error("displayed as an error")
 
     def _do_warn(self, _vars):
         display.warning("warned by an action")

@@ -3,8 +3,8 @@ from ansible.plugins.callback import CallbackBase
 DOCUMENTATION = """
 name: own_callback
 type: aggregate
-short_description: tells
-description: tells
+short_description: prints
+description: prints
 """
 
 
