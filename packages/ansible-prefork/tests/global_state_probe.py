@@ -228,9 +228,36 @@ def file_links() -> Iterator[str]:
             yield os.readlink(entry.path)
 
 
-@functools.singledispatch
-def describe(value: Any, path: str, put: Put) -> list[tuple[str, object]]:
-    """Put the description of a value, and return its parts. This is the default for all classes."""
+def describe(value: Any, path: str, put: Put) -> list[tuple[str, object]]:  # noqa: PLR0911 one return for each kind of value
+    """Put the description of a value, and return its parts."""
+    if isinstance(value, functools._lru_cache_wrapper):
+        put(f"{path}!cached", str(value.cache_info().currsize))
+    elif isinstance(value, (staticmethod, classmethod, types.MethodType)):
+        return [("", value.__func__)]
+    elif isinstance(value, types.FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or () if has_content(cell)]
+        if is_ours(str(value.__module__)) or cells:
+            return [("!attributes", vars(value)), ("!defaults", value.__defaults__), ("!cells", cells)]
+    elif isinstance(value, dict):
+        put(f"{path}!length", str(len(value)))
+        return [(f"[{name_of(key)}]", item) for key, item in list(value.items())]
+    elif isinstance(value, (list, tuple)):
+        put(f"{path}!length", str(len(value)))
+        return [(f"[{number}]", item) for number, item in enumerate(list(value))]
+    elif isinstance(value, (set, frozenset)):
+        put(path, f"{type(value).__name__} {sorted(map(name_of, value))}")
+    elif isinstance(value, type):
+        if is_ours(str(value.__module__)):
+            return [(f".{name}", item) for name, item in list(vars(value).items()) if name not in BORING]
+    elif isinstance(value, contextvars.ContextVar):
+        with contextlib.suppress(LookupError):
+            return [("!value", value.get())]
+    elif not isinstance(value, (types.ModuleType, types.BuiltinFunctionType, property)):
+        return describe_instance(value, path, put)
+    return []
+
+
+def describe_instance(value: Any, path: str, put: Put) -> list[tuple[str, object]]:
     kind = type(value)
     put(f"{path}!type", f"{kind.__module__}.{kind.__qualname__}")
     parts: list[tuple[str, object]] = []
@@ -244,69 +271,6 @@ def describe(value: Any, path: str, put: Put) -> list[tuple[str, object]]:
     with contextlib.suppress(Exception):
         put(f"{path}!length", str(len(value)))
     return parts
-
-
-@describe.register(functools._lru_cache_wrapper)
-def _describe_cache(value: Any, path: str, put: Put) -> list[tuple[str, object]]:
-    put(f"{path}!cached", str(value.cache_info().currsize))
-    return []
-
-
-@describe.register(types.ModuleType)
-@describe.register(types.BuiltinFunctionType)
-@describe.register(property)
-def _describe_nothing(value: Any, path: str, put: Put) -> list[tuple[str, object]]:
-    return []
-
-
-@describe.register(staticmethod)
-@describe.register(classmethod)
-@describe.register(types.MethodType)
-def _describe_method(value: Any, path: str, put: Put) -> list[tuple[str, object]]:
-    return [("", value.__func__)]
-
-
-@describe.register(types.FunctionType)
-def _describe_function(value: Any, path: str, put: Put) -> list[tuple[str, object]]:
-    cells = [cell.cell_contents for cell in value.__closure__ or () if has_content(cell)]
-    if not is_ours(str(value.__module__)) and not cells:
-        return []
-    return [("!attributes", vars(value)), ("!defaults", value.__defaults__), ("!cells", cells)]
-
-
-@describe.register(dict)
-def _describe_dict(value: Any, path: str, put: Put) -> list[tuple[str, object]]:
-    put(f"{path}!length", str(len(value)))
-    return [(f"[{name_of(key)}]", item) for key, item in list(value.items())]
-
-
-@describe.register(list)
-@describe.register(tuple)
-def _describe_list(value: Any, path: str, put: Put) -> list[tuple[str, object]]:
-    put(f"{path}!length", str(len(value)))
-    return [(f"[{number}]", item) for number, item in enumerate(list(value))]
-
-
-@describe.register(set)
-@describe.register(frozenset)
-def _describe_set(value: Any, path: str, put: Put) -> list[tuple[str, object]]:
-    put(path, f"{type(value).__name__} {sorted(map(name_of, value))}")
-    return []
-
-
-@describe.register(type)
-def _describe_class(value: Any, path: str, put: Put) -> list[tuple[str, object]]:
-    if not is_ours(str(value.__module__)):
-        return []
-    return [(f".{name}", item) for name, item in list(vars(value).items()) if name not in BORING]
-
-
-@describe.register(contextvars.ContextVar)
-def _describe_variable(value: Any, path: str, put: Put) -> list[tuple[str, object]]:
-    try:
-        return [("!value", value.get())]
-    except LookupError:
-        return []
 
 
 BORING = frozenset(("__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__abstractmethods__"))

@@ -8,16 +8,25 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
 
+import pytest
+
 from ansible_prefork import payloads
 
 WORKERS = 8
 
 
-def test_fetch_by_workers_at_once(tmp_path, monkeypatch):
-    """The workers of several hosts need their first module at the same time."""
+@pytest.fixture
+def directories(tmp_path):
+    """The directory of kept payloads, and the missing cache of a run."""
     shared, own = tmp_path / "payloads", tmp_path / "run" / "ansiballz_cache"
     shared.mkdir()
     own.parent.mkdir()
+    return shared, own
+
+
+def test_fetch_by_workers_at_once(directories, monkeypatch):
+    """The workers of several hosts need their first module at the same time."""
+    shared, own = directories
     names = {f"ansible_collections.some.module{index}" for index in range(20)}
     for name in names:
         (shared / name).write_text(name)
@@ -35,10 +44,8 @@ def test_fetch_by_workers_at_once(tmp_path, monkeypatch):
     assert {entry.name for entry in own.iterdir()} == names
 
 
-def test_fetch_keeps_the_workers_own_module(tmp_path, monkeypatch):
-    shared, own = tmp_path / "payloads", tmp_path / "run" / "ansiballz_cache"
-    shared.mkdir()
-    own.parent.mkdir()
+def test_fetch_keeps_own_module(directories, monkeypatch):
+    shared, own = directories
     for name in ("one", "two"):
         (shared / name).write_text("kept")
     mkdir = Path.mkdir

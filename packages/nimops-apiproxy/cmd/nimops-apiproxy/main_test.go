@@ -92,6 +92,16 @@ func start(t *testing.T, kubeconfig string, arguments ...string) *program {
 	return p
 }
 
+func (p *program) becomesReady(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(p.file); err == nil {
+			return
+		}
+	}
+	t.Fatal("no kubeconfig:", p.errors.String())
+}
+
 func (p *program) ends(t *testing.T, code int) {
 	t.Helper()
 	_ = p.Wait()
@@ -119,14 +129,7 @@ func upstream(t *testing.T) string {
 
 func TestRun(t *testing.T) {
 	p := start(t, upstream(t))
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(p.file); err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("no kubeconfig:", p.errors.String())
-		}
-	}
+	p.becomesReady(t)
 	if info, _ := os.Stat(p.file); info.Mode() != 0o600 {
 		t.Error(info.Mode())
 	}
@@ -172,20 +175,16 @@ func get(t *testing.T, client *http.Client, url string) (string, int) {
 
 func TestRunSignal(t *testing.T) {
 	p := start(t, upstream(t))
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(p.file); err == nil {
-			break
-		}
-	}
+	p.becomesReady(t)
 	_ = p.Process.Signal(os.Interrupt)
 	p.ends(t, 0)
 }
 
 func TestRunUnusableOptions(t *testing.T) {
 	start(t, "/does/not/exist").ends(t, unusable)
-	start(t, upstream(t), "--watches-file", "/does/not/exist").ends(t, unusable)
-	start(t, upstream(t), "--label-selector", "a in").ends(t, unusable)
-	start(t, upstream(t), "--unknown").ends(t, unusable)
+	for _, arguments := range [][]string{{"--watches-file", "/does/not/exist"}, {"--label-selector", "a in"}, {"--unknown"}} {
+		start(t, upstream(t), arguments...).ends(t, unusable)
+	}
 	p := start(t, upstream(t), "--kubeconfig-out", "/does/not/exist")
 	p.ends(t, failed)
 	if got := p.errors.String(); strings.Count(got, "\n") != 1 || !strings.HasPrefix(got, "nimops-apiproxy: ") {

@@ -284,6 +284,14 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
+func manyWithheld(of request.Collection, count int, period time.Duration) []*withheld {
+	items := make([]*withheld, count)
+	for i := range items {
+		items[i] = &withheld{collection: of, uid: fmt.Sprint(of.Resource, i), name: fmt.Sprint(i), routine: watches.Routine{Period: period}}
+	}
+	return items
+}
+
 func TestDeferralPlan(t *testing.T) {
 	services, caches := request.Collection{Resource: "nimservices"}, request.Collection{Resource: "nimcaches"}
 	for name, c := range map[string]struct {
@@ -303,15 +311,8 @@ func TestDeferralPlan(t *testing.T) {
 			d := newDeferral(5*time.Minute, interval, "", &Upstream{}, &streams{})
 			begun := time.Now()
 			d.now = func() time.Time { return begun }
-			put := func(of request.Collection, count int, patience time.Duration) {
-				var items []*withheld
-				for i := range count {
-					items = append(items, &withheld{collection: of, uid: fmt.Sprint(of.Resource, i), name: fmt.Sprint(i), routine: watches.Routine{Period: patience}})
-				}
-				d.replace(of, items)
-			}
-			put(caches, c.caches, time.Hour)
-			put(services, c.services, c.patience)
+			d.replace(caches, manyWithheld(caches, c.caches, time.Hour))
+			d.replace(services, manyWithheld(services, c.services, c.patience))
 			last, apart := map[request.Collection]time.Duration{}, map[request.Collection]time.Duration{}
 			for _, item := range d.order {
 				due := item.due.Sub(begun)
@@ -343,10 +344,7 @@ func TestDeferralUrgency(t *testing.T) {
 func TestDeferralNextLate(t *testing.T) {
 	open := &streams{opened: func() {}}
 	d := newDeferral(5*time.Minute, interval, "", &Upstream{}, open)
-	var items []*withheld
-	for i := range 10 {
-		items = append(items, &withheld{uid: fmt.Sprint(i), name: fmt.Sprint(i), routine: watches.Routine{Period: time.Hour}})
-	}
+	items := manyWithheld(request.Collection{}, 10, time.Hour)
 	d.replace(request.Collection{}, items)
 	later := time.Now().Add(time.Hour)
 	if item, _, _ := d.next(later, time.Time{}); item != nil {
