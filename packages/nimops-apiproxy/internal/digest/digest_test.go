@@ -85,11 +85,11 @@ func TestStatusDaemonSet(t *testing.T) {
 	}
 }
 
-func TestOf(t *testing.T) {
-	if Of() != "" || Of("", "") != "" {
+func TestSum(t *testing.T) {
+	if Sum() != "" || Sum("", "") != "" {
 		t.Error("a digest of nothing")
 	}
-	if a, b := Of("a", ""), Of("", "a"); a == b || len(a) != hexDigits || a != Of("a", "") {
+	if a, b := Sum("a", ""), Sum("", "a"); a == b || len(a) != hexDigits || a != Sum("a", "") {
 		t.Error(a, b)
 	}
 }

@@ -59,7 +59,7 @@ type ended struct {
 	ExitCode int    `json:"exitCode"`
 }
 
-// mostRestarts is the highest number of restarts that is told apart, as in pod_problems.py.
+// mostRestarts is the highest number of restarts that a fault distinguishes, as in pod_problems.py.
 const mostRestarts = 5
 
 var (

@@ -30,8 +30,8 @@ var counts = []string{
 	"desiredNumberScheduled", "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
 }
 
-// Of returns a short digest of summaries; empty if all of them are empty.
-func Of(summaries ...string) string {
+// Sum returns a short digest of summaries; empty if all of them are empty.
+func Sum(summaries ...string) string {
 	text := strings.Join(summaries, "\n")
 	if strings.Trim(text, "\n") == "" {
 		return ""

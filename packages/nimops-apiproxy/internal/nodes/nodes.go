@@ -110,7 +110,7 @@ func (f *Fleet) Digest() string {
 		}
 	}
 	slices.Sort(lines)
-	return digest.Of(append(lines, "labelled="+strconv.FormatBool(isLabelled))...)
+	return digest.Sum(append(lines, "labelled="+strconv.FormatBool(isLabelled))...)
 }
 
 // facts returns the relevant labels and annotations of a node, and whether Node Feature Discovery labelled it.

@@ -71,5 +71,5 @@ func digestFor(all []listener, nodesDigest string) string {
 		return nodesDigest
 	}
 	slices.Sort(found)
-	return digest.Of(append(found, nodesDigest)...)
+	return digest.Sum(append(found, nodesDigest)...)
 }

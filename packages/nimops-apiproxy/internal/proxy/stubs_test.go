@@ -170,7 +170,7 @@ func TestGetStubs(t *testing.T) {
 		}
 		equal(t, s.get(one+"small", headers...), largeService("small", 10)+"\n")
 	}
-	// Nobody asks for the whole object so: the metadata is small.
+	// This client requests only the metadata, which is small.
 	outline := s.get(one+"large", "Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json")
 	if isStub(outline) {
 		t.Error("metadata only")

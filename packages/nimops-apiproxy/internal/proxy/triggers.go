@@ -71,7 +71,7 @@ func (t *triggers) annotate(of request.Collection, object []byte, withProgress b
 	if of.Resource == "deployments" {
 		object = rawjson.WithoutAnnotation(object, revision)
 	}
-	if text := digest.Of(now, progress, pods); text != "" {
+	if text := digest.Sum(now, progress, pods); text != "" {
 		if edited, ok := rawjson.Annotate(object, digest.Annotation, text); ok {
 			return edited
 		}

@@ -71,7 +71,7 @@ func (c *children) one() string {
 }
 
 func one(pods ...string) string {
-	return digest.Of("", "readyReplicas=1", strings.Join(pods, "\n"))
+	return digest.Sum("", "readyReplicas=1", strings.Join(pods, "\n"))
 }
 
 func TestAnnotateListAndWatch(t *testing.T) {
@@ -119,24 +119,24 @@ func TestTriggersRolloutProgress(t *testing.T) {
 		equal(t, w.next(), want)
 	}
 	const done = `,"replicas":2,"updatedReplicas":2,"availableReplicas":2`
-	complete := "MODIFIED llm " + digest.Of("complete=2", "replicas=2\navailableReplicas=2\nupdatedReplicas=2", "")
+	complete := "MODIFIED llm " + digest.Sum("complete=2", "replicas=2\navailableReplicas=2\nupdatedReplicas=2", "")
 	send(rollout(4, ""), "MODIFIED llm")
 	send(rollout(5, `,"replicas":1`), "MODIFIED llm")
 	send(rollout(6, `,"replicas":2`), "MODIFIED llm")
 	send(rollout(7, done), complete)
 	w.quiet(400 * time.Millisecond)
 	// An incomplete rollout is reported at once; then it continues and stays the same.
-	send(rollout(8, `,"replicas":2`), "MODIFIED llm "+digest.Of("", "replicas=2", ""))
+	send(rollout(8, `,"replicas":2`), "MODIFIED llm "+digest.Sum("", "replicas=2", ""))
 	api.object.Store(rollout(9, `,"replicas":1`))
-	send(rollout(9, `,"replicas":1`), "MODIFIED llm "+digest.Of("", "replicas=2", ""))
-	for _, want := range []string{"MODIFIED llm " + digest.Of("", "replicas=1", ""), "BOOKMARK @9"} {
+	send(rollout(9, `,"replicas":1`), "MODIFIED llm "+digest.Sum("", "replicas=2", ""))
+	for _, want := range []string{"MODIFIED llm " + digest.Sum("", "replicas=1", ""), "BOOKMARK @9"} {
 		equal(t, w.next(), want)
 	}
 	w.quiet(400 * time.Millisecond)
 	// Deleted and recreated: it has no known progress.
 	api.deployments.events <- `{"type":"DELETED","object":` + rollout(10, `,"replicas":1`) + `}`
 	_ = w.next()
-	send(rollout(11, `,"replicas":2`), "MODIFIED llm "+digest.Of("", "replicas=2", ""))
+	send(rollout(11, `,"replicas":2`), "MODIFIED llm "+digest.Sum("", "replicas=2", ""))
 	s.proxy.triggers.mu.Lock()
 	defer s.proxy.triggers.mu.Unlock()
 	if len(s.proxy.triggers.deferred) != 0 || len(s.proxy.triggers.reported) != 1 {
