@@ -177,8 +177,8 @@ def make_parser() -> argparse.ArgumentParser:
     commands.add_parser("check", help="exit with 2 if a version of ansible-core or ansible-runner is unknown")
     state = commands.add_parser(
         "status",
-        help="show what is warm, how many runs there were, and what was not warm and why",
-        description="Show what is warm, how many runs there were, and what was not warm and why.",
+        help="show what is warm, the number of runs, and what was not warm and why",
+        description="Show what is warm, the number of runs, and what was not warm and why.",
         epilog="Exit codes: 0: a parent of runs is warm; 1: none is; 2: wrong usage.",
     )
     state.add_argument("--json", action="store_true", help="as JSON")

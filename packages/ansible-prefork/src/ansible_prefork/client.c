@@ -597,6 +597,6 @@ int main(int argc, char **argv) {
         _exit(TIMED_OUT);
     }
     if (status != NONE) end_as(status);
-    report("the parent of this run ended, and the run with it: what it did is done, run it again");
+    report("the parent of this run ended, and the run with it: changes so far remain, run it again");
     _exit(LOST);
 }

@@ -647,7 +647,7 @@ def main() -> None:
         posix._exit(TIMED_OUT)
     if status is not None:
         end_as(status)
-    report("the parent of this run ended, and the run with it: what it did is done, run it again")
+    report("the parent of this run ended, and the run with it: changes so far remain, run it again")
     posix._exit(LOST)
 
 
