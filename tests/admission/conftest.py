@@ -89,7 +89,7 @@ class Refusal:
     causes: tuple[tuple[str, str], ...]
 
     def names(self, field: str, text: str) -> bool:
-        return any(path == field and text in said for path, said in self.causes)
+        return any(path == field and text in reply for path, reply in self.causes)
 
 
 class Cluster:

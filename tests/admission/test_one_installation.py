@@ -55,9 +55,9 @@ def stored(cluster: Any) -> Iterator[None]:
 
 @pytest.mark.usefixtures("stored")
 def test_one_installation_subject_replaced() -> None:
-    said = apply(binding(SECOND), "--dry-run=server")
-    assert f"subjects: {NAME} grants rights to the operator in namespace first" in said
-    assert "to install a second one, give it a nameSuffix" in said
+    answer = apply(binding(SECOND), "--dry-run=server")
+    assert f"subjects: {NAME} grants rights to the operator in namespace first" in answer
+    assert "to install a second one, give it a nameSuffix" in answer
     assert apply(binding(), "--dry-run=server")
 
 

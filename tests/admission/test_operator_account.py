@@ -205,9 +205,9 @@ def test_own_namespace_objects(account) -> None:
     item = make("ConfigMap", "a", HOME)
     assert account.apply(path(item), owned(item, "NVIDIADriver")) == ""
     for marked in (owned(item, "NIMService", HOME), owned(item, "NIMService")):
-        said = account.apply(path(item), marked)
-        assert POLICY in said
-        assert "use a namespace other than the operator's" in said
+        answer = account.apply(path(item), marked)
+        assert POLICY in answer
+        assert "use a namespace other than the operator's" in answer
 
 
 def test_adoption_from_reference(account, store) -> None:
@@ -338,8 +338,8 @@ def test_other_role_grants_nothing(account, store) -> None:
     ):
         # The authorizer may need a moment.
         deadline = time.monotonic() + 10
-        while POLICY not in (said := ask()):
-            assert time.monotonic() < deadline, said
+        while POLICY not in (answer := ask()):
+            assert time.monotonic() < deadline, answer
             time.sleep(0.1)
 
 

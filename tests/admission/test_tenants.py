@@ -128,8 +128,8 @@ def test_tenant_policies_accepted(name: str) -> None:
 @pytest.mark.usefixtures("tenant")
 @pytest.mark.parametrize("name", REFUSED)
 def test_tenant_policies_refused(name: str) -> None:
-    manifest, said = REFUSED[name]
-    assert said in apply(manifest, "--dry-run=server")
+    manifest, answer = REFUSED[name]
+    assert answer in apply(manifest, "--dry-run=server")
 
 
 @pytest.mark.usefixtures("tenant")

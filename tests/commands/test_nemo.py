@@ -130,12 +130,12 @@ def run(client: Client, namespace: str) -> ApplyRun:
 
 def settle(client: Client, run: ApplyRun) -> list[str]:
     """The messages until nothing is left to write."""
-    said: list[str] = []
+    reported: list[str] = []
     for _number in range(10):
         wrote = run.wrote
-        reconcile_once(client, run, said.append)
+        reconcile_once(client, run, reported.append)
         if wrote == run.wrote:
-            return said
+            return reported
     raise AssertionError("it writes again and again")
 
 
@@ -212,8 +212,8 @@ def test_plan_changed_password(client: Client, run: ApplyRun, namespace: str) ->
     assert leaks(write_plan(planned.changes, planned.simulated)) == []
     assert leaks(json.dumps([item.to_dict() for item in planned.changes])) == []
 
-    said = settle(client, run)
-    assert leaks("\n".join(said)) == []
+    reported = settle(client, run)
+    assert leaks("\n".join(reported)) == []
     for name, (key, user) in URLS.items():
         data = json.loads(kubectl("-n", namespace, "get", "secret", name, "-o", "json"))["data"]
         password = quote(SECOND.format(f"{name}-database"), safe="")

@@ -20,9 +20,9 @@ from nimops_harness.cluster import kubectl
 
 def test_profiles_minimal_permissions(act_as: Any, namespace: str) -> None:
     client = act_as("prober", ["create,patch,get,delete pods", "get pods/log"], [])
-    said: list[str] = []
+    messages: list[str] = []
     manifest = ask_image(
-        client, ImageLookup("registry.example/llm:1", namespace, seconds=60), said.append
+        client, ImageLookup("registry.example/llm:1", namespace, seconds=60), messages.append
     )
     assert manifest is not None
     assert manifest.profiles

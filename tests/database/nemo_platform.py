@@ -44,7 +44,7 @@ class Platform:
         self.secrets = [server.password]
         """All passwords that ever were."""
         self.first = ""
-        """What the first run said."""
+        """What the first run reported."""
 
     def resources(self, suffix: str = "") -> list[Json]:
         """The samples on our server; a suffix changes the names of users and databases."""
@@ -65,9 +65,9 @@ class Platform:
 
     def run(self, playbook: str, *options: str, login: Json | None = None, **variables: Any) -> str:
         """The output of a successful playbook."""
-        code, said = self.try_to_run(playbook, *options, login=login, **variables)
-        assert code == 0, said
-        return said
+        code, reported = self.try_to_run(playbook, *options, login=login, **variables)
+        assert code == 0, reported
+        return reported
 
     def try_to_run(
         self, playbook: str, *options: str, login: Json | None = None, **variables: Any

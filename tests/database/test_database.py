@@ -44,8 +44,8 @@ def parts_of(platform: Platform, name: str) -> dict[str, Any]:
     return {"user": user, "password": password, "host": host, "port": port, "dbname": database}
 
 
-def counts(said: str) -> str:
-    return next(line for line in said.splitlines() if line.startswith("localhost "))
+def counts(reported: str) -> str:
+    return next(line for line in reported.splitlines() if line.startswith("localhost "))
 
 
 @pytest.mark.parametrize("name", URLS)
@@ -87,9 +87,9 @@ def test_databases_twice(platform: Platform, source: str) -> None:
 def test_databases_check_mode(platform: Platform) -> None:
     files = platform.write(*platform.resources("_new"))
     kubectl("-n", NAMESPACE, "delete", "secret", "nemo-guardrails-database")
-    said = platform.run("nemo_dependencies", "--check", files=files)
-    assert "changed=1 " in counts(said)
-    assert said.count("would change ") == 1 + 5 + 5
+    reported = platform.run("nemo_dependencies", "--check", files=files)
+    assert "changed=1 " in counts(reported)
+    assert reported.count("would change ") == 1 + 5 + 5
     assert not platform.sql("SELECT 1 FROM pg_roles WHERE rolname LIKE '%_new'")
     found = kubectl("-n", NAMESPACE, "get", "secret", "-o", "name")
     assert "nemo-guardrails-database" not in found
@@ -99,8 +99,8 @@ def test_databases_changed_password(platform: Platform) -> None:
     files = platform.write(*platform.resources())
     old = platform.secret("nemo-customizer")["dsn"]
     platform.put_secret("nemo-customizer-database", password="new: @:/% é")
-    said = platform.run("nemo_dependencies", files=files)
-    assert "changed user customizer_user" in said
+    reported = platform.run("nemo_dependencies", files=files)
+    assert "changed user customizer_user" in reported
     platform.run("apply", files=files, wait=False)
     new = platform.secret("nemo-customizer")["dsn"]
     assert who(new) == ("customizer_user", "customizer")
@@ -122,8 +122,8 @@ def test_databases_administrator_without_superuser(platform: Platform) -> None:
     assert who(**given | mine) == tuple(mine.values())
     assert "changed=0 " in counts(platform.run("nemo_dependencies", files=files, login=login))
     platform.put_secret("nemo-entitystore-database", password="rotated@:/%")
-    said = platform.run("nemo_dependencies", files=files, login=login)
-    assert "changed user entitystore_user_managed" in said
+    reported = platform.run("nemo_dependencies", files=files, login=login)
+    assert "changed user entitystore_user_managed" in reported
     assert who(**given | mine | {"password": "rotated@:/%"}) == tuple(mine.values())
 
 
@@ -143,10 +143,10 @@ def test_databases_foreign_objects(platform: Platform) -> None:
             ("mine", "postgres", "belongs to 'postgres'"),
         ):
             database["credentials"]["user"], database["databaseName"] = user, name
-            code, said = platform.try_to_run(
+            code, reported = platform.try_to_run(
                 "nemo_dependencies", files=platform.write(resource), nim_namespace=other
             )
-            assert (code, wrong in " ".join(said.split())) == (2, True), said
+            assert (code, wrong in " ".join(reported.split())) == (2, True), reported
         assert platform.sql("SELECT rolname, rolpassword FROM pg_authid ORDER BY 1") == before
     finally:
         kubectl("delete", "namespace", other, "--wait=false")
@@ -159,8 +159,8 @@ def test_databases_adopt_user(platform: Platform) -> None:
     database["credentials"]["user"] = "foreign_user"
     resource["spec"]["databaseConfig"] = database
     files = platform.write(resource)
-    code, said = platform.try_to_run("nemo_dependencies", files=files)
-    assert (code, "set adopt" in said) == (2, True), said
+    code, reported = platform.try_to_run("nemo_dependencies", files=files)
+    assert (code, "set adopt" in reported) == (2, True), reported
     platform.run("nemo_dependencies", files=files, postgresql_adopt=True)
     password = platform.secret(database["credentials"]["secretName"])["password"]
     own = {"user": "foreign_user", "dbname": "foreign_user", "password": password}
@@ -190,8 +190,8 @@ def test_databases_bad_input(platform: Platform, change: dict[str, Any], wrong: 
         resources[0]["spec"]["databaseConfig"]["credentials"]["passwordKey"] = key
     given = {} if "definition" in change else {"files": platform.write(*resources)}
     given |= {name: value for name, value in change.items() if name != "key"}
-    code, said = platform.try_to_run("nemo_dependencies", **given)
-    assert (code, wrong in said) == (2, True), said
+    code, reported = platform.try_to_run("nemo_dependencies", **given)
+    assert (code, wrong in reported) == (2, True), reported
 
 
 def test_databases_print_no_password(platform: Platform) -> None:
@@ -202,5 +202,5 @@ def test_databases_print_no_password(platform: Platform) -> None:
     for password in passwords:
         encoded = base64.b64encode(password.encode()).decode()
         forms = {password, quote(password, safe=""), encoded, json.dumps(password)[1:-1]}
-        for said in platform.output:
-            assert [form for form in forms if form in said] == []
+        for reported in platform.output:
+            assert [form for form in forms if form in reported] == []

@@ -149,9 +149,9 @@ def test_up_after_kill(web: Any) -> None:
     pids = dict(line.split(" pid ") for line in web.sandbox("status").stdout.splitlines()[3:])
     killed = [pids[name] for name in pids if name.strip() in ("containerd", "kubelet")]
     subprocess.run(["kill", "-KILL", *killed], check=True)
-    said = web.sandbox("up").stderr
-    assert "starting containerd\n" in said
-    assert "starting kubelet\n" in said
+    reported = web.sandbox("up").stderr
+    assert "starting containerd\n" in reported
+    assert "starting kubelet\n" in reported
     # A new kubelet needs a moment to know its pods.
     web.exec(
         "timeout 30 sh -c 'until kubectl -n probe exec deployment/web -- /probe id; do :; done'"

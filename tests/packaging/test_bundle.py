@@ -43,8 +43,8 @@ def test_bundle_olm_validators(dist):
     command = [str(find_program("olm")), str(dist / "bundle")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     # RBAC rules name no version, so this validator warns about a version that we do not use.
-    said = [line for line in done.stderr.splitlines() if "horizontalpodautoscalers" not in line]
-    assert (done.returncode, said) == (0, [])
+    output = [line for line in done.stderr.splitlines() if "horizontalpodautoscalers" not in line]
+    assert (done.returncode, output) == (0, [])
 
 
 def test_bundle_olm_validators_invalid(dist, tmp_path, csv):

@@ -136,7 +136,7 @@ def test_values_schema_keys(chart):
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "output"),
     [
         pytest.param({"replica": 2}, "replica", id="unknown"),
         pytest.param({"image": {"tags": "1"}}, "tags", id="unknown, deeper"),
@@ -160,8 +160,8 @@ def test_values_schema_keys(chart):
         ),
     ],
 )
-def test_values_schema_invalid(render, values, said):
-    with pytest.raises(ReleaseError, match=said):
+def test_values_schema_invalid(render, values, output):
+    with pytest.raises(ReleaseError, match=output):
         render(values)
 
 

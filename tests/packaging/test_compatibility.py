@@ -45,7 +45,7 @@ def test_compare_compatible(change):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "output"),
     [
         pytest.param(lambda spec: spec["properties"].pop("userID"), "userID", id="field gone"),
         pytest.param(lambda spec: spec["required"].append("userID"), "required", id="required"),
@@ -57,10 +57,10 @@ def test_compare_compatible(change):
         ),
     ],
 )
-def test_compare_incompatible(change, said):
+def test_compare_incompatible(change, output):
     [message] = compare({NAME: yaml.safe_dump(CRD)}, changed(change))
     assert message.startswith(f"{NAME}:")
-    assert said in message
+    assert output in message
 
 
 def test_compare_removed_kind():

@@ -90,7 +90,7 @@ BESIDES = {
     ("nvidia.com", "nemotrainingjobs"): FULL_GRANT,
     ("nvidia.com", "nemotrainingjobs/status"): FULL_GRANT,
 }
-"""What the table of kinds does not tell, each verb with its reason."""
+"""Permissions that the table of kinds does not contain, with a reason for each verb."""
 
 
 def load_rules(name: str) -> list[dict]:

@@ -24,8 +24,8 @@ def test_build_reproducible(tmp_path: Path) -> None:
     first, second = files
     assert first != second
     assert first.read_bytes() == second.read_bytes()
-    told = subprocess.run([first, "--version"], capture_output=True, text=True, check=True)
-    assert told.stdout == "nimops-apiproxy 1.2.3\n"
+    version = subprocess.run([first, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout == "nimops-apiproxy 1.2.3\n"
     described = subprocess.run(
         ["go", "version", "-m", first], capture_output=True, text=True, check=True
     )

@@ -20,7 +20,7 @@ def test_write_client_version(tmp_path):
 
 
 def test_write_client_without_compiler(tmp_path):
-    said = []
-    files.write_client(tmp_path, "vax", said.append)
+    messages = []
+    files.write_client(tmp_path, "vax", messages.append)
     assert list(tmp_path.iterdir()) == []
-    assert "no vax-linux-gnu-gcc" in said[0]
+    assert "no vax-linux-gnu-gcc" in messages[0]

@@ -16,7 +16,7 @@ NAME = {f"{BASE}.name": "a.example/base:1"}
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "pattern"),
     [
         pytest.param(
             {**NAME, f"{BASE}.digest": "sha256:c"}, r"^a.example/base:1@sha256:c$", id="digest"
@@ -30,8 +30,8 @@ NAME = {f"{BASE}.name": "a.example/base:1"}
         pytest.param({}, "^an unknown base, ", id="no label"),
     ],
 )
-def test_describe_base(labels, said):
-    assert re.search(said, image.describe_base(labels))
+def test_describe_base(labels, pattern):
+    assert re.search(pattern, image.describe_base(labels))
 
 
 def test_image_notes():

@@ -65,15 +65,15 @@ def test_lease_renewed(ready, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("leases", "said"),
+    ("leases", "pattern"),
     [
         pytest.param([("one", "1")], r"\(last: one\)", id="no longer renewed"),
         pytest.param([("one", "1"), ("", "2"), ("", "3")], r"\(last: none\)", id="given up"),
     ],
 )
-def test_lease_not_renewed(ready, monkeypatch, leases, said):
+def test_lease_not_renewed(ready, monkeypatch, leases, pattern):
     answer(monkeypatch, ready, leases)
-    with pytest.raises(SystemExit, match=said):
+    with pytest.raises(SystemExit, match=pattern):
         ready.main()
 
 

@@ -68,7 +68,7 @@ def test_write_pod_logs(tmp_path: Path) -> None:
     assert "acme/tiny-llm" in usual.read_text()
     assert files.write_pod_logs(tmp_path, mine) == mine
     assert usual.read_text().endswith(" stdout F a: 1\n")
-    assert files.write_pod_logs(tmp_path, mine) is None, "said twice"
+    assert files.write_pod_logs(tmp_path, mine) is None, "messages twice"
     assert files.write_pod_logs(tmp_path, None) is None, "not asked for another"
     assert usual.read_text().endswith(" stdout F a: 1\n")
 

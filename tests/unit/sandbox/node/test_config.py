@@ -26,11 +26,11 @@ def test_placeholders_filled(name: str) -> None:
 
 
 def test_containerd_paths() -> None:
-    said = tomllib.loads(FILES[config.CONTAINERD])
-    plugins = said["plugins"]
+    messages = tomllib.loads(FILES[config.CONTAINERD])
+    plugins = messages["plugins"]
     cri = plugins["io.containerd.grpc.v1.cri"]
-    assert said["root"] == "/d/node/containerd"
-    assert said["grpc"]["address"] == str(config.SOCKET)
+    assert messages["root"] == "/d/node/containerd"
+    assert messages["grpc"]["address"] == str(config.SOCKET)
     assert cri["sandbox_image"] == config.PAUSE
     assert cri["restrict_oom_score_adj"] is True
     assert cri["cni"] == {"bin_dir": "/plugins", "conf_dir": "/d/node/net.d"}
@@ -38,12 +38,12 @@ def test_containerd_paths() -> None:
 
 
 def test_kubelet_cgroup_and_certificate() -> None:
-    said = read("kubelet.json")
-    assert said["cgroupRoot"] == "/ours"
-    assert said["authentication"]["anonymous"] == {"enabled": False}
-    assert said["authentication"]["x509"]["clientCAFile"] == "/d/pki/ca.crt"
-    assert said["containerRuntimeEndpoint"] == f"unix://{config.SOCKET}"
-    assert said["clusterDNS"] == [network.ADDRESS]
+    messages = read("kubelet.json")
+    assert messages["cgroupRoot"] == "/ours"
+    assert messages["authentication"]["anonymous"] == {"enabled": False}
+    assert messages["authentication"]["x509"]["clientCAFile"] == "/d/pki/ca.crt"
+    assert messages["containerRuntimeEndpoint"] == f"unix://{config.SOCKET}"
+    assert messages["clusterDNS"] == [network.ADDRESS]
 
 
 def test_networks_disjoint() -> None:

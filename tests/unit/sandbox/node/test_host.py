@@ -12,7 +12,7 @@ LACKING = {"ctr": "containerd", "containerd": "containerd", "buildah": "buildah"
 
 
 @pytest.mark.parametrize(
-    ("lacking", "uid", "said"),
+    ("lacking", "uid", "messages"),
     [
         pytest.param({}, 1000, "needs root$", id="user"),
         pytest.param(
@@ -24,8 +24,8 @@ LACKING = {"ctr": "containerd", "containerd": "containerd", "buildah": "buildah"
         pytest.param({"ip": "iproute2"}, 1, "needs root and ip", id="both"),
     ],
 )
-def test_require_lacking(lacking: dict[str, str], uid: int, said: str) -> None:
-    with pytest.raises(UnsupportedError, match=f"a real node {said}"):
+def test_require_lacking(lacking: dict[str, str], uid: int, messages: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"a real node {messages}"):
         host.require(lacking, uid)
 
 
@@ -68,9 +68,9 @@ def apt_get(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_install(apt_get: Path) -> None:
-    said: list[str] = []
-    host.install(LACKING, 0, said.append)
-    assert said == ["installing the Debian packages buildah containerd"]
+    messages: list[str] = []
+    host.install(LACKING, 0, messages.append)
+    assert messages == ["installing the Debian packages buildah containerd"]
     assert apt_get.read_text().splitlines() == [
         "noninteractive --quiet update",
         "noninteractive --quiet install --yes --no-install-recommends buildah containerd",

@@ -43,7 +43,7 @@ INPUTS = {
 }
 
 
-class World:
+class Harness:
     """A NeMo service, on an API server whose controllers do nothing."""
 
     def __init__(self, nemo: t.Any, server: t.Any, folder: Path, kind: str, spec: Json) -> None:
@@ -79,7 +79,7 @@ class World:
     def start_pods(self) -> None:
         self.put(self.nemo.rolled_out(self.live("Deployment")))
 
-    def settle(self) -> World:
+    def settle(self) -> Harness:
         """Two passes, with a password and running pods."""
         self.set_password()
         self.run()
@@ -105,8 +105,8 @@ class World:
 
 
 @pytest.fixture
-def world(nemo: t.Any, cluster: t.Any, tmp_path: Path) -> t.Callable[..., World]:
-    return lambda kind=KIND, **spec: World(nemo, cluster, tmp_path, kind, spec)
+def harness(nemo: t.Any, cluster: t.Any, tmp_path: Path) -> t.Callable[..., Harness]:
+    return lambda kind=KIND, **spec: Harness(nemo, cluster, tmp_path, kind, spec)
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,10 @@ def world(nemo: t.Any, cluster: t.Any, tmp_path: Path) -> t.Callable[..., World]
         ("NemoGuardrail", ["Secret"]),
     ],
 )
-def test_second_pass_writes_nothing(world: t.Any, nemo: t.Any, kind: str, more: list[str]) -> None:
-    found = world(kind, databaseConfig=nemo.database)
+def test_second_pass_writes_nothing(
+    harness: t.Any, nemo: t.Any, kind: str, more: list[str]
+) -> None:
+    found = harness(kind, databaseConfig=nemo.database)
     for name, keys in INPUTS.items():
         found.put(nemo.secret(name, dict.fromkeys(keys, "v")))
     rails = nemo.secret("rails", {"config.yml": "v"})
@@ -133,26 +135,28 @@ def test_second_pass_writes_nothing(world: t.Any, nemo: t.Any, kind: str, more: 
     assert not found.passes[-1].report.changed
 
 
-def test_password_only_in_url(world: t.Any) -> None:
-    found = world().settle()
+def test_password_only_in_url(harness: t.Any) -> None:
+    found = harness().settle()
     assert found.url == f"postgresql://me:{ENCODED}@pg.ns.svc:5432/db"
     hidden = [
         "s3cr3t",
         base64.b64encode(PASSWORD).decode(),
         found.live("Secret")["data"]["uri"],
     ]
-    said = [repr(item) for item in found.passes]
-    said += [
+    texts = [repr(item) for item in found.passes]
+    texts += [
         json.dumps(request.body)
         for request in found.server.server.requests
         if (request.method, request.path) != ("PATCH", found.path("Secret"))
     ]
-    said += [json.dumps(item) for item in found.server.objects.values() if item["kind"] != "Secret"]
-    assert [text for text in said for value in hidden if value in text] == []
+    texts += [
+        json.dumps(item) for item in found.server.objects.values() if item["kind"] != "Secret"
+    ]
+    assert [text for text in texts for value in hidden if value in text] == []
 
 
-def test_write_error_hides_password(world: t.Any, refused: t.Any) -> None:
-    found = world()
+def test_write_error_hides_password(harness: t.Any, refused: t.Any) -> None:
+    found = harness()
     found.set_password()
     found.server.refuse[("PATCH", found.path("Secret"))] = [refused(422, "too big", "Invalid")]
     found.run()
@@ -178,8 +182,8 @@ WAITING = {
         ("HorizontalPodAutoscaler", "HPAFailed"),
     ],
 )
-def test_refused_child(world: t.Any, refused: t.Any, kind: str, reason: str) -> None:
-    found = world(
+def test_refused_child(harness: t.Any, refused: t.Any, kind: str, reason: str) -> None:
+    found = harness(
         expose={"router": {"hostDomainName": "example.com", "ingress": {"ingressClass": "nginx"}}},
         scale={"enabled": True, "hpa": {"maxReplicas": 2}},
         metrics={"enabled": True},
@@ -188,9 +192,12 @@ def test_refused_child(world: t.Any, refused: t.Any, kind: str, reason: str) -> 
     found.server.refuse[("PATCH", found.path(kind))] = [refused(422, "bad value", "Invalid")]
     written = found.run()
     waiting = WAITING.get(kind, set())
-    told = found.condition("Failed")
-    assert (told[:2], told[2].partition("; ")[0]) == (("True", reason), f'{kind} "x": bad value')
-    assert told[2].count("waits for") == len(waiting)
+    failed = found.condition("Failed")
+    assert (failed[:2], failed[2].partition("; ")[0]) == (
+        ("True", reason),
+        f'{kind} "x": bad value',
+    )
+    assert failed[2].count("waits for") == len(waiting)
     assert (waiting.isdisjoint(written), len(written)) == (True, 8 - len(waiting))
     assert kind not in written
     events = [item for item in found.server.objects.values() if item["kind"] == "Event"]
@@ -201,8 +208,8 @@ def test_refused_child(world: t.Any, refused: t.Any, kind: str, reason: str) -> 
     assert found.status["state"] == "Ready"
 
 
-def test_changed_password_restarts_once(world: t.Any) -> None:
-    found = world().settle()
+def test_changed_password_restarts_once(harness: t.Any) -> None:
+    found = harness().settle()
     assert RESTART_ANNOTATION not in found.template["metadata"]["annotations"]
     found.set_password(b"new")
     assert found.run() == ["Secret", "Deployment"]
@@ -211,8 +218,8 @@ def test_changed_password_restarts_once(world: t.Any) -> None:
     assert found.run() == []
 
 
-def test_password_metadata_restarts_nothing(world: t.Any) -> None:
-    found = world()
+def test_password_metadata_restarts_nothing(harness: t.Any) -> None:
+    found = harness()
     found.set_password()
     found.run()
     before = found.template, found.live("Deployment")["metadata"]["annotations"][RECORD_ANNOTATION]
@@ -223,8 +230,8 @@ def test_password_metadata_restarts_nothing(world: t.Any) -> None:
     assert found.run() == []
 
 
-def test_takeover_restarts_nothing(world: t.Any) -> None:
-    found = world()
+def test_takeover_restarts_nothing(harness: t.Any) -> None:
+    found = harness()
     found.set_password()
     found.run()
     del found.live("Deployment")["metadata"]["annotations"][RECORD_ANNOTATION]
@@ -236,10 +243,10 @@ def test_takeover_restarts_nothing(world: t.Any) -> None:
     assert found.run() == []
 
 
-def test_foreign_secret_refused(world: t.Any, nemo: t.Any) -> None:
+def test_foreign_secret_refused(harness: t.Any, nemo: t.Any) -> None:
     """This includes the Secret with the password, which would be lost."""
     credentials = nemo.database["credentials"] | {"secretName": "x"}
-    found = world(databaseConfig=nemo.database | {"credentials": credentials})
+    found = harness(databaseConfig=nemo.database | {"credentials": credentials})
     found.put(nemo.secret("x", {"password": "mine"}))
     before = found.live("Secret")
     assert "Secret" not in found.run()
@@ -256,9 +263,9 @@ def test_foreign_secret_refused(world: t.Any, nemo: t.Any) -> None:
     ],
 )
 def test_missing_password(
-    world: t.Any, nemo: t.Any, data: Json | None, reason: str, message: str
+    harness: t.Any, nemo: t.Any, data: Json | None, reason: str, message: str
 ) -> None:
-    found = world()
+    found = harness()
     if data:
         found.put(nemo.secret("pg", data))
     assert found.run() == ALWAYS
@@ -269,8 +276,8 @@ def test_missing_password(
     assert found.run() == ["Secret", "Deployment"]
 
 
-def test_missing_password_with_running_pods(world: t.Any) -> None:
-    found = world().settle()
+def test_missing_password_with_running_pods(harness: t.Any) -> None:
+    found = harness().settle()
     template = found.template
     found.drop("Secret", "pg")
     assert found.run() == []
@@ -285,10 +292,10 @@ def test_missing_password_with_running_pods(world: t.Any) -> None:
     assert (found.status["state"], found.condition("Reconciling")) == ("Ready", ())
 
 
-def test_disabled_features_deleted(world: t.Any, nemo: t.Any) -> None:
+def test_disabled_features_deleted(harness: t.Any, nemo: t.Any) -> None:
     """This includes the Secret of a guardrail without a database, but no foreign Secret."""
     router = {"hostDomainName": "example.com", "ingress": {"ingressClass": "nginx"}}
-    found = world(
+    found = harness(
         "NemoGuardrail",
         databaseConfig=nemo.database,
         expose={"router": router},
@@ -309,8 +316,8 @@ def test_disabled_features_deleted(world: t.Any, nemo: t.Any) -> None:
     assert "uri" not in json.dumps(found.passes[-2].answers["Secret/ns/x"])
 
 
-def test_idle_pass_reads_once(world: t.Any) -> None:
-    found = world().settle()
+def test_idle_pass_reads_once(harness: t.Any) -> None:
+    found = harness().settle()
     found.run()
     before = len(found.server.calls("GET"))
     assert found.run() == []
@@ -319,9 +326,9 @@ def test_idle_pass_reads_once(world: t.Any) -> None:
     assert found.path("Secret", "pg") in asked
 
 
-def test_failed_deletion_retried(world: t.Any, nemo: t.Any, refused: t.Any) -> None:
+def test_failed_deletion_retried(harness: t.Any, nemo: t.Any, refused: t.Any) -> None:
     """After the first complete pass, leftovers of disabled features are no longer read."""
-    found = world(
+    found = harness(
         "NemoEntitystore", databaseConfig=nemo.database, metrics={"enabled": True}
     ).settle()
     resource = found.live("NemoEntitystore")
@@ -343,18 +350,18 @@ def test_failed_deletion_retried(world: t.Any, nemo: t.Any, refused: t.Any) -> N
 def test_simulated_cluster(nemo: t.Any) -> None:
     """An unknown password is assumed to exist; a known password is not shown."""
     cr = nemo.cr(KIND)
-    world = SimulatedCluster(Facts([cr]).ask)
-    first = reconcile(kind_of(cr), cr, world)
+    harness = SimulatedCluster(Facts([cr]).ask)
+    first = reconcile(kind_of(cr), cr, harness)
     assert [item["kind"] for item in first.plan.apply] == [*ALWAYS, "Secret", "Deployment"]
-    secret = world.find(ObjectKey("Secret", "ns", "x"))
+    secret = harness.find(ObjectKey("Secret", "ns", "x"))
     assert secret
     assert secret["data"]["uri"].startswith('<{"secret": "pg"')
-    world.put(nemo.secret("pg", {"password": PASSWORD}, "2"))
-    second = reconcile(kind_of(cr), cr, world)
+    harness.put(nemo.secret("pg", {"password": PASSWORD}, "2"))
+    second = reconcile(kind_of(cr), cr, harness)
     known = second.answers['Secret/ns/pg#["password"]']
     assert (known["version"], known["missing"]) == ("2", [])
-    world.remove(ObjectKey("Secret", "ns", "pg"))
-    third = reconcile(kind_of(cr), cr, world)
+    harness.remove(ObjectKey("Secret", "ns", "pg"))
+    third = reconcile(kind_of(cr), cr, harness)
     assert third.report.status["conditions"][0]["reason"] == "SecretNotFound"
     assert "s3cr3t" not in repr([first, second, third])
     assert key_of(secret) == "Secret/ns/x"

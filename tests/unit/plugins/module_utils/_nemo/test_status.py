@@ -115,7 +115,7 @@ def test_assess_missing_secret(nemo: t.Any, live: Json | None, state: str, reaso
     assert found.status["state"] == state
     assert conditions(found)["Ready"][1:] == (reason, DONE if state == "Ready" else GONE)
     assert conditions(found)["Reconciling"][2] == GONE
-    assert found.requeue.after, "nothing tells when it is there"
+    assert found.requeue.after, "no watch reports its creation"
 
 
 def test_assess_events(nemo: t.Any) -> None:
@@ -193,7 +193,7 @@ def test_assess_failed(nemo: t.Any, outcome: Outcome, reason: str, message: str)
     ("create", "owner", "effect"),
     [
         pytest.param(True, "u-x", "is deleted too", id="ours"),
-        pytest.param(True, "u-other", "stays", id="of somebody else"),
+        pytest.param(True, "u-other", "stays", id="foreign"),
         pytest.param(False, "u-x", "", id="not ours to make"),
         pytest.param(True, None, "", id="not there"),
     ],

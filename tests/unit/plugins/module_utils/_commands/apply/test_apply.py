@@ -57,23 +57,23 @@ def start_pods(cluster, address):
 def test_wait_until_ready(cluster, client, model, make_service):
     port = int(model.host.split(":")[1])
     service = make_service(expose={"service": {"port": port}})
-    run, said = submit(client, [service]), []
+    run, messages = submit(client, [service]), []
 
-    def say(text):
-        said.append(text)
-        if len(said) == 1:
+    def notify(text):
+        messages.append(text)
+        if len(messages) == 1:
             start_pods(cluster, model.host)
 
-    wait_until_ready(client, run, 60, say)
+    wait_until_ready(client, run, 60, notify)
     assert run.unready() == []
     assert run.wrote == 6  # the resource and its five children
-    assert said[0].startswith("NIMService nim/llm: NotReady: ")
-    assert said[-1].startswith("NIMService nim/llm: Ready")
+    assert messages[0].startswith("NIMService nim/llm: NotReady: ")
+    assert messages[-1].startswith("NIMService nim/llm: Ready")
     assert cluster.objects[SERVICE]["status"]["model"]["name"] == "acme/llm"
 
     again = submit(client, [service])
     requests = len(cluster.calls("PATCH"))
-    wait_until_ready(client, again, 60, say)
+    wait_until_ready(client, again, 60, notify)
     assert [call.path for call in cluster.calls("PATCH")[requests:]] == []
 
 

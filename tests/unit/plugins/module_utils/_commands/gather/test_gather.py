@@ -54,7 +54,7 @@ LOG = f"""\
 """
 
 
-class Scene:
+class Harness:
     """A cluster with a pipeline, a service, a cache, their children, and unrelated objects."""
 
     def __init__(self, cluster):
@@ -158,8 +158,8 @@ class Scene:
 
 
 @pytest.fixture
-def scene(cluster):
-    return Scene(cluster)
+def harness(cluster):
+    return Harness(cluster)
 
 
 @pytest.fixture
@@ -167,10 +167,10 @@ def take(cluster, tmp_path):
     """Gather; returns files by path, index and messages."""
 
     def run(limit=1 << 20, **order):
-        stream, said = io.BytesIO(), []
+        stream, reported = io.BytesIO(), []
         archive = Archive(stream, limit, "top", 0)
         client = Client(cluster.kubeconfig(tmp_path))
-        gather(client, Order(**order), archive, said.append)
+        gather(client, Order(**order), archive, reported.append)
         archive.close({})
         data = stream.getvalue()
         assert len(data) <= limit
@@ -179,7 +179,7 @@ def take(cluster, tmp_path):
                 item.name.removeprefix("top/"): tar.extractfile(item).read().decode()
                 for item in tar.getmembers()
             }
-        return files, json.loads(files.pop("index.json")), said
+        return files, json.loads(files.pop("index.json")), reported
 
     return run
 
@@ -224,7 +224,7 @@ ORDERS = {
 
 
 @pytest.mark.parametrize(("order", "wanted"), ORDERS.values(), ids=ORDERS)
-def test_gather_contents(scene, take, order, wanted):
+def test_gather_contents(harness, take, order, wanted):
     files, index, _said = take(**order)
     besides = BESIDES if wanted else BESIDES - {"secrets.yaml"}
     assert set(files) == wanted | besides
@@ -233,17 +233,17 @@ def test_gather_contents(scene, take, order, wanted):
 
 
 @pytest.fixture
-def fleet(scene, monkeypatch):
+def fleet(harness, monkeypatch):
     """A cluster-scoped custom resource whose children are in the operator's namespace."""
     version = "fleet.example.com/v1"
     monkeypatch.setitem(
         gathering.KINDS, "Fleet", ApiResource(version, "fleets", is_namespaced=False)
     )
     monkeypatch.setattr(gathering, "_SERVED_VERSIONS", gathering._SERVED_VERSIONS | {version})
-    scene.cluster.kinds["Fleet"] = (version, "fleets")
-    scene.cluster.cluster_scoped_kinds.add("Fleet")
-    scene.add("Fleet", "gpus", namespace="")
-    scene.add("DaemonSet", "gpus", namespace="nimops-system", owner="Fleet/gpus")
+    harness.cluster.kinds["Fleet"] = (version, "fleets")
+    harness.cluster.cluster_scoped_kinds.add("Fleet")
+    harness.add("Fleet", "gpus", namespace="")
+    harness.add("DaemonSet", "gpus", namespace="nimops-system", owner="Fleet/gpus")
     return {
         "cluster/fleets.fleet.example.com/gpus.yaml",
         "cluster/daemonsets.apps/gpus.yaml",
@@ -265,21 +265,21 @@ def test_gather_namespace(fleet, take):
 @pytest.mark.parametrize(
     "order", [{}, {"resource": "NIMPipeline/rag", "namespace": "nim"}], ids=str
 )
-def test_gather_without_secret_values(scene, take, order):
-    files, _index, said = take(**order)
+def test_gather_without_secret_values(harness, take, order):
+    files, _index, reported = take(**order)
     encoded = base64.b64encode(PLANTED.encode()).decode()[:8]
     for path, text in files.items():
         assert PLANTED not in text, path
         assert encoded not in text, path
-    assert not [text for text in said if PLANTED in text]
+    assert not [text for text in reported if PLANTED in text]
     assert "the model is loaded" in files[f"{NIM}pods/llm-1-a/main.log"]
     kept = yaml.safe_load(files[f"{NIM}configmaps/models-manifest.yaml"])
     assert (kept["kind"], kept["data"]["plain"]) == ("ConfigMap", "kept\n")
 
 
-def test_gather_never_reads_secrets(scene, take):
+def test_gather_never_reads_secrets(harness, take):
     files, _index, _said = take()
-    asked = [item for item in scene.cluster.calls("GET") if "/secrets" in item.path]
+    asked = [item for item in harness.cluster.calls("GET") if "/secrets" in item.path]
     assert {item.path.rpartition("/")[2] for item in asked} == {"ngc-api", "ngc"}
     assert {item.headers["accept"].split(";")[1] for item in asked} == {"as=PartialObjectMetadata"}
     shown = {item["name"]: item for item in yaml.safe_load(files["secrets.yaml"])}
@@ -292,16 +292,16 @@ def test_gather_never_reads_secrets(scene, take):
     assert shown["ngc-api"]["exists"] is True
 
 
-def test_gather_writes_nothing(scene, take):
+def test_gather_writes_nothing(harness, take):
     take()
-    assert {item.method for item in scene.cluster.server.requests} == {"GET"}
+    assert {item.method for item in harness.cluster.server.requests} == {"GET"}
 
 
-def test_gather_order(scene, take):
+def test_gather_order(harness, take):
     assert list(take()[0].items()) == list(take()[0].items())
 
 
-def test_gather_events_of_one_resource(scene, take):
+def test_gather_events_of_one_resource(harness, take):
     def about(**order):
         events = yaml.safe_load(take(**order)[0][f"{NIM}events.yaml"])
         return {item["involvedObject"]["name"] for item in events}
@@ -310,7 +310,7 @@ def test_gather_events_of_one_resource(scene, take):
     assert about(resource="NIMService/llm", namespace="nim") == {"llm-1-a", "llm-0-gone"}
 
 
-def test_gather_logs(scene, take):
+def test_gather_logs(harness, take):
     files, index, _said = take()
     assert files[f"{NIM}pods/llm-1-a/main.log"].endswith("previous=False\n")
     assert files[f"{NIM}pods/llm-1-a/main.previous.log"].endswith("previous=True\n")
@@ -320,7 +320,7 @@ def test_gather_logs(scene, take):
     } in index["unread"]
 
 
-def test_gather_nodes_and_definitions(scene, take):
+def test_gather_nodes_and_definitions(harness, take):
     files, _index, _said = take()
     (node,) = yaml.safe_load(files["nodes.yaml"])
     assert (node["name"], node["allocatable"]) == ("gpu-0", {"nvidia.com/gpu": "8"})
@@ -334,18 +334,18 @@ def test_gather_nodes_and_definitions(scene, take):
     assert apis["serving.knative.dev/v1"] == []
 
 
-def test_gather_long_log(scene, take, monkeypatch):
+def test_gather_long_log(harness, take, monkeypatch):
     monkeypatch.setattr(gathering, "_HEAD_BYTES", 200)
     lines = "".join(f"line {number}\n" for number in range(1000))
 
-    def tell(request):
+    def answer(request):
         wanted = int(request.query.get("tailLines", 1000))
         return "".join(lines.splitlines(keepends=True)[-wanted:])
 
     monkeypatch.setattr(gathering, "_END_LINES", (900, 3))
     monkeypatch.setattr(gathering, "_END_BYTES", 500)
     path = f"{NIM}pods/llm-1-a/main.log"
-    scene.cluster.texts[f"{scene.path('Pod', 'llm-1-a')}/log"] = tell
+    harness.cluster.texts[f"{harness.path('Pod', 'llm-1-a')}/log"] = answer
     files, index, _said = take()
     head, _cut, end = files[path].partition("\n--- nimops: lines omitted ---\n")
     assert head.startswith("line 0\n")
@@ -354,18 +354,20 @@ def test_gather_long_log(scene, take, monkeypatch):
     assert path in {item["what"] for item in index["cut"]}
 
 
-def test_gather_forbidden(scene, take, refused):
+def test_gather_forbidden(harness, take, refused):
     no = f"nodes is forbidden with token={PLANTED}"
     forbidden = {
         "/api/v1/nodes": no,
         "/api/v1/namespaces/nim/events": "events is forbidden",
         "/apis/apps/v1/namespaces/nimops-system/deployments": "deployments is forbidden",
-        f"{scene.path('Pod', 'llm-1-a')}/log": "pods/log is forbidden",
-        scene.path("Secret", "ngc-api"): "secrets is forbidden",
-        scene.path("CustomResourceDefinition", "nimservices.apps.nvidia.com", ""): "no definitions",
+        f"{harness.path('Pod', 'llm-1-a')}/log": "pods/log is forbidden",
+        harness.path("Secret", "ngc-api"): "secrets is forbidden",
+        harness.path(
+            "CustomResourceDefinition", "nimservices.apps.nvidia.com", ""
+        ): "no definitions",
     }
     for path, why in forbidden.items():
-        scene.cluster.refuse["GET", path] = [refused(403, why)] * 2
+        harness.cluster.refuse["GET", path] = [refused(403, why)] * 2
     files, index, _said = take()
     assert set(files) == (OF_SERVICE | {PIPELINE} | BESIDES) - {
         *(f"{NIM}events.yaml", f"{NIM}pods/llm-1-a/main.log", "nodes.yaml"),
@@ -388,10 +390,10 @@ def test_gather_forbidden(scene, take, refused):
     assert secrets == {"ngc": False, "ngc-api": None}
 
 
-def test_gather_nothing_listable(scene, take, refused):
+def test_gather_nothing_listable(harness, take, refused):
     for kind in kind_names():
-        path = scene.path(kind, "", "nim")
-        scene.cluster.refuse["GET", path] = [refused(403, f"{kind} is forbidden")]
+        path = harness.path(kind, "", "nim")
+        harness.cluster.refuse["GET", path] = [refused(403, f"{kind} is forbidden")]
     with pytest.raises(ApiError, match=" is forbidden"):
         take(namespace="nim")
 
@@ -407,37 +409,37 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("resource", "message"), WRONG.values(), ids=WRONG)
-def test_gather_missing_resource(scene, take, resource, message):
+def test_gather_missing_resource(harness, take, resource, message):
     with pytest.raises(NimError, match=message):
         take(resource=resource, namespace="nim")
 
 
 def test_gather_no_served_kinds(cluster, take):
     cluster.kinds = {"Pod": ("v1", "pods")}
-    files, _index, said = take()
+    files, _index, reported = take()
     assert "versions/server.yaml" in files
-    assert said[0] == "0 custom resources in the cluster"
+    assert reported[0] == "0 custom resources in the cluster"
     with pytest.raises(
         NimError, match=r"none, as nothing of apps\.nvidia\.com or nvidia\.com is served"
     ):
         take(resource="NIMService/llm", namespace="nim")
 
 
-def test_gather_time_limit(scene, take, monkeypatch):
+def test_gather_time_limit(harness, take, monkeypatch):
     """A clock that advances by a second with each reading."""
     ticks = itertools.count()
     monkeypatch.setattr(gathering, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
-    files, index, said = take(seconds=40)
+    files, index, reported = take(seconds=40)
     assert "versions/server.yaml" in files
     assert "nodes.yaml" not in files
     left = [item["what"] for item in index["cut"]]
     assert left[0] == "custom resources and what belongs to them"
     assert "nodes" in left
     assert {item["why"] for item in index["cut"]} == {"timed out after 40 s"}
-    assert "nodes: timed out after 40 s" in said
+    assert "nodes: timed out after 40 s" in reported
 
 
-def test_gather_call_time_limit(scene, take, monkeypatch):
+def test_gather_call_time_limit(harness, take, monkeypatch):
     def hang(_seconds, work):
         found = work()
         if isinstance(found, str):  # a log
@@ -451,23 +453,23 @@ def test_gather_call_time_limit(scene, take, monkeypatch):
     assert {"what": path, "why": "no complete answer within 60 s"} in index["unread"]
 
 
-def test_gather_size_limit(scene, take):
+def test_gather_size_limit(harness, take):
     noisy = "".join(f"{number * 2654435761 % 2**32:x}\n" for number in range(60_000))
-    scene.cluster.texts[f"{scene.path('Pod', 'llm-1-a')}/log"] = noisy
+    harness.cluster.texts[f"{harness.path('Pod', 'llm-1-a')}/log"] = noisy
     files, index, _said = take(limit=256 << 10)
     assert OF_SERVICE - set(files) <= {f"{NIM}pods/llm-1-a/main.previous.log"}
     whys = [item["why"] for item in index["cut"]]
     assert any("bytes fit" in why for why in whys)
 
 
-def test_gather_paged_lists(scene, take):
+def test_gather_paged_lists(harness, take):
     path = api_path("Pod", "nim")
-    items = [scene.cluster.objects[scene.path("Pod", name)] for name in ("stranger", "llm-1-a")]
+    items = [harness.cluster.objects[harness.path("Pod", name)] for name in ("stranger", "llm-1-a")]
 
-    def tell(request):
+    def answer(request):
         is_second = request.query.get("continue") == "more"
         metadata = {} if is_second else {"continue": "more"}
         return json.dumps({"metadata": metadata, "items": [items[is_second]]})
 
-    scene.cluster.texts[path] = tell
+    harness.cluster.texts[path] = answer
     assert f"{NIM}pods/llm-1-a.yaml" in take(namespace="nim")[0]

@@ -47,14 +47,14 @@ def pods(cluster, monkeypatch):
 
     def play(states, log=""):
         def answer(request):
-            said = respond(request)
+            messages = respond(request)
             is_pod = "/pods/" in request.path
             if is_pod and request.method == "PATCH":
                 made.append(request.body)
                 cluster.texts[f"{request.path}/log"] = log
             if is_pod and request.method == "GET" and request.path in cluster.objects:
                 cluster.objects[request.path]["status"] = states.pop(0) if states else {}
-            return said
+            return messages
 
         cluster.server.respond = answer
         return made
@@ -75,16 +75,16 @@ WAITING = {
 
 
 def ask(client, **options):
-    said = []
-    found = ask_image(client, ImageLookup(IMAGE, "nim", **options), said.append)
-    return found, said
+    messages = []
+    found = ask_image(client, ImageLookup(IMAGE, "nim", **options), messages.append)
+    return found, messages
 
 
 def test_ask_image(cluster, client, pods):
     made = pods([WAITING, RUNNING, RUNNING], f"{BEGIN_MARK}\n{MANIFEST}\n{END_MARK}\n")
-    found, said = ask(client, pull_secrets=["pull", "other"])
+    found, messages = ask(client, pull_secrets=["pull", "other"])
     assert [profile.model for profile in found.profiles] == ["acme/llm"]
-    assert [text.partition(": ")[2] for text in said] == ["ErrImagePull: denied"]
+    assert [text.partition(": ")[2] for text in messages] == ["ErrImagePull: denied"]
     assert len(made) == 1
     assert cluster.objects == {}
     assert [request.method for request in cluster.calls("DELETE")] == ["DELETE"]
@@ -184,8 +184,8 @@ def test_ask_image_undeletable_pod(cluster, client, pods, refused):
     cluster.server.respond = lambda request: (
         refused(403, "no") if request.method == "DELETE" else respond(request)
     )
-    _found, said = ask(client)
-    assert said == [
+    _found, messages = ask(client)
+    assert messages == [
         f"{api_path('Pod', 'nim', made[0]['metadata']['name'])} could not be deleted, delete it yourself: no"
     ]
 

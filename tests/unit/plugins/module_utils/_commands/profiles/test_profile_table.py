@@ -40,7 +40,7 @@ WANTED = {
     "GPUs": {"gpus": [{"product": "h100"}]},
     "a lot": {"engine": "tensorrt_llm", "tensorParallelism": "1", "qosProfile": "throughput"},
     "adapters": {"lora": True},
-    "what nobody has": {"precision": "int4"},
+    "not offered": {"precision": "int4"},
 }
 
 

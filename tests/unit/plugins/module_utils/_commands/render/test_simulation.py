@@ -211,7 +211,7 @@ SETTINGS = {
 @pytest.mark.parametrize(
     ("facts", "mode"),
     [([], "Standard"), ([CONTROLLER, SETTINGS], "Knative")],
-    ids=["unknown", "told"],
+    ids=["unknown", "known"],
 )
 def test_simulate_kserve_mode(make_service, facts, mode):
     simulated = simulate(

@@ -52,13 +52,13 @@ OUR_STATUS = {"properties": {"status": {"properties": {"operatorVersion": {}}}}}
 OUR_VERSION = {"name": "v1alpha1", "schema": {"openAPIV3Schema": OUR_STATUS}}
 
 
-class World:
+class Harness:
     """A cluster that creates pods of Deployments, and whose leading operator reconciles."""
 
     def __init__(self, cluster, lease):
         self.cluster = cluster
         self.lease = lease
-        self.said = []
+        self.messages = []
         self.steps = 0
         self.is_image_missing = False
         self.is_idle = False
@@ -119,7 +119,7 @@ class World:
 
 
 @pytest.fixture
-def world(new_cluster, reference, lease, monkeypatch):
+def harness(new_cluster, reference, lease, monkeypatch):
     """The reference operator with a webhook, a CRD and a NIMService that is Ready."""
     cluster = new_cluster()
     cluster.kinds |= KINDS
@@ -141,7 +141,7 @@ def world(new_cluster, reference, lease, monkeypatch):
     cluster.put(f"{HOOKS}/nim", {"metadata": {"name": "nim"}, "webhooks": [hook]})
     status = {"state": "Ready", "operatorVersion": "0.0.9"}
     cluster.put(api_path("NIMService", "nim", "llm"), NIM | {"status": status})
-    made = World(cluster, lease)
+    made = Harness(cluster, lease)
     made.step()
     monkeypatch.setattr(handover.time, "sleep", made.step)
     yield made
@@ -149,12 +149,14 @@ def world(new_cluster, reference, lease, monkeypatch):
 
 
 @pytest.fixture
-def handle(world, tmp_path):
+def handle(harness, tmp_path):
     """A Takeover in the simulated cluster."""
 
     def make(manifests=(), seconds=20, **order):
-        client = Client(world.cluster.kubeconfig(tmp_path))
-        return Takeover(client, Order(list(manifests), seconds=seconds, **order), world.said.append)
+        client = Client(harness.cluster.kubeconfig(tmp_path))
+        return Takeover(
+            client, Order(list(manifests), seconds=seconds, **order), harness.messages.append
+        )
 
     return make
 
@@ -179,77 +181,77 @@ def stop(installed):
     return installed
 
 
-def test_take_over(world, handle, manifests):
-    world.cluster.put(f"/api/v1/namespaces/{HOME}", {"metadata": {"name": HOME, "labels": {}}})
+def test_take_over(harness, handle, manifests):
+    harness.cluster.put(f"/api/v1/namespaces/{HOME}", {"metadata": {"name": HOME, "labels": {}}})
     there = handle(manifests)
     now = there.inspect()
     there.check(now)
     found = there.take_over(now)
     assert found.lost == []
     assert "1 of 1 resources are still Ready" in found.kept
-    assert world.replicas() == {"k8s-nim-operator": 0, "nimops-controller-manager": 1}
-    assert world.cluster.objects[f"{CRDS}/nimservices"]["spec"]["versions"] == [OUR_VERSION]
-    assert f"{HOOKS}/nim" not in world.cluster.objects
-    namespace = world.cluster.objects[f"/api/v1/namespaces/{HOME}"]
+    assert harness.replicas() == {"k8s-nim-operator": 0, "nimops-controller-manager": 1}
+    assert harness.cluster.objects[f"{CRDS}/nimservices"]["spec"]["versions"] == [OUR_VERSION]
+    assert f"{HOOKS}/nim" not in harness.cluster.objects
+    namespace = harness.cluster.objects[f"/api/v1/namespaces/{HOME}"]
     assert namespace["metadata"]["labels"] == {}, "Helm's namespace is left alone"
-    stopped = world.cluster.objects[api_path("Deployment", HOME, "k8s-nim-operator")]
+    stopped = harness.cluster.objects[api_path("Deployment", HOME, "k8s-nim-operator")]
     assert stopped["metadata"]["annotations"] == {"nimops.nim/former-replicas": "1"}
     after = handle().inspect()
     assert after.is_taken_over
     assert "leader" in after.ours.describe()
 
 
-def test_take_over_missing_namespace(world, handle, manifests):
+def test_take_over_missing_namespace(harness, handle, manifests):
     there = handle(manifests)
     there.take_over(there.inspect())
-    assert f"/api/v1/namespaces/{HOME}" in world.cluster.objects
+    assert f"/api/v1/namespaces/{HOME}" in harness.cluster.objects
 
 
-def test_take_over_missing_image(world, handle, manifests):
-    world.is_image_missing = True
+def test_take_over_missing_image(harness, handle, manifests):
+    harness.is_image_missing = True
     there = handle(manifests, seconds=0.05)
     now = there.inspect()
     with pytest.raises(NimError, match=r"is not available after .*ImagePullBackOff: no such image"):
         there.take_over(now)
-    assert world.replicas()["k8s-nim-operator"] == 1
-    assert f"{HOOKS}/nim" in world.cluster.objects
+    assert harness.replicas()["k8s-nim-operator"] == 1
+    assert f"{HOOKS}/nim" in harness.cluster.objects
 
 
-def test_take_over_unreconciled_resource(world, handle, manifests):
-    world.is_idle = True
+def test_take_over_unreconciled_resource(harness, handle, manifests):
+    harness.is_idle = True
     there = handle(manifests, seconds=0.05)
     with pytest.raises(NimError, match=r"has not reconciled after .* NIMService nim/llm"):
         there.take_over(there.inspect())
 
 
-def test_take_over_loss(world, handle, manifests, monkeypatch):
+def test_take_over_loss(harness, handle, manifests, monkeypatch):
     there = handle(manifests, seconds=0.05)
     now = there.inspect()
     path = api_path("NIMService", "nim", "llm")
     stop_pods = there._release_lease
 
     def break_service(installation):
-        world.cluster.objects[path]["status"]["state"] = "NotReady"
+        harness.cluster.objects[path]["status"]["state"] = "NotReady"
         stop_pods(installation)
 
     monkeypatch.setattr(there, "_release_lease", break_service)
     assert there.take_over(now).lost == ["NIMService nim/llm: was Ready, now NotReady"]
 
 
-def test_check_refused(world, handle, manifests, ours):
+def test_check_refused(harness, handle, manifests, ours):
     names = {"kind": "NemoThing", "plural": "nemothings"}
     spec = {"group": "apps.nvidia.com", "names": names, "versions": [{"name": "v1alpha1"}]}
-    world.cluster.put(f"{CRDS}/nemo", {"metadata": {"name": "nemo"}, "spec": spec})
+    harness.cluster.put(f"{CRDS}/nemo", {"metadata": {"name": "nemo"}, "spec": spec})
     there = handle(manifests)
     there.check(there.inspect())
     path = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nemothings/g"
-    world.cluster.put(path, {"metadata": {"name": "g", "namespace": "nim"}})
+    harness.cluster.put(path, {"metadata": {"name": "g", "namespace": "nim"}})
     with pytest.raises(NimError, match="the cluster has 1 NemoThing, which"):
         there.check(there.inspect())
 
 
 @pytest.mark.parametrize("namespace", ["other", ""])
-def test_check_other_namespace(world, handle, ours, namespace):
+def test_check_other_namespace(harness, handle, ours, namespace):
     deployment = ours(namespace) if namespace else ours()
     if not namespace:
         del deployment["metadata"]["namespace"]
@@ -258,7 +260,7 @@ def test_check_other_namespace(world, handle, ours, namespace):
         there.check(there.inspect())
 
 
-def test_check_without_manifests(world, handle, reference):
+def test_check_without_manifests(harness, handle, reference):
     there = handle()
     with pytest.raises(NimError, match="manifests: missing"):
         there.check(there.inspect())
@@ -267,7 +269,7 @@ def test_check_without_manifests(world, handle, reference):
         there.check(there.inspect())
 
 
-def test_check_without_version(world, handle, ours):
+def test_check_without_version(harness, handle, ours):
     deployment = ours()
     del deployment["spec"]["template"]["spec"]["containers"][0]["env"]
     there = handle([deployment])
@@ -276,31 +278,31 @@ def test_check_without_version(world, handle, ours):
 
 
 @pytest.mark.parametrize(
-    ("watched", "said"), [("a, b", "WATCH_NAMESPACE leaves out nim"), ("a,nim", ""), ("", "")]
+    ("watched", "messages"), [("a, b", "WATCH_NAMESPACE leaves out nim"), ("a,nim", ""), ("", "")]
 )
-def test_check_unwatched_namespaces(world, handle, manifests, watched, said):
+def test_check_unwatched_namespaces(harness, handle, manifests, watched, messages):
     deployment = manifests[0]
     container = deployment["spec"]["template"]["spec"]["containers"][0]
     container["env"].append({"name": "WATCH_NAMESPACE", "value": watched})
     there = handle(manifests)
-    if not said:
+    if not messages:
         there.check(there.inspect())
         return
-    with pytest.raises(NimError, match=said):
+    with pytest.raises(NimError, match=messages):
         there.check(there.inspect())
 
 
-def test_check_olm(world, handle, manifests):
+def test_check_olm(harness, handle, manifests):
     path = api_path("Deployment", HOME, "k8s-nim-operator")
     owner = {"kind": "ClusterServiceVersion", "name": "nim.v3", "uid": "1"}
-    world.cluster.objects[path]["metadata"]["ownerReferences"] = [owner]
+    harness.cluster.objects[path]["metadata"]["ownerReferences"] = [owner]
     there = handle(manifests)
     with pytest.raises(NimError, match=r"belongs to OLM's ClusterServiceVersion nim\.v3"):
         there.check(there.inspect())
 
 
-def test_check_without_reference(world, handle):
-    del world.cluster.objects[api_path("Deployment", HOME, "k8s-nim-operator")]
+def test_check_without_reference(harness, handle):
+    del harness.cluster.objects[api_path("Deployment", HOME, "k8s-nim-operator")]
     there = handle()
     now = there.inspect()
     assert now.webhooks == []
@@ -310,25 +312,25 @@ def test_check_without_reference(world, handle):
         there.check_return(now)
 
 
-def test_take_over_installed_operator(world, handle, ours):
+def test_take_over_installed_operator(harness, handle, ours):
     path = api_path("Deployment", HOME, "nimops-controller-manager")
-    world.cluster.put(path, stop(ours()))
+    harness.cluster.put(path, stop(ours()))
     there = handle()
     there.take_over(there.inspect())
-    assert world.replicas() == {"k8s-nim-operator": 0, "nimops-controller-manager": 2}
-    assert world.cluster.objects[path]["metadata"]["annotations"] == {}
+    assert harness.replicas() == {"k8s-nim-operator": 0, "nimops-controller-manager": 2}
+    assert harness.cluster.objects[path]["metadata"]["annotations"] == {}
 
 
-def test_take_over_active_operator(world, handle, manifests):
+def test_take_over_active_operator(harness, handle, manifests):
     there = handle(manifests)
     there.take_over(there.inspect())
-    world.is_idle = True  # a leader does not reconcile unchanged resources again
+    harness.is_idle = True  # a leader does not reconcile unchanged resources again
     again = handle(manifests, seconds=0.05)
     again.take_over(again.inspect())
 
 
 @pytest.fixture
-def taken(world, handle, manifests):
+def taken(harness, handle, manifests):
     """Runs a takeover; returns the backup."""
     there = handle(manifests)
     now = there.inspect()
@@ -337,17 +339,17 @@ def taken(world, handle, manifests):
     return copy.deepcopy(saved)
 
 
-def put(world, kind, name, **annotations):
+def put(harness, kind, name, **annotations):
     metadata = {"name": name, "namespace": "nim", "labels": MANAGED, "annotations": annotations}
     item = {"kind": kind, "metadata": metadata}
-    world.cluster.put(api_path(kind, "nim", name), item)
+    harness.cluster.put(api_path(kind, "nim", name), item)
 
 
-def test_give_back(world, handle, taken):
-    put(world, "ResourceClaimTemplate", "theirs", **HASHED)
-    put(world, "ResourceClaimTemplate", "idle")
-    put(world, "InferencePool", "pool")
-    put(world, "ComputeDomain", "domain")
+def test_give_back(harness, handle, taken):
+    put(harness, "ResourceClaimTemplate", "theirs", **HASHED)
+    put(harness, "ResourceClaimTemplate", "idle")
+    put(harness, "InferencePool", "pool")
+    put(harness, "ComputeDomain", "domain")
     back = handle()
     now = back.inspect()
     back.check_return(now)
@@ -356,25 +358,25 @@ def test_give_back(world, handle, taken):
     ]
     found = back.give_back(now, taken)
     assert found.lost == []
-    assert world.replicas() == {"k8s-nim-operator": 1, "nimops-controller-manager": 0}
-    left = {item["metadata"]["name"] for item in world.of("ResourceClaimTemplate")}
+    assert harness.replicas() == {"k8s-nim-operator": 1, "nimops-controller-manager": 0}
+    left = {item["metadata"]["name"] for item in harness.of("ResourceClaimTemplate")}
     assert left == {"theirs"}
-    assert world.of("InferencePool") == []
-    assert len(world.of("ComputeDomain")) == 1
-    assert f"{HOOKS}/nim" in world.cluster.objects
-    assert world.cluster.objects[LEASE]["spec"]["holderIdentity"].startswith("k8s-nim-operator")
-    definition = world.cluster.objects[f"{CRDS}/nimservices"]
+    assert harness.of("InferencePool") == []
+    assert len(harness.of("ComputeDomain")) == 1
+    assert f"{HOOKS}/nim" in harness.cluster.objects
+    assert harness.cluster.objects[LEASE]["spec"]["holderIdentity"].startswith("k8s-nim-operator")
+    definition = harness.cluster.objects[f"{CRDS}/nimservices"]
     assert definition["spec"]["names"]["plural"] == "nimservices"
 
 
-def test_give_back_without_backup(world, handle, taken):
+def test_give_back_without_backup(harness, handle, taken):
     back = handle()
     back.give_back(back.inspect(), Backup())
-    assert world.cluster.objects[f"{CRDS}/nimservices"]["spec"]["versions"] == [OUR_VERSION]
-    assert f"{HOOKS}/nim" not in world.cluster.objects
+    assert harness.cluster.objects[f"{CRDS}/nimservices"]["spec"]["versions"] == [OUR_VERSION]
+    assert f"{HOOKS}/nim" not in harness.cluster.objects
 
 
-def test_take_over_after_return(world, handle, taken, manifests):
+def test_take_over_after_return(harness, handle, taken, manifests):
     back = handle()
     back.give_back(back.inspect(), taken)
     bare = handle()
@@ -389,26 +391,26 @@ def test_take_over_after_return(world, handle, taken, manifests):
     assert found.foreign_definitions == {}
 
 
-def test_is_taken_over_with_reference_crds(world, handle, taken):
+def test_is_taken_over_with_reference_crds(harness, handle, taken):
     definition = taken.definitions[0]
-    world.cluster.put(f"{CRDS}/nimservices", definition)
+    harness.cluster.put(f"{CRDS}/nimservices", definition)
     found = handle().inspect()
     assert found.foreign_definitions == {"nimservices": "NIMService"}
     assert not found.is_taken_over
 
 
-def test_version_hidden_by_reference_crds(world, handle, taken, manifests):
+def test_version_hidden_by_reference_crds(harness, handle, taken, manifests):
     """A stored version from the last takeover is visible again with our CRDs."""
     back = handle()
     back.give_back(back.inspect(), taken)
-    world.cluster.server.requests.clear()
+    harness.cluster.server.requests.clear()
     path, hidden = api_path("NIMService", "nim", "llm"), handle(manifests)
     now = hidden.inspect()
     del now.resources[0]["status"]["operatorVersion"]
     hidden.take_over(now)
     written = [
         asked.path
-        for asked in world.cluster.server.requests
+        for asked in harness.cluster.server.requests
         if asked.method == "PATCH" and asked.path.endswith(("/nimservices", "-manager", "/status"))
     ]
     assert [text.rpartition("/")[2] for text in written][:3] == [
@@ -419,47 +421,47 @@ def test_version_hidden_by_reference_crds(world, handle, taken, manifests):
     assert written[1] == f"{path}/status"
 
 
-def test_take_over_after_dropped_status(world, handle, taken, manifests):
+def test_take_over_after_dropped_status(harness, handle, taken, manifests):
     """An active operator does not reconcile again only because its CRDs are back."""
-    world.cluster.put(f"{CRDS}/nimservices", taken.definitions[0])
-    del world.cluster.objects[api_path("NIMService", "nim", "llm")]["status"]["operatorVersion"]
-    world.is_idle = True
+    harness.cluster.put(f"{CRDS}/nimservices", taken.definitions[0])
+    del harness.cluster.objects[api_path("NIMService", "nim", "llm")]["status"]["operatorVersion"]
+    harness.is_idle = True
 
     def wake():
-        world.is_idle = world.is_idle and world.replicas()["nimops-controller-manager"] > 0
+        harness.is_idle = harness.is_idle and harness.replicas()["nimops-controller-manager"] > 0
 
-    world.also = wake
+    harness.also = wake
     again = handle(manifests, seconds=2)
     again.take_over(again.inspect())
     assert handle().inspect().is_taken_over
 
 
-def test_take_over_ends_contest(world, handle, manifests):
+def test_take_over_ends_contest(harness, handle, manifests):
     path = api_path("NIMService", "nim", "llm")
     contested, ready = {"type": "Contested", "status": "True"}, {"type": "Ready", "status": "True"}
-    world.cluster.objects[path]["status"]["conditions"] = [contested, ready]
+    harness.cluster.objects[path]["status"]["conditions"] = [contested, ready]
     there = handle(manifests)
     there.take_over(there.inspect())
-    assert world.cluster.objects[path]["status"]["conditions"] == [ready]
+    assert harness.cluster.objects[path]["status"]["conditions"] == [ready]
 
 
-def test_give_back_waits_for_reference(world, handle, taken):
+def test_give_back_waits_for_reference(harness, handle, taken):
     """It compares after workloads have the reference's hashes again, and reports its panics."""
     path = api_path("Deployment", "nim", "llm")
     metadata = {"name": "llm", "namespace": "nim", "labels": MANAGED, "uid": "d"}
     template = {"spec": {"containers": [{"name": "llm-ctr"}]}}
     given = {"kind": "Deployment", "metadata": metadata, "spec": {"template": template}}
-    world.cluster.put(path, given)
-    before = world.steps
+    harness.cluster.put(path, given)
+    before = harness.steps
 
     def reconcile_late():
-        reference = world.cluster.objects.get(api_path("Pod", HOME, "k8s-nim-operator-5d-x2x"))
-        if world.steps == before + 30:
+        reference = harness.cluster.objects.get(api_path("Pod", HOME, "k8s-nim-operator-5d-x2x"))
+        if harness.steps == before + 30:
             reference["status"]["containerStatuses"] = [{"state": {}, "restartCount": 2}]
             hashed = metadata | {"annotations": HASHED}
-            world.cluster.put(path, given | {"metadata": hashed, "spec": {"template": {}}})
+            harness.cluster.put(path, given | {"metadata": hashed, "spec": {"template": {}}})
 
-    world.also = reconcile_late
+    harness.also = reconcile_late
     back = handle(seconds=60)
     found = back.give_back(back.inspect(), taken)
     assert found.lost == [
@@ -469,13 +471,13 @@ def test_give_back_waits_for_reference(world, handle, taken):
     assert "0 of 1 workloads have the same pod templates" in found.kept
 
 
-def test_check_return_without_ours(world, handle):
+def test_check_return_without_ours(harness, handle):
     back = handle()
     with pytest.raises(NimError, match="our operator is not installed"):
         back.check_return(back.inspect())
 
 
-def test_describe(world, handle, manifests):
+def test_describe(harness, handle, manifests):
     there = handle(manifests)
     now = there.inspect()
     lines = describe(now, there.preview(now)).splitlines()
@@ -484,7 +486,7 @@ def test_describe(world, handle, manifests):
     assert lines[-1].endswith("to create")
 
 
-def test_check_unserved_kinds(world, handle, manifests):
+def test_check_unserved_kinds(harness, handle, manifests):
     there = handle([*manifests, {"apiVersion": "x/v1", "kind": "Y", "metadata": {"name": "y"}}])
     with pytest.raises(NimError, match="manifests: the cluster does not serve Y of x/v1"):
         there.take_over(there.inspect())

@@ -256,7 +256,7 @@ def drop(around: t.Any, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "reason", "said"),
+    ("change", "reason", "texts"),
     [
         (
             lambda around: drop(around, "models"),
@@ -285,13 +285,15 @@ def drop(around: t.Any, name: str) -> None:
         ),
     ],
 )
-def test_missing(around: t.Any, change: t.Callable[[t.Any], t.Any], reason: str, said: str) -> None:
+def test_missing(
+    around: t.Any, change: t.Callable[[t.Any], t.Any], reason: str, texts: str
+) -> None:
     assert find_missing(around.app) is None
     change(around)
     found = find_missing(around.app)
     assert found is not None
     assert found.reason == reason
-    assert found.message.startswith(said)
+    assert found.message.startswith(texts)
     assert {"ConfigMap", "Secret", "Deployment"}.isdisjoint(around.children)
 
 
@@ -300,17 +302,17 @@ def test_invalid_text_requeues(around: t.Any) -> None:
     around.training["data"]["training"] = "lr: &a 1\nb: *a"
     with pytest.raises(NimError) as raised:
         _ = around.children
-    said = (
+    texts = (
         "parsing training config: line 2, column 4: aliases are not supported: write out their"
         " content"
     )
-    assert str(raised.value) == said
-    outcome = Outcome(failure=said, failure_reason=raised.value.reason)
+    assert str(raised.value) == texts
+    outcome = Outcome(failure=texts, failure_reason=raised.value.reason)
     found = KIND.assess(around.app, outcome)
     assert (found.error, found.requeue.after, found.status["state"]) == ("", True, "Failed")
     (failed,) = (item for item in found.status["conditions"] if item["type"] == "Failed")
-    assert (failed["reason"], failed["message"]) == ("ConfigMapFailed", said)
-    assert found.events[0].message == f"NemoCustomizer cu failed, msg: {said}"
+    assert (failed["reason"], failed["message"]) == ("ConfigMapFailed", texts)
+    assert found.events[0].message == f"NemoCustomizer cu failed, msg: {texts}"
     assert found.source == "nemo-customizer-service-controller"
 
 
