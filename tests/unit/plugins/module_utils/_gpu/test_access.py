@@ -14,20 +14,20 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.rbac import (
 )
 
 
-def test_an_upgrade_writes_nothing_that_it_looks_at():
+def test_upgrade_access_reads_only():
     assert {item.uses for item in UPGRADE_ACCESS} == {"list"}
 
 
-def test_permissions_are_for_all_that_a_component_has():
+def test_rbac_access_all_kinds():
     kinds = [item.kind for item in rbac_access("pods")]
     assert kinds == [kind for kind, _name in role_names("x", has_cluster_role=True)]
     assert rbac_access("pods")[0].why == "identities of pods"
 
 
-def test_what_is_granted_to_pods_is_held_in_their_namespace_only():
+def test_constraint_access_local():
     rule = constraint_access("granted")
     assert (rule.verbs, rule.why, rule.is_local) == ("use", "granted", True)
 
 
-def test_the_other_resources_are_in_no_namespace():
+def test_resources_cluster_scoped():
     assert not any(item.is_namespaced for item in RESOURCES.values())

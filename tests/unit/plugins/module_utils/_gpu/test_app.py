@@ -6,13 +6,13 @@ from __future__ import annotations
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR
 
 
-def test_children_are_in_the_namespace_of_the_stack(make_app):
+def test_stack_app_namespace(make_app):
     assert make_app().namespace == "gpu-operator"
     assert make_app({OPERATOR: {"gpu_namespace": "other"}}).namespace == "other"
     assert make_app().child("ServiceAccount", name="x")["metadata"]["namespace"] == "gpu-operator"
 
 
-def test_children_have_only_labels_and_annotations_of_their_own(make_app):
+def test_stack_app_own_labels(make_app):
     app = make_app()
     assert (app.labels, app.annotations) == ({}, {})
     found = app.child("ServiceAccount", name="x", labels={"app": "x"})["metadata"]

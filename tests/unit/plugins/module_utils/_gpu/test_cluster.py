@@ -24,7 +24,7 @@ def make_policy(name, created, **metadata):
     return {"metadata": {"name": name, "creationTimestamp": created, **metadata}}
 
 
-def test_the_active_policy_is_the_oldest_that_stays():
+def test_active_policy_oldest():
     young, old = make_policy("a", "2026-01-02"), make_policy("b", "2026-01-01")
     twin = make_policy("c", "2026-01-01")
     leaving = make_policy("d", "2025-01-01", deletionTimestamp="2026-02-01")
@@ -33,7 +33,7 @@ def test_the_active_policy_is_the_oldest_that_stays():
     assert in_order([young, twin, leaving, old]) == [old, twin, young, leaving]
 
 
-def test_what_is_in_a_cluster():
+def test_cluster_facts():
     assert (find_gpu_cluster(Observed({})), is_openshift(Observed({}))) == ("", False)
     assert find_gpu_cluster(Observed(RIVAL)) == "gpu-cluster"
     assert is_openshift(Observed(OPENSHIFT))
@@ -52,7 +52,7 @@ def test_what_is_in_a_cluster():
         ),
     ],
 )
-def test_what_keeps_us_away(answers, has_sandboxes, reason, text):
+def test_find_obstacle(answers, has_sandboxes, reason, text):
     found = find_obstacle(Observed(answers), Stack(has_sandboxes=has_sandboxes))
     assert (found.reason, str(found)[: len(text)]) == (reason, text)
     assert find_obstacle(Observed({}), Stack()) is None

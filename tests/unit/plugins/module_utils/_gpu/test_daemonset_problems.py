@@ -27,7 +27,7 @@ def pod(name, node, waiting):
     }
 
 
-def test_the_pods_that_say_why_each_reason_once(make_app):
+def test_explain_each_reason_once(make_app):
     broken = {"reason": "CreateContainerError", "message": "no such runtime"}
     pods = [
         pod("a", "gpu-0", broken),
@@ -43,5 +43,5 @@ def test_the_pods_that_say_why_each_reason_once(make_app):
     )
 
 
-def test_without_pods_how_far_it_is(make_app):
+def test_explain_without_pods(make_app):
     assert explain(make_app(), daemon_set()) == "DaemonSet nvidia-dcgm: 0 of 2 pods are available"

@@ -18,7 +18,7 @@ SPEC = {"a": {"b": {"c": "x"}, "off": False, "none": None, "empty": ""}, "null":
     ("path", "expected"),
     [((), SPEC), (("a", "b"), {"c": "x"}), (("absent", "b"), {}), (("null", "b"), {})],
 )
-def test_an_object(path, expected):
+def test_block(path, expected):
     assert block(SPEC, *path) == expected
 
 
@@ -26,16 +26,16 @@ def test_an_object(path, expected):
     ("path", "expected"),
     [(("a", "b", "c"), "x"), (("a", "empty"), "d"), (("a", "none"), "d"), (("null", "b"), "d")],
 )
-def test_a_text(path, expected):
+def test_text(path, expected):
     assert text(SPEC, *path, default="d") == expected
 
 
 @pytest.mark.parametrize(
     ("path", "expected"), [(("a", "off"), False), (("a", "none"), True), (("absent", "x"), True)]
 )
-def test_a_switch(path, expected):
+def test_flag(path, expected):
     assert flag(SPEC, *path, default=True) is expected
 
 
-def test_the_fields_that_are_given():
+def test_given():
     assert given(SPEC["a"], "b", "off", "empty", "absent") == {"b": {"c": "x"}}

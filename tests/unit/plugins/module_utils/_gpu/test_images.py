@@ -27,7 +27,7 @@ def operand(repository="", image="", version=""):
 
 
 @pytest.mark.parametrize("name", sorted(IMAGES))
-def test_defaults_are_whole_references(name):
+def test_images_whole_references(name):
     assert REFERENCE.fullmatch(IMAGES[name])
 
 
@@ -40,14 +40,14 @@ def test_defaults_are_whole_references(name):
         (("", "r.test/x/y@sha256:abc", ""), "r.test/x/y@sha256:abc"),
     ],
 )
-def test_a_spec_gives_an_image_in_parts_or_as_a_whole(given, image):
+def test_given_image(given, image):
     assert given_image(operand(*given)) == image
 
 
 @pytest.mark.parametrize(
     "given", [("r", "y", ""), ("r", "", "1"), ("", "y", "1"), ("r", "", ""), ("", "", "1")]
 )
-def test_parts_of_a_reference_are_refused_by_name(given):
+def test_given_image_incomplete(given):
     with pytest.raises(NimError) as caught:
         given_image(operand(*given))
     repository, image, version = given
@@ -57,19 +57,19 @@ def test_parts_of_a_reference_are_refused_by_name(given):
     )
 
 
-def test_the_operators_environment_replaces_a_default_but_not_the_spec():
+def test_resolve_image_environment():
     observed = Observed({OPERATOR: {"images": {"DCGM_IMAGE": "mirror.test/dcgm:1"}}})
     assert resolve_image(operand(), "DCGM_IMAGE", observed) == "mirror.test/dcgm:1"
     assert resolve_image(operand(), "GFD_IMAGE", observed) == IMAGES["GFD_IMAGE"]
     assert resolve_image(operand(image="r.test/a:1"), "DCGM_IMAGE", observed) == "r.test/a:1"
 
 
-def test_images_of_an_operating_system():
+def test_with_os():
     assert with_os("r/d:1", "rhel9") == "r/d:1-rhel9"
     assert with_os("r/d@sha256:aa", "rhel9") == "r/d@sha256:aa"
 
 
-def test_precompiled_images_name_the_kernel():
+def test_precompiled_image():
     assert precompiled_image(operand("r", "d", "1"), "6.8", "u24") == "r/d:1-6.8-u24"
     assert precompiled_image(operand(image="r/d:1"), "6.8", "u24") == "r/d:1-6.8-u24"
 
@@ -81,6 +81,6 @@ def test_precompiled_images_name_the_kernel():
         (("r", "d", "sha256:aa"), "driver.version: sha256:aa is a digest"),
     ],
 )
-def test_precompiled_images_that_cannot_be(given, why):
+def test_precompiled_image_invalid(given, why):
     with pytest.raises(NimError, match=re.escape(why)):
         precompiled_image(operand(*given), "6.8", "u24")

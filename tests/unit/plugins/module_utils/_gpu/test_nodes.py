@@ -34,7 +34,7 @@ def make_node(name="gpu-0", labels=None, runtime="containerd://2.1.0"):
     }
 
 
-def test_nodes_of_a_cluster_without_feature_discovery():
+def test_nodes_without_nfd():
     node = {"metadata": {"name": "a", "labels": {"kubernetes.io/os": "linux"}}}
     nodes = Nodes([node, {"metadata": {"name": "b"}}])
     assert not nodes.have_nfd_labels
@@ -43,7 +43,7 @@ def test_nodes_of_a_cluster_without_feature_discovery():
     assert Nodes([make_node()]).have_nfd_labels
 
 
-def test_nodes_with_a_gpu_are_those_that_say_so_by_name():
+def test_nodes_with_gpu():
     nodes = [make_node("b", PRESENT), make_node("a", PRESENT), make_node("c")]
     nodes.append(make_node("d", {"nvidia.com/gpu.present": "false"}))
     assert [item["metadata"]["name"] for item in Nodes(nodes).with_gpu] == ["a", "b"]
@@ -59,7 +59,7 @@ def test_nodes_with_a_gpu_are_those_that_say_so_by_name():
         ("sles", "15.6", "sles15.6"),
     ],
 )
-def test_tags_of_operating_systems(id_, version, tag):
+def test_operating_system_tag(id_, version, tag):
     assert OperatingSystem(id_, version).tag == tag
 
 
@@ -67,7 +67,7 @@ def test_tags_of_operating_systems(id_, version, tag):
     ("label", "what"),
     [("system-os_release.ID", "OS name"), ("system-os_release.VERSION_ID", "OS version")],
 )
-def test_a_missing_label_of_the_system_is_told_with_its_node(label, what):
+def test_system_of_missing_label(label, what):
     nodes = Nodes([make_node("a", {**PRESENT, f"{NFD}{label}": None})])
     with pytest.raises(NimError) as caught:
         _ = nodes.operating_system
@@ -90,13 +90,13 @@ def test_a_missing_label_of_the_system_is_told_with_its_node(label, what):
         (["cri-o://1.33", "podman://5"], "crio"),
     ],
 )
-def test_the_runtime_is_containerd_if_any_node_has_it(runtimes, runtime):
+def test_runtime_containerd(runtimes, runtime):
     nodes = [make_node(f"n{number}", PRESENT, item) for number, item in enumerate(runtimes)]
     nodes.append(make_node("cpu", {"nvidia.com/gpu.present": "false"}, "containerd://1.7"))
     assert Nodes(nodes).runtime == runtime
 
 
-def test_kernels_and_their_systems():
+def test_kernels():
     nodes = [
         make_node("a", PRESENT),
         make_node("b", {**PRESENT, KERNEL: "5.15"}),
@@ -118,7 +118,7 @@ def test_kernels_and_their_systems():
         ),
     ],
 )
-def test_kernels_that_do_not_tell_a_driver(labels, why):
+def test_kernels_ambiguous(labels, why):
     nodes = Nodes([make_node("a", PRESENT), make_node("b", {**PRESENT, **labels})])
     with pytest.raises(NimError, match=why):
         _ = nodes.kernels
@@ -132,5 +132,5 @@ def test_kernels_that_do_not_tell_a_driver(labels, why):
         ("5.14.0-427.EL9_4.aarch64", "5.14.0-427.el9.4"),
     ],
 )
-def test_kernels_as_parts_of_names(kernel, name):
+def test_short_kernel(kernel, name):
     assert short_kernel(kernel) == name

@@ -19,7 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec impor
         ({"enabled": None}, False, False),
     ],
 )
-def test_enabled_where_the_spec_says_so_or_by_default(given, default, is_enabled):
+def test_parse_operand_enabled(given, default, is_enabled):
     assert parse_operand(given, is_enabled=default).is_enabled is is_enabled
 
 
@@ -33,12 +33,12 @@ def test_enabled_where_the_spec_says_so_or_by_default(given, default, is_enabled
         ("always", "IfNotPresent"),
     ],
 )
-def test_unknown_pull_policies_mean_if_not_present(given, policy):
+def test_pull_policy_unknown(given, policy):
     operand = parse_operand({"imagePullPolicy": given})
     assert (operand.pull_policy, operand.given_policy) == (policy, given)
 
 
-def test_the_last_value_of_a_variable_counts():
+def test_value_of_last():
     operand = parse_operand({"env": [{"name": "A", "value": "1"}, {"name": "A"}]})
     assert operand.value_of("A") == ""
     assert operand.value_of("B") is None

@@ -23,7 +23,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.pods import (
 )
 
 
-def test_a_variable_is_set_in_its_place_wherever_its_value_came_from():
+def test_set_env_replaces():
     container = {"env": [dict(NODE_NAME), {"name": "A", "value": "1"}]}
     set_env(container, "NODE_NAME", "mine")
     set_env(container, "B", "2")
@@ -34,7 +34,7 @@ def test_a_variable_is_set_in_its_place_wherever_its_value_came_from():
     ]
 
 
-def test_an_empty_value_is_stored_as_none():
+def test_set_env_empty():
     container = {}
     set_env(container, "A", "")
     set_env_vars(container, [{"name": "B", "value": ""}])
@@ -43,13 +43,13 @@ def test_an_empty_value_is_stored_as_none():
     assert env_value(container, "C") is None
 
 
-def test_pull_secrets_are_listed_once_in_order():
+def test_pull_secrets_unique():
     first, second = ({"imagePullSecrets": names} for names in (["b", "a", "b"], ["c", "a"]))
     found = pull_secrets(parse_operand(first), parse_operand(second))
     assert found == [{"name": "b"}, {"name": "a"}, {"name": "c"}]
 
 
-def test_a_container_gets_what_its_component_says():
+def test_apply_operand():
     given = {"resources": {"limits": {"cpu": "1"}}, "args": ["--x"], "imagePullPolicy": "Always"}
     found = apply_operand({"name": "a", "args": ["--y"]}, parse_operand(given), "r.test/a:1")
     assert found == {
@@ -80,7 +80,7 @@ def test_volumes_and_mounts():
     assert mount("a", "/x") == {"name": "a", "mountPath": "/x"}
 
 
-def test_what_a_pod_may_be_given_later():
+def test_pod_changes():
     pod = {"containers": [{"name": "a"}], "volumes": [host_path("a", "/x", "File")]}
     add_volumes(pod, [host_path("a", "/other"), host_path("b", "/y")])
     set_path(pod, "a", "/z")

@@ -57,11 +57,11 @@ def entry(*, owns_args):
     }
 
 
-def test_a_new_daemon_set_has_ours():
+def test_keep_texts_new():
     assert keep_texts(daemon_set(), None, {OURS}) == daemon_set()
 
 
-def test_theirs_stay_at_a_takeover():
+def test_keep_texts_takeover():
     kept = keep_texts(daemon_set(), stored(daemon_set(THEIRS)), {OURS})
     assert text_of(kept) == THEIRS
     stop = kept["spec"]["template"]["spec"]["containers"][0]["lifecycle"]["preStop"]
@@ -80,23 +80,23 @@ def test_theirs_stay_at_a_takeover():
         {"stdin": True},
     ],
 )
-def test_ours_come_with_the_next_change(change):
+def test_keep_texts_other_change(change):
     wanted = daemon_set()
     wanted["spec"]["template"]["spec"]["containers"][0] |= change
     assert keep_texts(wanted, stored(daemon_set(THEIRS)), {OURS}) == wanted
 
 
-def test_an_older_text_of_ours_stays_while_we_own_it():
+def test_keep_texts_older_own():
     live = stored(daemon_set(THEIRS, managedFields=[entry(owns_args=True)]))
     assert text_of(keep_texts(daemon_set(), live, {OURS})) == THEIRS
 
 
-def test_a_text_that_somebody_has_changed_since_is_corrected():
+def test_keep_texts_changed_by_other():
     live = stored(daemon_set(THEIRS, managedFields=[entry(owns_args=False)]))
     assert keep_texts(daemon_set(), live, {OURS}) == daemon_set()
 
 
-def test_theirs_stay_when_a_takeover_was_interrupted():
+def test_keep_texts_interrupted_takeover():
     """What we would remove has become ours, but nothing was applied yet."""
     adopted = entry(owns_args=False)
     adopted["fieldsV1"] = {"f:spec": {"f:template": {"f:spec": {"f:dnsPolicy": {}}}}}
@@ -134,16 +134,16 @@ def live_of(pod, digest="theirs", text=THEIRS):
     return {"spec": {"template": {"spec": pod}}}
 
 
-def test_the_digest_is_that_of_the_configuration():
+def test_set_digest_configuration():
     assert digest_of(driver_pod()) == digest_of(driver_pod())
     assert digest_of(driver_pod()) != digest_of(driver_pod(image="r.test/d:2"))
 
 
-def test_what_does_not_change_the_driver_does_not_change_it():
+def test_set_digest_unrelated_change():
     assert digest_of(driver_pod(resources={"limits": {"cpu": "2"}})) == digest_of(driver_pod())
 
 
-def test_the_digest_of_another_operator_stays_while_what_it_stands_for_does():
+def test_set_digest_other_operator():
     assert digest_of(driver_pod(), live_of(driver_pod())) == "theirs"
 
 
@@ -159,11 +159,11 @@ def test_the_digest_of_another_operator_stays_while_what_it_stands_for_does():
         {**driver_pod(), "containers": [*driver_pod()["containers"], {"name": "b", "image": "b"}]},
     ],
 )
-def test_any_change_of_the_driver_makes_a_new_one(pod):
+def test_set_digest_driver_change(pod):
     assert digest_of(pod, live_of(driver_pod())) not in ("theirs", digest_of(driver_pod()))
 
 
-def test_a_container_less_makes_a_new_one():
+def test_set_digest_container_removed():
     more = {
         **driver_pod(),
         "containers": [*driver_pod()["containers"], {"name": "b", "image": "b"}],

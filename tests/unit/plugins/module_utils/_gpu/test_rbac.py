@@ -10,7 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.rbac import (
 )
 
 
-def test_a_component_has_an_account_a_role_and_its_binding(make_app):
+def test_permissions_account_and_role(make_app):
     found = list(permissions(make_app(), "x", [rule("pods", "get list")]))
     assert [(item["kind"], item["metadata"]["name"]) for item in found] == list(role_names("x"))
     _account, role, binding = found
@@ -29,7 +29,7 @@ def test_a_component_has_an_account_a_role_and_its_binding(make_app):
     assert binding["roleRef"]["kind"] == "Role"
 
 
-def test_rules_of_the_cluster_are_a_cluster_role(make_app):
+def test_permissions_cluster_role(make_app):
     found = list(permissions(make_app(), "x", (), [rule("nodes", "get")], labels={"app": "x"}))
     names = [(item["kind"], item["metadata"]["name"]) for item in found]
     assert names == list(role_names("x", has_cluster_role=True))

@@ -132,7 +132,7 @@ def test_shellcheck(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_kubernetes_changes_no_arguments(name: str) -> None:
+def test_scripts_without_kubernetes_variables(name: str) -> None:
     """It replaces `$(NAME)` and `$$` in command and args."""
     assert SCRIPTS[name].startswith("#!/bin/sh\n")
     if not name.endswith(OF_FILES):
@@ -140,7 +140,7 @@ def test_kubernetes_changes_no_arguments(name: str) -> None:
         assert "$$" not in SCRIPTS[name]
 
 
-def test_startup_probe_tells_what_was_built(container: Container) -> None:
+def test_startup_probe_content(container: Container) -> None:
     container.load("nvidia")
     container.tool("nvidia-smi")
     container.path("/run/nvidia/validations").rmdir()
@@ -179,7 +179,7 @@ def test_startup_probe_fails(
     assert not stale.exists(), "what a crashed container left must not speak for this one"
 
 
-def test_startup_probe_with_ready_daemons(container: Container) -> None:
+def test_startup_probe_ready_daemons(container: Container) -> None:
     container.load("nvidia")
     container.tool("nvidia-smi")
     container.write("/run/nvidia/validations/.driver-daemons-status", "Ready\n")
@@ -203,7 +203,7 @@ def test_startup_probe_with_ready_daemons(container: Container) -> None:
         ),
     ],
 )
-def test_stopping_takes_back_what_was_told(
+def test_pre_stop_removes_files(
     container: Container, name: str, gone: set[str], kept: set[str]
 ) -> None:
     for file in gone | kept:
@@ -215,7 +215,7 @@ def test_stopping_takes_back_what_was_told(
 
 
 @pytest.mark.parametrize(("name", "tool"), ENTRYPOINTS.items())
-def test_entrypoint_exports_what_the_driver_is(container: Container, name: str, tool: str) -> None:
+def test_entrypoint_exports(container: Container, name: str, tool: str) -> None:
     container.tool(tool)
     container.write("/run/nvidia/validations/driver-ready", READY)
     code, output, errors = container.run(name)
@@ -237,7 +237,7 @@ def test_entrypoint_exports_what_the_driver_is(container: Container, name: str, 
         ("NVIDIA_DRIVER_ROOT=x; touch run/nvidia/x", None),
     ],
 )
-def test_lines_of_the_driver_are_data(container: Container, line: str, value: str | None) -> None:
+def test_entrypoint_lines_are_data(container: Container, line: str, value: str | None) -> None:
     container.tool("nvidia-device-plugin")
     ready = READY.replace("NVIDIA_DRIVER_ROOT=/run/nvidia/driver", line)
     container.write("/run/nvidia/validations/driver-ready", ready)
@@ -247,7 +247,7 @@ def test_lines_of_the_driver_are_data(container: Container, line: str, value: st
     assert not Path("run/nvidia/x").exists()
 
 
-def test_lines_that_are_no_variables_of_a_driver(container: Container) -> None:
+def test_entrypoint_ignored_lines(container: Container) -> None:
     container.tool("nvidia-device-plugin")
     odd = "PATH=/x\nLD_PRELOAD=/x.so\nIFS=x\n# A=1\nno variable\na b=1\nA-B=1\n=1\n\nNEWER_THAN_US=yes\n"
     container.write("/run/nvidia/validations/driver-ready", odd + READY)
@@ -269,7 +269,7 @@ def test_lines_that_are_no_variables_of_a_driver(container: Container) -> None:
         pytest.param(READY[:-1], id="without the last line feed"),
     ],
 )
-def test_half_written_file_is_waited_for(container: Container, half: str) -> None:
+def test_entrypoint_incomplete_file(container: Container, half: str) -> None:
     """The writer goes on in the first pause."""
     container.tool("nvidia-mig-manager")
     file = container.write("/run/nvidia/validations/driver-ready", half)
@@ -280,14 +280,14 @@ def test_half_written_file_is_waited_for(container: Container, half: str) -> Non
     assert (code, found["DEV_ROOT_CTR_PATH"], found["IS_HOST_DRIVER"]) == (0, "/host", "true")
 
 
-def test_older_validator_says_less(container: Container) -> None:
+def test_entrypoint_older_validator(container: Container) -> None:
     container.tool("nvidia-mig-manager")
     container.write("/run/nvidia/validations/driver-ready", "IS_HOST_DRIVER=true\n")
     code, output, _errors = container.run("MIG_MANAGER_ENTRYPOINT")
     assert (code, variables(output)["WITH_SHUTDOWN_HOST_GPU_CLIENTS"]) == (0, "true")
 
 
-def test_toolkit_starts_a_moment_after_the_driver(container: Container) -> None:
+def test_toolkit_entrypoint_delay(container: Container) -> None:
     container.tool("nvidia-toolkit")
     container.tool("sleep", f"echo $* >>{container.root}/pauses")
     container.write("/run/nvidia/validations/driver-ready", READY)
@@ -309,7 +309,7 @@ def test_toolkit_starts_a_moment_after_the_driver(container: Container) -> None:
         ),
     ],
 )
-def test_device_plugin_has_what_is_loaded(
+def test_device_plugin_entrypoint_features(
     container: Container, modules: list[str], given: dict[str, str], wanted: dict[str, str]
 ) -> None:
     container.tool("nvidia-device-plugin")
@@ -322,7 +322,7 @@ def test_device_plugin_has_what_is_loaded(
 
 
 @pytest.mark.parametrize(("name", "tool"), ENTRYPOINTS.items())
-def test_exit_code_and_signals_are_the_tools(container: Container, name: str, tool: str) -> None:
+def test_entrypoint_exit_code_and_signals(container: Container, name: str, tool: str) -> None:
     container.write("/run/nvidia/validations/driver-ready", READY)
     container.tool(tool, "exit 7")
     assert container.run(name)[0] == 7
@@ -334,7 +334,7 @@ def test_exit_code_and_signals_are_the_tools(container: Container, name: str, to
     assert process.returncode == -signal.SIGTERM
 
 
-def test_toolkit_is_waited_for(container: Container) -> None:
+def test_wait_for_toolkit(container: Container) -> None:
     process = container.start("WAIT_FOR_TOOLKIT")
     assert wait_for_line(process.stderr) == "waiting for toolkit validation\n"
     time.sleep(0.1)
@@ -348,7 +348,7 @@ def test_toolkit_is_waited_for(container: Container) -> None:
     ("name", "tool"),
     [("GDS_INSTALL", "nvidia-gds-driver"), ("GDRCOPY_INSTALL", "nvidia-gdrcopy-driver")],
 )
-def test_side_containers_wait_for_the_driver(container: Container, name: str, tool: str) -> None:
+def test_side_containers_wait_for_driver(container: Container, name: str, tool: str) -> None:
     container.tool(tool)
     process = container.start(name)
     assert "waiting for the driver" in wait_for_line(process.stderr)
@@ -363,7 +363,7 @@ def test_side_containers_wait_for_the_driver(container: Container, name: str, to
 @pytest.mark.parametrize(
     ("name", "module"), [("GDS_PROBE", "nvidia_fs"), ("GDRCOPY_PROBE", "gdrdrv")]
 )
-def test_probes_of_side_containers(container: Container, name: str, module: str) -> None:
+def test_side_container_probes(container: Container, name: str, module: str) -> None:
     container.load("nvidia")
     code, _output, errors = container.run(name)
     assert (code, errors) == (1, f"the kernel module {module} is not loaded\n")
@@ -373,9 +373,7 @@ def test_probes_of_side_containers(container: Container, name: str, module: str)
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("name", WAITING)
-def test_signals_end_a_wait_at_once(
-    container: Container, name: str, number: signal.Signals
-) -> None:
+def test_wait_signals(container: Container, name: str, number: signal.Signals) -> None:
     """What sleeps ends with it: it would keep the output open, and communicate would wait."""
     container.tool("sleep", 'echo sleeping; exec /bin/sleep "$1"')
     process = container.start(name)
@@ -389,7 +387,7 @@ def test_signals_end_a_wait_at_once(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a PID namespace needs root")
 @pytest.mark.parametrize("name", ["VALIDATOR_MAIN", "WAIT_FOR_TOOLKIT"])
-def test_signals_end_process_1(container: Container, name: str) -> None:
+def test_wait_signals_process_1(container: Container, name: str) -> None:
     """The kernel keeps signals without a handler from process 1 of a container."""
     text = SCRIPTS[name].replace("/run/nvidia", f"{container.root}/run/nvidia")
     unshare = ["unshare", "--pid", "--fork", "--kill-child", container.shell, "-c", f"{text}\n:"]
@@ -403,5 +401,5 @@ def test_signals_end_process_1(container: Container, name: str) -> None:
         assert process.wait(timeout=20) == 143
 
 
-def test_all_are_known_as_texts_that_a_live_pod_may_keep() -> None:
+def test_texts_complete() -> None:
     assert frozenset(SCRIPTS.values()) == scripts.TEXTS

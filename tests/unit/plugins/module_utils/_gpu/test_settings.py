@@ -7,15 +7,15 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.settings import gpu_namespace
 
 
-def test_the_stack_is_in_the_operators_namespace():
+def test_gpu_namespace_operator():
     settings = {"namespace": "nimops-system", "gpu_namespace": ""}
     assert gpu_namespace(Observed({OPERATOR: settings})) == "nimops-system"
 
 
-def test_without_an_operator_it_is_in_the_usual_one():
+def test_gpu_namespace_without_operator():
     assert gpu_namespace(Observed({})) == "gpu-operator"
 
 
-def test_or_in_the_one_that_the_administrator_names():
+def test_gpu_namespace_setting():
     settings = {"namespace": "nimops-system", "gpu_namespace": "gpus"}
     assert gpu_namespace(Observed({OPERATOR: settings})) == "gpus"

@@ -6,11 +6,11 @@ from __future__ import annotations
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.stack import Stack, parse_stack
 
 
-def test_what_is_not_given_has_its_default():
+def test_parse_stack_defaults():
     assert parse_stack({}) == Stack(uses_driver_resources=False, has_sandboxes=False, root="")
 
 
-def test_what_a_policy_decides():
+def test_parse_stack():
     spec = {
         "driver": {"useNvidiaDriverCRD": True},
         "sandboxWorkloads": {"enabled": True},

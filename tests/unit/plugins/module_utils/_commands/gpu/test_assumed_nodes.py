@@ -28,7 +28,7 @@ def labels(*args: t.Any) -> list[dict[str, str]]:
     return [node["metadata"]["labels"] for node in nodes]
 
 
-def test_a_node_with_a_gpu_of_an_operating_system() -> None:
+def test_assumed_nodes_system() -> None:
     assert labels([POLICY], [], "sl-micro6.0") == [
         {
             "nvidia.com/gpu.present": "true",
@@ -41,7 +41,7 @@ def test_a_node_with_a_gpu_of_an_operating_system() -> None:
     assert labels([POLICY], []) == labels([POLICY], [], SYSTEM)
 
 
-def test_a_node_for_each_kernel() -> None:
+def test_assumed_nodes_per_kernel() -> None:
     found = labels([POLICY], [], SYSTEM, ["6.8.0-60-generic", "6.8.0-61-generic"])
     kernels = [item[f"{FEATURES}kernel-version.full"] for item in found]
     assert kernels == ["6.8.0-60-generic", "6.8.0-61-generic"]
@@ -57,18 +57,18 @@ def test_a_node_for_each_kernel() -> None:
         pytest.param([{"kind": "NIMService"}, POLICY], [], 1, id="among others"),
     ],
 )
-def test_when_nodes_are_assumed(given: t.Any, facts: t.Any, count: int) -> None:
+def test_assumed_nodes_condition(given: t.Any, facts: t.Any, count: int) -> None:
     assert len(assumed_nodes(given, facts)) == count
 
 
-def test_a_node_for_each_selector_of_drivers() -> None:
+def test_assumed_nodes_per_selector() -> None:
     selecting = driver(nodeSelector={"pool": "a"})
     found = labels([POLICY, driver(default=True), selecting, selecting], [])
     assert [item.get("pool") for item in found] == [None, "a"]
 
 
 @pytest.mark.parametrize("system", ["ubuntu", "24.04", "", "Ubuntu 24.04", "ubuntu24.04\n"])
-def test_what_is_no_operating_system(system: str) -> None:
+def test_check_system_invalid(system: str) -> None:
     with pytest.raises(NimError, match=r"is not a name with a version, such as ubuntu24\.04"):
         check_system(system)
     with pytest.raises(NimError, match="is not a name with a version"):

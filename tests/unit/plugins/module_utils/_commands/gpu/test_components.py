@@ -20,11 +20,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.component
         ({}, []),
     ],
 )
-def test_whose_pod_it_is(labels, expected):
+def test_component_owns(labels, expected):
     assert [item.name for item in COMPONENTS if item.owns(labels)] == expected
 
 
-def test_deploy_labels_are_those_of_the_reference():
+def test_component_deploy_labels():
     assert [item.deploy for item in COMPONENTS][:2] == [
         "nvidia.com/gpu.deploy.driver",
         "nvidia.com/gpu.deploy.container-toolkit",

@@ -175,7 +175,7 @@ def waiting(reason, message=""):
         ),
     ],
 )
-def test_why_a_pod_is_not_ready(component, pod, expected):
+def test_diagnose(component, pod, expected):
     found = diagnose(BY_NAME[component], pod)
     for key, value in expected.items():
         seen = getattr(found, key)
@@ -183,11 +183,11 @@ def test_why_a_pod_is_not_ready(component, pod, expected):
         assert is_alike, (key, seen)
 
 
-def test_a_ready_pod_has_no_trouble(gpu):
+def test_diagnose_ready(gpu):
     assert diagnose(BY_NAME["driver"], gpu.driver("n")) is None
 
 
-def test_an_event_tells_what_a_pod_does_not():
+def test_diagnose_from_event():
     pod = pod_of([], [("c", waiting("ContainerCreating"), {})])
     told = 'FailedCreatePodSandBox: no runtime for\n"nvidia" is configured'
     found = diagnose(BY_NAME["device-plugin"], pod, [told])
@@ -198,7 +198,7 @@ def test_an_event_tells_what_a_pod_does_not():
     assert (found.is_fault, found.container, found.needs) == (True, "", "container-toolkit")
 
 
-def test_what_a_probe_prints_is_in_no_log():
+def test_diagnose_probe_output():
     pod = pod_of([], [("nvidia-driver-ctr", RUNNING, {})])
     told = [
         "Unhealthy: Startup probe failed: the kernel module gdrdrv is not loaded",

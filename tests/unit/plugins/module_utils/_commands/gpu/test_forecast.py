@@ -52,12 +52,12 @@ def service(gpu, name, *nodes, gpus=1):
     return [gpu.replica(f"{name}-{i}", node, name, gpus=gpus) for i, node in enumerate(nodes)]
 
 
-def test_nothing_to_do(gpu, simulate):
+def test_forecast_no_work(gpu, simulate):
     found = forecast_upgrade(simulate({"a": DONE}, revision="new"), parse_policy({}))
     assert (found.nodes, found.services, found.total, found.has_work) == ([], [], 1, False)
 
 
-def test_one_node_after_the_other(gpu, simulate):
+def test_forecast_sequential_nodes(gpu, simulate):
     pods = service(gpu, "llm", "a", "b")
     made = simulate({"b": DONE, "a": DONE, "c": DONE}, pods, workloads=[gpu.workload(2)])
     found = forecast_upgrade(made, parse_policy({"autoUpgrade": True}))
@@ -73,7 +73,7 @@ def test_one_node_after_the_other(gpu, simulate):
     assert all(Node(node).state == DONE and not Node(node).is_cordoned for node in made.nodes)
 
 
-def test_each_nvidia_driver_upgrades_its_own_nodes(gpu, simulate):
+def test_forecast_several_drivers(gpu, simulate):
     """`a` has a pod that the ClusterPolicy has left behind, `c` belongs to nobody."""
     pods = service(gpu, "llm", "a", "b")
     nodes_before = dict.fromkeys("abcd", DONE)
@@ -93,7 +93,7 @@ def test_each_nvidia_driver_upgrades_its_own_nodes(gpu, simulate):
     assert forecast.forecast_upgrade(made, policies).nodes == []
 
 
-def test_gpus_that_are_left_are_not_enough(gpu, simulate):
+def test_forecast_too_few_gpus(gpu, simulate):
     pods = service(gpu, "llm", "a", "b", gpus=8)
     found = forecast_upgrade(
         simulate({"a": DONE, "b": DONE}, pods, workloads=[gpu.workload(2, gpus=8)]),
@@ -104,7 +104,7 @@ def test_gpus_that_are_left_are_not_enough(gpu, simulate):
     assert [item.state for item in found.nodes] == [DONE, DONE]
 
 
-def test_the_only_replica(gpu, simulate):
+def test_forecast_only_replica(gpu, simulate):
     found = forecast_upgrade(
         simulate({"a": DONE}, service(gpu, "llm", "a"), workloads=[gpu.workload(1)]),
         parse_policy({}),
@@ -113,7 +113,7 @@ def test_the_only_replica(gpu, simulate):
     assert found.nodes[0].notes == ["NIMService nim/llm has no ready replica during the upgrade"]
 
 
-def test_a_budget_that_never_lets_go(gpu, simulate):
+def test_forecast_budget_never_allows(gpu, simulate):
     pods = service(gpu, "llm", "a", "b")
     budgets = [gpu.budget(wanted=2, maxUnavailable=0)]
     made = simulate({"a": DONE, "b": DONE, "c": DONE}, pods, budgets=budgets)
@@ -124,7 +124,7 @@ def test_a_budget_that_never_lets_go(gpu, simulate):
     assert "maxUnavailable: 0" in found.nodes[1].waits[0]
 
 
-def test_without_the_guard_such_a_node_fails_and_blocks_the_others(gpu, simulate):
+def test_forecast_budget_without_guard(gpu, simulate):
     budgets = [gpu.budget(wanted=2, maxUnavailable=0)]
     made = simulate(
         {"a": DONE, "b": DONE}, service(gpu, "llm", "a", "a"), budgets=budgets, is_guarded=False
@@ -135,7 +135,7 @@ def test_without_the_guard_such_a_node_fails_and_blocks_the_others(gpu, simulate
     assert any("not evicted within 300 s" in item for item in found.nodes[0].waits)
 
 
-def test_a_budget_that_lets_one_go_at_a_time(gpu, simulate):
+def test_forecast_budget_allows_one(gpu, simulate):
     pods = service(gpu, "llm", "a", "a", "b")
     made = simulate(
         {"a": DONE, "b": DONE}, pods, budgets=[gpu.budget(expected=3, wanted=2, healthy=3)]
@@ -145,14 +145,14 @@ def test_a_budget_that_lets_one_go_at_a_time(gpu, simulate):
     assert found.services[0].lowest == 2
 
 
-def test_what_nothing_is_done_with_is_not_told(gpu, simulate):
+def test_forecast_idle_nodes_omitted(gpu, simulate):
     assert (
         forecast_upgrade(simulate({"a": "", "b": DONE}, revision="new"), parse_policy({})).nodes
         == []
     )
 
 
-def test_without_a_validator_an_upgrade_does_not_end(gpu, simulate):
+def test_forecast_without_validator(gpu, simulate):
     made = simulate({"a": DONE, "b": DONE})
     made.pods = [pod for pod in made.pods if not pod["metadata"]["name"].startswith("validator")]
     first, second = forecast_upgrade(made, parse_policy({})).nodes
@@ -164,7 +164,7 @@ def test_without_a_validator_an_upgrade_does_not_end(gpu, simulate):
     assert second.waits[0].startswith("its turn")
 
 
-def test_jobs_are_waited_for(gpu, simulate):
+def test_forecast_waits_for_jobs(gpu, simulate):
     job = gpu.pod("train", "a", owner="Job", labels={"job": "yes"}, gpus=1)
     policy = parse_policy({"waitForCompletion": {"podSelector": "job=yes"}})
     found = forecast_upgrade(simulate({"a": DONE}, [job]), policy)
@@ -173,7 +173,7 @@ def test_jobs_are_waited_for(gpu, simulate):
     assert node.waits == ["nim/train to finish (no time limit)"]
 
 
-def test_what_is_skipped_is_told(gpu, simulate):
+def test_forecast_skipped_node(gpu, simulate):
     made = simulate({"a": REQUIRED})
     made.nodes[0]["metadata"]["labels"][labels.SKIP] = "true"
     (node,) = forecast_upgrade(made, parse_policy({})).nodes
@@ -184,14 +184,14 @@ def test_what_is_skipped_is_told(gpu, simulate):
     )
 
 
-def test_from_the_middle(gpu, simulate):
+def test_forecast_resumed_upgrade(gpu, simulate):
     nodes_before = {state: state for state in states.RUNNING if state != FAILED}
     found = forecast_upgrade(simulate(nodes_before), parse_policy({}))
     assert {item.state for item in found.nodes} == {DONE}
     assert {item.order > 0 for item in found.nodes} == {True}
 
 
-def test_as_data(gpu, simulate):
+def test_forecast_to_dict(gpu, simulate):
     found = forecast_upgrade(
         simulate({"a": DONE}, service(gpu, "llm", "a"), workloads=[gpu.workload(1)]),
         parse_policy({}),
@@ -251,7 +251,7 @@ def build(gpu, simulate, nodes_before, pods, is_guarded):
 
 @EVERY
 @given(clusters())
-def test_with_success_everywhere_all_nodes_end_done(gpu, simulate, drawn):
+def test_forecast_all_nodes_done(gpu, simulate, drawn):
     nodes_before, pods, policy, is_guarded = drawn
     made = build(gpu, simulate, nodes_before, pods, is_guarded)
     for node in made.nodes:  # a failed one is mended by hand
@@ -284,7 +284,7 @@ def steps_of(made, policy):
 
 @EVERY
 @given(clusters())
-def test_never_more_are_unavailable_than_allowed(gpu, simulate, drawn):
+def test_forecast_max_unavailable(gpu, simulate, drawn):
     nodes_before, pods, policy, is_guarded = drawn
     nodes_before = dict.fromkeys(nodes_before, DONE)
     parsed = parse_policy(policy)
@@ -298,7 +298,7 @@ def test_never_more_are_unavailable_than_allowed(gpu, simulate, drawn):
 
 @EVERY
 @given(clusters())
-def test_what_is_never_evicted(gpu, simulate, drawn):
+def test_forecast_protected_pods(gpu, simulate, drawn):
     nodes_before, pods, policy, is_guarded = drawn
     made = build(gpu, simulate, nodes_before, pods, is_guarded)
     for step in steps_of(made, parse_policy(policy)):
@@ -311,7 +311,7 @@ def test_what_is_never_evicted(gpu, simulate, drawn):
 
 @EVERY
 @given(clusters())
-def test_the_guard_keeps_a_replica_while_there_are_two_that_can_be(gpu, simulate, drawn):
+def test_forecast_guard_keeps_replica(gpu, simulate, drawn):
     nodes_before, pods, policy, _is_guarded = drawn
     pods = [(name, node, 1, "") for name, node, _gpus, _what in pods]
     nodes_before = dict.fromkeys(nodes_before, DONE)
@@ -325,7 +325,7 @@ def test_the_guard_keeps_a_replica_while_there_are_two_that_can_be(gpu, simulate
 
 @EVERY
 @given(clusters())
-def test_a_step_that_is_cut_off_is_taken_again(gpu, simulate, drawn):
+def test_forecast_interrupted_step(gpu, simulate, drawn):
     """A step of which only some is written ends where the whole one does."""
     nodes_before, pods, policy, is_guarded = drawn
     parsed = parse_policy(policy)
@@ -343,7 +343,7 @@ def test_a_step_that_is_cut_off_is_taken_again(gpu, simulate, drawn):
 
 @EVERY
 @given(clusters())
-def test_the_plan_is_what_stepping_does(gpu, simulate, drawn):
+def test_forecast_equals_steps(gpu, simulate, drawn):
     nodes_before, pods, policy, is_guarded = drawn
     parsed = parse_policy(policy)
     one, two = (

@@ -24,7 +24,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.node_stat
 NOW = datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
 
 
-def test_a_plan():
+def test_write_forecast():
     nodes = [
         NodePlan("a", "upgrade-done", "upgrade-done", 1, [], [f"nim/p{i}" for i in range(6)]),
         NodePlan("b", "upgrade-done", "upgrade-done", 2, ["a"], notes=["it is down meanwhile"]),
@@ -50,13 +50,13 @@ def test_a_plan():
     ]
 
 
-def test_nothing_to_plan():
+def test_write_forecast_no_work():
     assert write_forecast(Forecast([], [], 3)) == (
         "nothing to upgrade: the drivers of all 3 nodes are in sync"
     )
 
 
-def test_a_status():
+def test_write_status():
     log = Log("gpu", "driver-b", "ctr", is_previous=True)
     troubles = [
         Trouble(
@@ -84,7 +84,7 @@ def test_a_status():
     ]
 
 
-def test_what_is_printed_is_bounded():
+def test_gpu_text_bounds():
     many = [NodeStatus(f"n{i}", "Ready") for i in range(MAX_NODES + 5)]
     lines = write_status(many, [], NOW).splitlines()
     assert lines[-2:] == ["and 5 more", f"{MAX_NODES + 5} of {MAX_NODES + 5} GPU nodes are ready"]
@@ -94,7 +94,7 @@ def test_what_is_printed_is_bounded():
     assert lines[MAX_NODES + 1] == "and 5 more"
 
 
-def test_no_node_has_a_gpu():
+def test_write_status_no_gpu():
     assert write_status([], ["no node has a GPU"], NOW).splitlines() == [
         "! no node has a GPU",
         "0 of 0 GPU nodes are ready",

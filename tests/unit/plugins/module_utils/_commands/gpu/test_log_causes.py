@@ -28,16 +28,16 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.log_cause
         ("", ""),
     ],
 )
-def test_known_causes(text, expected):
+def test_explain_log(text, expected):
     found = explain_log(text)
     assert (expected in found) if expected else found == ""
 
 
-def test_only_our_words_are_told():
+def test_explain_log_fixed_texts():
     assert "s3cret" not in explain_log("nouveau s3cret\x1b[31m")
 
 
-def test_only_the_end_is_looked_at():
+def test_explain_log_end_only():
     assert explain_log("nouveau" + " " * MAX_LOG) == ""
 
 
@@ -50,6 +50,6 @@ def test_only_the_end_is_looked_at():
         ("something else", ""),
     ],
 )
-def test_why_images_are_not_pulled(text, expected):
+def test_explain_pull(text, expected):
     found = explain_pull(text)
     assert (expected in found) if expected else found == ""

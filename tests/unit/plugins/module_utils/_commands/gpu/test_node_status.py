@@ -80,12 +80,12 @@ CHAIN = {
 }
 
 
-def test_a_ready_node(gpu):
+def test_status_ready(gpu):
     (found,) = look([node_of(gpu)], stack())
     assert found.to_dict() == {"node": "n", "state": "Ready", "upgrade": "", "troubles": []}
 
 
-def test_the_first_one_in_the_chain_is_told(gpu):
+def test_status_first_of_chain(gpu):
     (found,) = look([node_of(gpu)], stack(driver={"state": RUNNING}, **CHAIN))
     (trouble,) = found.troubles
     assert (found.state, trouble.component, trouble.pod) == ("Waiting", "driver", "gpu/driver-n")
@@ -97,7 +97,7 @@ def test_the_first_one_in_the_chain_is_told(gpu):
     )
 
 
-def test_a_driver_that_crashes_fails_the_node(gpu):
+def test_status_driver_crash(gpu):
     pods = stack(driver={"state": CRASHED, **ENDED}, **CHAIN)
     (found,) = look([node_of(gpu)], pods)
     (trouble,) = found.troubles
@@ -105,14 +105,14 @@ def test_a_driver_that_crashes_fails_the_node(gpu):
     assert str(trouble.log) == "kubectl -n gpu logs driver-n -c main --previous"
 
 
-def test_faults_of_their_own_are_told_beside_the_first(gpu):
+def test_status_independent_faults(gpu):
     more = CHAIN | {"dcgm_exporter": {"state": CRASHED, **ENDED}}
     (found,) = look([node_of(gpu)], stack(driver={"state": RUNNING}, **more))
     assert [item.component for item in found.troubles] == ["driver", "dcgm-exporter"]
     assert found.state == "Failed"
 
 
-def test_the_validator_blocks_what_needs_the_toolkit(gpu):
+def test_status_validator_blocks(gpu):
     failing = {"init": "toolkit-validation", "state": CRASHED, **ENDED}
     (found,) = look(
         [node_of(gpu)], stack(operator_validator=failing, device_plugin=WAITS_FOR_TOOLKIT)
@@ -121,7 +121,7 @@ def test_the_validator_blocks_what_needs_the_toolkit(gpu):
     assert (trouble.component, trouble.blocks) == ("operator-validator", ("device-plugin",))
 
 
-def test_what_fails_without_another_one_is_not_told_beside_it(gpu):
+def test_status_dependent_fault_omitted(gpu):
     failing = {"init": "toolkit-validation", "state": CRASHED, **ENDED}
     pods = stack(container_toolkit={"state": RUNNING}, operator_validator=failing)
     (found,) = look([node_of(gpu)], pods)
@@ -129,7 +129,7 @@ def test_what_fails_without_another_one_is_not_told_beside_it(gpu):
     assert (trouble.component, trouble.blocks) == ("container-toolkit", ("operator-validator",))
 
 
-def test_without_a_driver_container_one_is_needed_on_the_node(gpu):
+def test_status_driver_of_host(gpu):
     deployed = [name for name in DEPLOYED if name != "driver"]
     pods = [pod for pod in stack(**CHAIN) if not pod["metadata"]["name"].startswith("driver")]
     (found,) = look([node_of(gpu)], pods, deployed)
@@ -159,7 +159,7 @@ def test_without_a_driver_container_one_is_needed_on_the_node(gpu):
         ),
     ],
 )
-def test_what_labels_say(gpu, labels, state, component, waits):
+def test_status_labels(gpu, labels, state, component, waits):
     pods = [pod for pod in stack() if not pod["metadata"]["name"].startswith("driver")]
     (found,) = look([node_of(gpu, labels=labels)], pods)
     assert found.state == state
@@ -167,12 +167,12 @@ def test_what_labels_say(gpu, labels, state, component, waits):
     assert told == ([(component, True)] if component else [])
 
 
-def test_a_node_that_does_not_report_fails(gpu):
+def test_status_node_not_ready(gpu):
     (found,) = look([node_of(gpu, ready=False)], stack())
     assert (found.state, found.troubles[0].component) == ("Failed", "node")
 
 
-def test_nodes_without_gpus_are_left_out_and_problems_come_first(gpu):
+def test_status_sorting(gpu):
     nodes = [node_of(gpu, "a"), node_of(gpu, "b"), {"metadata": {"name": "cpu"}}]
     found = look(nodes, [*stack("a"), *stack("b", driver={"state": CRASHED, **ENDED})])
     assert [(item.node, item.state) for item in found] == [("b", "Failed"), ("a", "Ready")]
@@ -182,7 +182,7 @@ def test_nodes_without_gpus_are_left_out_and_problems_come_first(gpu):
     ("state", "expected"),
     [(states.DRAIN, "Upgrading"), (states.FAILED, "Failed"), (states.DONE, "Ready")],
 )
-def test_an_upgrade_is_told(gpu, state, expected):
+def test_status_upgrade(gpu, state, expected):
     since = {labels.SINCE.replace("/", "__"): f"{state} 1767225600"}
     nodes = [node_of(gpu, state=state, cordoned=state != states.DONE, **since)]
     revision = "new" if state == states.DONE else "old"
@@ -197,7 +197,7 @@ def test_an_upgrade_is_told(gpu, state, expected):
         assert found.troubles[0].since == "2026-01-01T00:00:00+00:00"
 
 
-def test_logs_say_why(gpu):
+def test_with_logs(gpu):
     pods = stack(driver={"state": CRASHED, **ENDED})
     found = look([node_of(gpu)], pods)
     (log,) = logs_to_read(found, 5)
@@ -209,7 +209,7 @@ def test_logs_say_why(gpu):
     assert told.troubles[0].advice == ""
 
 
-def test_an_event_is_enough(gpu):
+def test_with_logs_event_suffices(gpu):
     pods = stack(device_plugin={"state": {"waiting": {"reason": "ContainerCreating"}}})
     warnings = {"device-plugin-n": ["FailedCreatePodSandBox: no runtime for nvidia"]}
     found = look([node_of(gpu)], pods, warnings=warnings)
@@ -217,7 +217,7 @@ def test_an_event_is_enough(gpu):
     assert logs_to_read(found, 5) == []
 
 
-def test_pods_without_their_runtime_wait_for_the_toolkit(gpu):
+def test_status_missing_runtime(gpu):
     """As on each new node: the toolkit teaches the container runtime the RuntimeClass."""
     held = {"state": {"waiting": {"reason": "PodInitializing"}}}
     names = ("operator-validator", "device-plugin", "dcgm")
@@ -266,6 +266,6 @@ def policy_of(state="ready", **error):
         ),
     ],
 )
-def test_what_is_wrong_with_the_whole(policies, labels, expected):
+def test_find_stack_problems(policies, labels, expected):
     found = find_stack_problems(policies, [{"metadata": {"name": "n", "labels": labels}}])
     assert [item[: len(expected)] for item in found] == ([expected] if expected else [])

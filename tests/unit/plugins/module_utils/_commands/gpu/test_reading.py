@@ -26,7 +26,7 @@ def client(cluster, tmp_path):
     return Client(cluster.kubeconfig(tmp_path))
 
 
-def test_the_active_policy_comes_first(cluster, client, answer):
+def test_read_policies_active_first(cluster, client, answer):
     items = [
         {"metadata": {"name": name, "creationTimestamp": time}}
         for name, time in (("b", "2026-01-02T"), ("c", "2026-01-01T"), ("a", "2026-01-02T"))
@@ -35,7 +35,7 @@ def test_the_active_policy_comes_first(cluster, client, answer):
     assert [item["metadata"]["name"] for item in read_policies(client)] == ["c", "a", "b"]
 
 
-def test_an_unknown_kind_is_explained(cluster, client, refused):
+def test_read_policies_unknown_kind(cluster, client, refused):
     cluster.refuse["GET", POLICIES] = [refused(404, "not found", "NotFound")]
     with pytest.raises(NimError, match="install the CRDs"):
         read_policies(client)
@@ -65,7 +65,7 @@ def test_an_unknown_kind_is_explained(cluster, client, refused):
         ),
     ],
 )
-def test_why_drivers_are_not_upgraded(client, spec, expected):
+def test_read_upgrades_reasons(client, spec, expected):
     found = read_upgrades(client, {"spec": spec})
     if expected:
         assert (found.policies, len(found.reasons)) == ({}, 1)
@@ -74,7 +74,7 @@ def test_why_drivers_are_not_upgraded(client, spec, expected):
         assert (list(found.policies), found.reasons) == ([None], ())
 
 
-def test_the_policy_of_upgrades(client):
+def test_read_upgrades_policy(client):
     policy = {"spec": {"driver": {"upgradePolicy": {"maxUnavailable": 7}}}}
     found = read_upgrades(client, policy, is_assumed=True)
     assert found.policies[None].max_unavailable == "7"
@@ -86,7 +86,7 @@ def test_the_policy_of_upgrades(client):
 @pytest.mark.parametrize(
     ("is_assumed", "expected"), [(False, ["by-default"]), (True, ["by-default", "off"])]
 )
-def test_the_policies_of_nvidia_drivers(cluster, client, answer, is_assumed, expected):
+def test_read_upgrades_nvidia_drivers(cluster, client, answer, is_assumed, expected):
     specs = {
         "by-default": {},
         "off": {"upgradePolicy": {"autoUpgrade": False}},
@@ -103,7 +103,7 @@ def test_the_policies_of_nvidia_drivers(cluster, client, answer, is_assumed, exp
     ]
 
 
-def test_the_world(cluster, client, gpu):
+def test_read_simulation(cluster, client, gpu):
     def put(path, item):
         cluster.put(f"{path}/{item['metadata']['name']}", item)
 
@@ -132,7 +132,7 @@ def test_the_world(cluster, client, gpu):
     assert read_simulation(client).snapshot().is_guarded
 
 
-def test_pods_come_in_pages(cluster, client, gpu, answer):
+def test_read_simulation_pages(cluster, client, gpu, answer):
     pages = [
         {"metadata": {"continue": "next"}, "items": [gpu.driver("a")]},
         {"metadata": {}, "items": [gpu.driver("b")]},
@@ -145,19 +145,19 @@ def test_pods_come_in_pages(cluster, client, gpu, answer):
     assert {call["limit"] for call in calls} == {"500"}
 
 
-def test_where_the_stack_is(gpu):
+def test_operand_namespaces(gpu):
     policies = [{"metadata": {"name": "p"}, "status": {"namespace": "here"}}, {"metadata": {}}]
     assert operand_namespaces(policies, [gpu.driver("n"), gpu.pod("x")]) == {"here", "gpu"}
 
 
-def test_daemon_sets_of_these_namespaces(cluster, client):
+def test_read_daemon_sets(cluster, client):
     for namespace in ("a", "b"):
         item = {"metadata": {"name": "d", "namespace": namespace}}
         cluster.put(f"/apis/apps/v1/namespaces/{namespace}/daemonsets/d", item)
     assert [item["metadata"]["namespace"] for item in read_daemon_sets(client, ["b"])] == ["b"]
 
 
-def test_the_latest_warnings(cluster, client, answer):
+def test_read_warnings_latest(cluster, client, answer):
     events = [
         {
             "lastTimestamp": f"2026-01-0{i}",
@@ -173,7 +173,7 @@ def test_the_latest_warnings(cluster, client, answer):
     assert call.query["fieldSelector"] == "type=Warning,involvedObject.kind=Pod"
 
 
-def test_a_log(cluster, client, refused):
+def test_read_log(cluster, client, refused):
     path = "/api/v1/namespaces/gpu/pods/d/log"
     cluster.texts[path] = "so it is"
     assert read_log(client, Log("gpu", "d", "c", is_previous=True)) == "so it is"
@@ -183,6 +183,6 @@ def test_a_log(cluster, client, refused):
     assert read_log(client, Log("gpu", "d", "c")) == ""
 
 
-def test_a_server_that_does_not_answer_is_an_error(tmp_path):
+def test_read_log_no_response(tmp_path):
     with pytest.raises(ApiError):
         read_log(Client(str(tmp_path / "absent")), Log("gpu", "d", "c"))

@@ -22,7 +22,7 @@ def find(simulation, name):
     return next(pod for pod in simulation.pods if pod["metadata"]["name"].startswith(name))
 
 
-def test_an_evicted_pod_is_replaced_where_its_gpus_are_free(gpu):
+def test_apply_evicted_pod_rescheduled(gpu):
     nodes = [
         gpu.node("a", states.POD_DELETION, cordoned=True),
         gpu.node("b", gpus=3),
@@ -44,7 +44,7 @@ def test_an_evicted_pod_is_replaced_where_its_gpus_are_free(gpu):
     assert find(simulation, "llm-new")["status"]["phase"] == "Running"
 
 
-def test_a_pod_stays_where_its_node_selector_says(gpu):
+def test_apply_node_selector(gpu):
     nodes = [gpu.node("a", states.POD_DELETION, cordoned=True), gpu.node("b")]
     pod = gpu.replica("llm-0", "a")
     pod["spec"]["nodeSelector"] = {"nvidia.com/gpu.product": "H100"}
@@ -55,7 +55,7 @@ def test_a_pod_stays_where_its_node_selector_says(gpu):
     assert fresh["status"]["conditions"][0]["reason"] == "Unschedulable"
 
 
-def test_a_pod_without_an_owner_does_not_come_back(gpu):
+def test_apply_unowned_pod_removed(gpu):
     policy = parse_policy({"podDeletion": {"force": True}})
     nodes = [gpu.node("a", states.POD_DELETION, cordoned=True), gpu.node("b")]
     pods = [gpu.driver("a", "old"), gpu.pod("w", "a", gpus=1, owner="")]
@@ -64,7 +64,7 @@ def test_a_pod_without_an_owner_does_not_come_back(gpu):
     assert [pod["metadata"]["name"] for pod in simulation.pods] == ["driver-a"]
 
 
-def test_a_driver_comes_back_with_the_newest_revision(gpu):
+def test_apply_driver_newest_revision(gpu):
     nodes = [gpu.node("a", states.RESTART, cordoned=True)]
     revisions = [gpu.revision("new", 2), gpu.revision("old", 1)]
     simulation = SimulatedUpgrade(nodes, [gpu.driver("a", "old")], revisions)
@@ -73,7 +73,7 @@ def test_a_driver_comes_back_with_the_newest_revision(gpu):
     assert (driver.is_ready, driver.pod["metadata"]["labels"][labels.REVISION]) == (True, "new")
 
 
-def test_budgets_count_as_pods_go_and_come(gpu):
+def test_apply_budget_counts(gpu):
     nodes = [gpu.node("a", states.POD_DELETION, cordoned=True), gpu.node("b")]
     pods = [gpu.driver("a", "old"), *(gpu.replica(name, "a") for name in "xyz")]
     budget = gpu.budget(expected=3, wanted=2, healthy=3)
@@ -84,7 +84,7 @@ def test_budgets_count_as_pods_go_and_come(gpu):
     assert len(simulation.apply(take_step(simulation.snapshot(), POLICY)).ended) == 1
 
 
-def test_drivers_that_are_as_if_outdated(gpu):
+def test_outdate(gpu):
     simulation = SimulatedUpgrade(
         [gpu.node("a", states.DONE)], [gpu.driver("a", "new")], [gpu.revision("new", 2)]
     )
@@ -94,7 +94,7 @@ def test_drivers_that_are_as_if_outdated(gpu):
     assert step.state == states.REQUIRED
 
 
-def test_gpus_of_a_pod(gpu):
+def test_gpus_of(gpu):
     pod = gpu.pod("a", gpus=2)
     pod["spec"]["containers"].append({"resources": {"limits": {"nvidia.com/mig-1g.10gb": "3"}}})
     pod["spec"]["containers"].append({"resources": {"limits": {"cpu": "3", "nvidia.com/gpu": "x"}}})

@@ -14,7 +14,7 @@ RIVAL = {GPU_CLUSTERS.key: [{"metadata": {"name": "gpu-cluster"}}]}
 OPENSHIFT = {CLUSTER_VERSIONS.key: {"metadata": {}}}
 
 
-def test_children_have_no_labels_of_their_own(gpu):
+def test_policy_app_no_common_labels(gpu):
     app = gpu.app({})
     child = app.child("ConfigMap", name="a")
     assert child["metadata"] == {
@@ -25,7 +25,7 @@ def test_children_have_no_labels_of_their_own(gpu):
     assert child["metadata"]["ownerReferences"][0]["uid"] == "uid-cluster-policy"
 
 
-def test_children_are_where_the_administrator_says(gpu):
+def test_policy_app_namespace_setting(gpu):
     app = gpu.app({}, gpu_namespace="gpu-operator-resources")
     assert app.child("ConfigMap", name="a")["metadata"]["namespace"] == "gpu-operator-resources"
     assert "namespace" not in app.child("ClusterRole", name="a")["metadata"]
@@ -41,13 +41,13 @@ def test_children_are_where_the_administrator_says(gpu):
         ([], "cluster-policy"),
     ],
 )
-def test_the_oldest_policy_is_active_and_of_two_the_first_by_name(gpu, others, active):
+def test_active_policy_oldest(gpu, others, active):
     policies = [gpu.policy(), *(gpu.policy(name=name, created=time) for name, time in others)]
     app = gpu.app({}, policies=policies)
     assert (app.active, app.is_active) == (active, active == "cluster-policy")
 
 
-def test_a_policy_that_goes_makes_way(gpu):
+def test_active_policy_deleted(gpu):
     older = gpu.policy(name="b", created="2025-01-01T00:00:00Z")
     older["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
     assert gpu.app({}, policies=[gpu.policy(), older]).is_active
@@ -64,14 +64,14 @@ def test_a_policy_that_goes_makes_way(gpu):
         (False, "a", "upgrade-failed", False),
     ],
 )
-def test_upgrades_by_drivers_of_their_own_kind(gpu, is_used, owner, state, expected):
+def test_has_driver_upgrade(gpu, is_used, owner, state, expected):
     labels = {OWNER: owner, "nvidia.com/gpu-driver-upgrade-state": state}
     spec = {"driver": {"useNvidiaDriverCRD": is_used}}
     assert gpu.app(spec, nodes=[gpu.node(labels=labels)]).has_driver_upgrade is expected
 
 
 @pytest.mark.parametrize("upgrades", [True, False])
-def test_nodes_of_an_nvidiadriver_are_its_own_affair(gpu, upgrades):
+def test_upgrade_excludes_nvidia_drivers(gpu, upgrades):
     state = {"nvidia.com/gpu-driver-upgrade-state": "upgrade-done"}
     nodes = [gpu.node("a", {**state, OWNER: "x"}), gpu.node("b", state)]
     driver = {"useNvidiaDriverCRD": True, "upgradePolicy": {"autoUpgrade": upgrades}}
@@ -89,18 +89,18 @@ def test_nodes_of_an_nvidiadriver_are_its_own_affair(gpu, upgrades):
         ({"nriPluginEnabled": True}, "containerd://2", False),
     ],
 )
-def test_when_pods_name_the_runtime_class(gpu, cdi, runtime, expected):
+def test_uses_runtime_class(gpu, cdi, runtime, expected):
     app = gpu.app({"cdi": cdi}, nodes=[gpu.node(runtime=runtime)])
     assert app.uses_runtime_class is expected
 
 
-def test_images(gpu):
+def test_image(gpu):
     app = gpu.app({"validator": {"image": "r.test/v:1"}}, images={"DCGM_IMAGE": "r.test/d:1"})
     assert app.validator_image == "r.test/v:1"
     assert app.image(app.spec.dcgm, "DCGM_IMAGE") == "r.test/d:1"
 
 
-def test_drivers_are_upgraded_as_the_spec_says(gpu):
+def test_upgrade_by_spec(gpu):
     assert gpu.app({}).spec.upgrade_policy is None
     policy = {"driver": {"upgradePolicy": {"autoUpgrade": True, "maxParallelUpgrades": 3}}}
     app = gpu.app(policy)
@@ -122,14 +122,14 @@ def test_drivers_are_upgraded_as_the_spec_says(gpu):
         ({}, OPENSHIFT, "NotServed", "this operator does not support the GPU stack on OpenShift"),
     ],
 )
-def test_what_keeps_us_away(gpu, spec, answers, reason, text):
+def test_obstacle(gpu, spec, answers, reason, text):
     found = gpu.app(spec, answers=answers).obstacle
     assert str(found).startswith(text)
     assert found.reason == reason
 
 
 @pytest.mark.parametrize("spec", [{}, {"sandboxWorkloads": {"enabled": False, "mode": "kata"}}])
-def test_nothing_else_does(gpu, spec):
+def test_obstacle_none(gpu, spec):
     assert gpu.app(spec).obstacle is None
 
 
@@ -143,7 +143,7 @@ def test_nothing_else_does(gpu, spec):
         ({"enabled": False}, True, 1, "driver.enabled is false: "),
     ],
 )
-def test_how_it_upgrades_drivers_and_why_not(gpu, driver, is_assumed, parallel, reason):
+def test_upgrades_reasons(gpu, driver, is_assumed, parallel, reason):
     found = gpu.app({"driver": driver}).upgrades(is_assumed=is_assumed)
     assert {owner: item.max_parallel for owner, item in found.policies.items()} == (
         {None: parallel} if parallel else {}

@@ -61,12 +61,12 @@ def played(load_module):
     return found
 
 
-def test_all_cases_are_played():
+def test_conformance_all_cases():
     assert {path.stem for path in (CONFORMANCE / "cases").glob("*.yaml")} == set(CASES)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_difference_has_a_reason(case, played):
+def test_conformance_differences_explained(case, played):
     lines, _counts = played[case]
     unexplained = [
         line for line in lines if not any(re.search(pattern, line) for pattern in REASONS)
@@ -74,13 +74,13 @@ def test_each_difference_has_a_reason(case, played):
     assert unexplained == []
 
 
-def test_each_reason_is_needed(played):
+def test_conformance_reasons_needed(played):
     lines = [line for found, _counts in played.values() for line in found]
     unused = [pattern for pattern in REASONS if not any(re.search(pattern, item) for item in lines)]
     assert unused == []
 
 
-def test_nearly_all_fields_are_alike(played):
+def test_conformance_equal_fields(played):
     total = collections.Counter()
     for _lines, counts in played.values():
         total += counts

@@ -26,7 +26,7 @@ def build(gpu, spec=None, pod=None, live=(), **fields):
     return build_daemon_set(app, workload, pod or {"containers": [{"name": "main"}], "volumes": []})
 
 
-def test_what_all_have_in_common(gpu):
+def test_build_daemon_set_common(gpu):
     found = build(gpu, labels={PART_OF: "y"}, constraint="c", nodes={"n": "1"})
     assert found["metadata"]["labels"] == {"app": "x", PART_OF: "y"}
     assert found["metadata"]["annotations"] == {"openshift.io/scc": "c"}
@@ -43,7 +43,7 @@ def test_what_all_have_in_common(gpu):
     assert "runtimeClassName" not in pod
 
 
-def test_settings_of_all_daemon_sets(gpu):
+def test_build_daemon_set_settings(gpu):
     given = {
         "labels": {"app": "mine", PART_OF: "mine", "team": "a"},
         "annotations": {"a/b": "1"},
@@ -76,18 +76,18 @@ def test_settings_of_all_daemon_sets(gpu):
         ({"rollingUpdate": {"maxUnavailable": "many"}}, True, {"type": "OnDelete"}),
     ],
 )
-def test_how_pods_are_replaced(gpu, daemonsets, is_on_delete, strategy):
+def test_build_daemon_set_strategy(gpu, daemonsets, is_on_delete, strategy):
     found = build(gpu, {"daemonsets": daemonsets}, is_on_delete=is_on_delete)
     assert found["spec"]["updateStrategy"] == strategy
 
 
-def test_a_container_gets_gpus_by_the_runtime_class(gpu):
+def test_build_daemon_set_runtime_class(gpu):
     pod = build(gpu, {"operator": {"runtimeClass": "r"}}, gpu_container="main")["spec"]["template"]
     assert pod["spec"]["runtimeClassName"] == "r"
     assert "annotations" not in pod["metadata"]
 
 
-def test_or_by_an_annotation(gpu):
+def test_build_daemon_set_nri_annotation(gpu):
     spec = {"cdi": {"nriPluginEnabled": True}}
     pod = build(gpu, spec, gpu_container="main")["spec"]["template"]
     assert "runtimeClassName" not in pod["spec"]
@@ -96,7 +96,7 @@ def test_or_by_an_annotation(gpu):
     }
 
 
-def test_texts_of_a_live_one_stay(gpu):
+def test_build_daemon_set_live_texts(gpu):
     def pod(text):
         container = {"name": "main", "command": ["sh", "-c"], "args": [text]}
         return {"containers": [container], "volumes": []}
@@ -117,7 +117,7 @@ def host_pod(app):
     return {"initContainers": init, "containers": [{"name": "main"}], "volumes": volumes}
 
 
-def test_by_default_nothing_moves(gpu):
+def test_place_on_host_default(gpu):
     app = gpu.app({})
     pod = host_pod(app)
     place_on_host(app, pod)
@@ -125,7 +125,7 @@ def test_by_default_nothing_moves(gpu):
     assert [gpu.env(item) for item in [*pod["initContainers"], *pod["containers"]]] == [{}, {}, {}]
 
 
-def test_paths_of_the_node(gpu):
+def test_place_on_host_paths(gpu):
     paths = {"rootFS": "/host-root", "driverInstallDir": "/drv"}
     app = gpu.app({"hostPaths": paths})
     pod = host_pod(app)
@@ -143,7 +143,7 @@ def test_paths_of_the_node(gpu):
     assert gpu.env(gpu.container(pod, "main")) == {"HOST_ROOT": "/host-root"}
 
 
-def test_validations_get_what_the_user_adds_by_their_name(gpu):
+def test_place_on_host_validation_env(gpu):
     validator = {
         "driver": {"env": [{"name": "D", "value": "1"}]},
         "toolkit": {"env": [{"name": "T", "value": "2"}]},
@@ -170,7 +170,7 @@ def test_validations_get_what_the_user_adds_by_their_name(gpu):
         ("mixed", {"MIG_STRATEGY": "mixed", "NVIDIA_MIG_MONITOR_DEVICES": "all"}),
     ],
 )
-def test_how_mig_devices_are_offered(gpu, strategy, expected):
+def test_add_mig_env(gpu, strategy, expected):
     container = {}
     add_mig_env(gpu.app({"mig": {"strategy": strategy}}), container)
     assert gpu.env(container) == expected

@@ -22,7 +22,7 @@ def names(wanted):
     return {(item.manifest["kind"], item.manifest["metadata"]["name"]) for item in wanted.children}
 
 
-def test_all_states_in_order(gpu):
+def test_desired_all_operands(gpu):
     wanted = desired(gpu.app({}))
     assert wanted.failure is None
     assert wanted.namespace == "gpu-operator"
@@ -32,12 +32,12 @@ def test_all_states_in_order(gpu):
     assert not names(wanted) & set(wanted.unwanted)
 
 
-def test_accounts_are_made_once(gpu):
+def test_desired_accounts_create_only(gpu):
     for item in desired(gpu.app({})).children:
         assert item.create_only is (item.manifest["kind"] == "ServiceAccount")
 
 
-def test_a_disabled_state_goes(gpu):
+def test_desired_disabled_operand(gpu):
     wanted = desired(gpu.app({"dcgm": {"enabled": False}}))
     gone = {name for name in wanted.unwanted if name[1] == "nvidia-dcgm"}
     assert {kind for kind, _name in gone} == {
@@ -49,14 +49,14 @@ def test_a_disabled_state_goes(gpu):
     }
 
 
-def test_without_gpus_daemon_sets_stay_but_not_those_of_a_disabled_state(gpu):
+def test_desired_without_gpu(gpu):
     wanted = desired(gpu.app({"dcgm": {"enabled": False}}, nodes=[]))
     gone = {name for kind, name in wanted.unwanted if kind == "DaemonSet"}
     assert gone == {"nvidia-dcgm", "nvidia-node-status-exporter"}
     assert not any(kind == "DaemonSet" for kind, _name in names(wanted))
 
 
-def test_an_error_stops_at_its_state_and_deletes_nothing_of_it(gpu):
+def test_desired_error_stops(gpu):
     wanted = desired(gpu.app({"toolkit": {"repository": "r", "image": "t"}}))
     assert str(wanted.failure).startswith(
         "Failed to reconcile state-container-toolkit: invalid image"
@@ -69,7 +69,7 @@ def test_an_error_stops_at_its_state_and_deletes_nothing_of_it(gpu):
 
 
 @pytest.mark.parametrize("value", ["all disabled", "-a", "a.", "ä", "x" * 64, "a\n"])
-def test_a_default_of_mig_that_is_no_label_is_refused_once(gpu, value):
+def test_desired_invalid_mig_default(gpu, value):
     """And not by the API server for each node; our CRD accepts none of these, others may."""
     node = gpu.node(labels={"nvidia.com/mig.capable": "true"})
     spec = {"migManager": {"config": {"default": value}}}
@@ -94,7 +94,7 @@ def test_a_default_of_mig_that_is_no_label_is_refused_once(gpu, value):
         ),
     ],
 )
-def test_fields_that_exclude_each_other(gpu, spec, what):
+def test_desired_conflicting_fields(gpu, spec, what):
     wanted = desired(gpu.app(spec))
     assert str(wanted.failure) == (
         f"error validating clusterpolicy: the NRI Plugin cannot be enabled when {what} is disabled"
@@ -102,7 +102,7 @@ def test_fields_that_exclude_each_other(gpu, spec, what):
     assert (wanted.children, wanted.unwanted) == ([], [])
 
 
-def test_nothing_is_done_for_a_policy_that_is_not_active(gpu):
+def test_desired_inactive_policy(gpu):
     older = gpu.policy(name="b", created="2020-01-01T00:00:00Z")
     wanted = desired(gpu.app({}, policies=[gpu.policy(), older]))
     assert (wanted.children, wanted.unwanted, wanted.patches, wanted.failure) == ([], [], [], None)
@@ -115,13 +115,13 @@ def test_nothing_is_done_for_a_policy_that_is_not_active(gpu):
         ({}, {GPU_CLUSTERS.key: [{"metadata": {"name": "x"}}]}),
     ],
 )
-def test_nothing_is_done_where_there_is_an_obstacle(gpu, spec, answers):
+def test_desired_obstacle(gpu, spec, answers):
     wanted = desired(gpu.app(spec, answers=answers))
     assert (wanted.children, wanted.unwanted, wanted.patches) == ([], [], [])
     assert wanted.failure is not None
 
 
-def test_objects_of_a_policy_that_is_gone_are_waited_for(gpu):
+def test_desired_leaving_objects(gpu):
     live = gpu.live("Role", "nvidia-driver", owner="gone")
     other = gpu.live("Role", "nvidia-dcgm", owner="b")
     policies = [gpu.policy(), gpu.policy(name="b", created="2027-01-01T00:00:00Z")]
@@ -130,7 +130,7 @@ def test_objects_of_a_policy_that_is_gone_are_waited_for(gpu):
     assert ("Role", "nvidia-dcgm") in wanted, "is refused: its policy is there"
 
 
-def test_the_namespace_is_labeled_for_privileged_pods(gpu):
+def test_desired_pod_security_labels(gpu):
     namespace = {"kind": "Namespace", "metadata": {"name": "gpu-operator", "labels": {"a": "b"}}}
     app = gpu.app({"psa": {"enabled": True}}, nodes=[], live=[namespace])
     (patch,) = desired(app).patches
@@ -144,7 +144,7 @@ DRIVERS = {"driver": {"useNvidiaDriverCRD": True}}
 
 
 @pytest.mark.parametrize("spec", [{}, {"enabled": False}])
-def test_drivers_of_their_own_kind_take_over_running_pods(gpu, spec):
+def test_desired_handover_to_drivers(gpu, spec):
     live = gpu.live("DaemonSet", "nvidia-driver-daemonset")
     of_kernel = gpu.live("DaemonSet", "nvidia-driver-daemonset-6.8.0-ubuntu24.04")
     foreign = gpu.live("DaemonSet", "nvidia-gpu-driver-x", owner="other")
@@ -168,7 +168,7 @@ def test_drivers_of_their_own_kind_take_over_running_pods(gpu, spec):
 
 
 @pytest.mark.parametrize(("kind", "is_left"), [("NVIDIADriver", True), ("ClusterPolicy", False)])
-def test_the_probe_of_the_reference_is_left_to_its_drivers(gpu, kind, is_left):
+def test_desired_reference_probe(gpu, kind, is_left):
     live = gpu.live("ConfigMap", "nvidia-driver-startup-probe")
     live["metadata"]["ownerReferences"][0]["kind"] = kind
     wanted = desired(gpu.app(DRIVERS, live=[live]))
@@ -177,7 +177,7 @@ def test_the_probe_of_the_reference_is_left_to_its_drivers(gpu, kind, is_left):
     assert child.create_only is is_left
 
 
-def test_a_policy_of_upgrades_that_is_wrong_stops_the_upgrade_only(gpu):
+def test_desired_invalid_upgrade_policy(gpu):
     spec = {"driver": {"upgradePolicy": {"autoUpgrade": True, "maxUnavailable": "many"}}}
     wanted = desired(gpu.app(spec))
     assert "driver.upgradePolicy.maxUnavailable" in str(wanted.failure)

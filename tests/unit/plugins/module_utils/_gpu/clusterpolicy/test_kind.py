@@ -15,7 +15,7 @@ EVERYTHING = {
 }
 
 
-def test_the_operator_has_what_it_grants(gpu):
+def test_kind_holds_granted_permissions(gpu):
     """Nobody can grant permissions that they lack."""
     app = gpu.app(EVERYTHING)
     granted = {
@@ -38,6 +38,6 @@ def test_the_operator_has_what_it_grants(gpu):
     assert held - granted == set(), "it has no more than that"
 
 
-def test_no_rule_has_a_wildcard():
+def test_kind_without_wildcards():
     assert not any("*" in f"{item.group}{item.resources}{item.verbs}" for item in KIND.rules)
     assert not fnmatch.filter([item.uses for item in KIND.access], "*[*]*")

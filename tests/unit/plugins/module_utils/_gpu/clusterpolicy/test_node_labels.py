@@ -35,36 +35,36 @@ def settled(gpu, labels=None, **more):
     return gpu.node(labels={PRESENT: "true", **CONTAINER, **(labels or {})}, **more)
 
 
-def test_a_new_node_with_a_gpu_gets_all_labels(gpu):
+def test_node_patch_new_gpu(gpu):
     assert written(gpu.node()) == {PRESENT: "true", **CONTAINER}
 
 
-def test_a_node_without_a_gpu_gets_none(gpu):
+def test_node_patch_without_gpu(gpu):
     assert written(gpu.node(labels={PCI: None})) == {}
 
 
 @pytest.mark.parametrize("name", ["pci-0302_10de", "pci-0300_10de"])
-def test_other_classes_of_devices_are_gpus_too(gpu, name):
+def test_node_patch_device_classes(gpu, name):
     labels = {PCI: None, f"feature.node.kubernetes.io/{name}.present": "true"}
     assert written(gpu.node(labels=labels))[PRESENT] == "true"
 
 
-def test_a_label_of_nfd_that_says_false_is_no_gpu(gpu):
+def test_node_patch_nfd_false(gpu):
     assert written(gpu.node(labels={PCI: "false"})) == {}
 
 
-def test_a_settled_node_is_left_alone(gpu):
+def test_node_patch_settled(gpu):
     assert written(settled(gpu)) == {}
 
 
-def test_the_users_own_values_stay_and_empty_ones_are_filled(gpu):
+def test_node_patch_user_values(gpu):
     labels = {f"{DEPLOY}driver": "false", f"{DEPLOY}dcgm": ""}
     found = written(gpu.node(labels=labels))
     assert f"{DEPLOY}driver" not in found
     assert found[f"{DEPLOY}dcgm"] == "true"
 
 
-def test_labels_go_with_the_gpu_whoever_set_them(gpu):
+def test_node_patch_gpu_removed(gpu):
     labels = {PCI: None, f"{DEPLOY}mig-manager": "true", f"{DEPLOY}driver": "false"}
     assert written(settled(gpu, labels)) == {
         PRESENT: "false",
@@ -73,18 +73,18 @@ def test_labels_go_with_the_gpu_whoever_set_them(gpu):
     }
 
 
-def test_a_node_that_has_lost_its_gpu_before_is_left_alone(gpu):
+def test_node_patch_gpu_removed_before(gpu):
     assert written(gpu.node(labels={PCI: None, PRESENT: "false"})) == {}
 
 
-def test_operands_can_be_switched_off(gpu):
+def test_node_patch_operands_off(gpu):
     labels = {f"{DEPLOY}operands": "false"}
     assert written(settled(gpu, labels)) == dict.fromkeys(CONTAINER)
     assert written(gpu.node(labels=labels)) == {PRESENT: "true"}
     assert written(gpu.node(labels={f"{DEPLOY}operands": "true"}))[f"{DEPLOY}driver"] == "true"
 
 
-def test_labels_of_other_stacks_go(gpu):
+def test_node_patch_other_stacks(gpu):
     labels = {
         f"{DEPLOY}vgpu-manager": "true",
         f"{DEPLOY}dra-driver": "false",
@@ -108,12 +108,12 @@ def test_labels_of_other_stacks_go(gpu):
         ({}, False),
     ],
 )
-def test_nodes_that_can_divide_their_gpus(gpu, labels, is_capable):
+def test_node_patch_mig_capable(gpu, labels, is_capable):
     found = written(settled(gpu, labels))
     assert found == ({f"{DEPLOY}mig-manager": "true"} if is_capable else {})
 
 
-def test_an_empty_label_of_the_mig_manager_counts_as_there(gpu):
+def test_node_patch_mig_manager_empty(gpu):
     labels = {"nvidia.com/mig.capable": "true", f"{DEPLOY}mig-manager": ""}
     assert written(settled(gpu, labels)) == {}
 
@@ -130,7 +130,7 @@ def test_an_empty_label_of_the_mig_manager_counts_as_there(gpu):
         ({"config": {"default": "all-disabled"}}, {"nvidia.com/mig.capable": "false"}, None),
     ],
 )
-def test_the_default_configuration_of_mig(gpu, manager, labels, config):
+def test_node_patch_mig_default(gpu, manager, labels, config):
     node = settled(gpu, {"nvidia.com/mig.capable": "true", **labels})
     assert written(node, {"migManager": manager}).get("nvidia.com/mig.config") == config
 
@@ -150,7 +150,7 @@ AUTO = {"driver": {"upgradePolicy": {"autoUpgrade": True}}}
         ({"driver": {"enabled": False, **AUTO["driver"]}}, True, True, {UPGRADE: None}),
     ],
 )
-def test_nodes_tell_whether_their_driver_is_upgraded(gpu, spec, has_gpu, has_annotation, expected):
+def test_node_patch_upgrade_annotation(gpu, spec, has_gpu, has_annotation, expected):
     annotations = {UPGRADE: "true"} if has_annotation else {}
     node = settled(gpu, annotations=annotations)
     if not has_gpu:
@@ -158,7 +158,7 @@ def test_nodes_tell_whether_their_driver_is_upgraded(gpu, spec, has_gpu, has_ann
     assert written(node, spec) == expected
 
 
-def test_a_pass_goes_on_with_the_labels_that_it_gives(gpu):
+def test_labeled(gpu):
     node = gpu.node(labels={f"{DEPLOY}driver": "false", f"{DEPLOY}dra-driver": "true"})
     labels = labeled(node_patch(parse_spec({}), node))["metadata"]["labels"]
     assert labels[PRESENT] == "true"
@@ -167,7 +167,7 @@ def test_a_pass_goes_on_with_the_labels_that_it_gives(gpu):
     assert f"{DEPLOY}dra-driver" in node["metadata"]["labels"], "the node itself is as it was"
 
 
-def test_nvidiadrivers_mark_their_own_nodes(gpu):
+def test_node_patch_nvidia_driver_nodes(gpu):
     marked = {"nvidia.com/gpu-driver-upgrade-enabled": "true"}
     owner = {"nvidia.com/gpu-operator.driver.owner": "a"}
     spec = parse_spec(

@@ -14,19 +14,19 @@ def state(**fields):
     return Operand("state-x", (("Role", "a"), ("DaemonSet", "b")), lambda _app: iter(()), **fields)
 
 
-def test_objects_that_only_the_cluster_tells_are_added_once(gpu):
+def test_operand_names_unique(gpu):
     found = state(extra=lambda _app: [("DaemonSet", "b"), ("DaemonSet", "c")])
     assert found.names(gpu.app({})) == [("Role", "a"), ("DaemonSet", "b"), ("DaemonSet", "c")]
     assert found.daemon_sets(gpu.app({})) == ["b", "c"]
     assert state().names(gpu.app({})) == [("Role", "a"), ("DaemonSet", "b")]
 
 
-def test_a_state_is_enabled_unless_it_says_otherwise(gpu):
+def test_operand_enabled_by_default(gpu):
     assert state().is_enabled(gpu.app({}).spec)
 
 
 @pytest.mark.parametrize(("nodes", "is_kept"), [([], True), (None, False)])
-def test_daemon_sets_stay_while_no_node_has_a_gpu(gpu, nodes, is_kept):
+def test_keep_without_gpu(gpu, nodes, is_kept):
     app = gpu.app({}, nodes=nodes)
     assert keep_without_gpu(app, "DaemonSet", "b") is is_kept
     assert not keep_without_gpu(app, "Role", "a")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import OPERANDS
 
 
-def test_the_states_are_in_the_documented_order():
+def test_operands_order():
     assert [operand.name for operand in OPERANDS] == [
         "pre-requisites",
         "state-operator-metrics",
@@ -23,13 +23,13 @@ def test_the_states_are_in_the_documented_order():
     ]
 
 
-def test_no_object_is_of_two_states(gpu):
+def test_operands_distinct_objects(gpu):
     app = gpu.app({})
     names = [name for operand in OPERANDS for name in operand.names(app)]
     assert len(names) == len(set(names))
 
 
-def test_each_state_makes_only_what_it_lists(gpu):
+def test_operands_list_their_objects(gpu):
     """What it does not list would never be deleted, nor read before it is written."""
     app = gpu.app(
         {
@@ -42,7 +42,7 @@ def test_each_state_makes_only_what_it_lists(gpu):
         assert made <= set(operand.names(app)), operand.name
 
 
-def test_no_daemon_set_is_made_without_a_node_for_it(gpu):
+def test_operands_no_daemon_set_without_node(gpu):
     app = gpu.app({"nodeStatusExporter": {"enabled": True}}, nodes=[])
     kinds = {item["kind"] for operand in OPERANDS for item in operand.children(app)}
     assert "DaemonSet" not in kinds

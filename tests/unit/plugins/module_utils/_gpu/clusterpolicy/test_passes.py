@@ -94,7 +94,7 @@ def images_of(stage):
     }
 
 
-def test_all_nodes_go_through_all_states(stage, gpu):
+def test_passes_all_states(stage, gpu):
     made = stage(["a", "b"], [gpu.pod("w", "a", gpus=1)])
     assert made.states() == {"a": states.DONE, "b": states.DONE}
     old = images_of(made)
@@ -111,7 +111,7 @@ def test_all_nodes_go_through_all_states(stage, gpu):
     assert all(sum(state in states.RUNNING for state in seen.values()) <= 1 for seen in made.seen)
 
 
-def test_a_finished_upgrade_writes_nothing_more(stage):
+def test_passes_finished_upgrade(stage):
     made = stage(["a"])
     made.run(20)
     for _number in range(2):
@@ -120,7 +120,7 @@ def test_a_finished_upgrade_writes_nothing_more(stage):
         assert done.report.period == ""
 
 
-def test_a_budget_holds_a_pod_and_says_so(stage, gpu):
+def test_passes_budget_holds_pod(stage, gpu):
     budget = {"kind": "PodDisruptionBudget", **gpu.budget(expected=1, wanted=1, healthy=1)}
     made = stage(["a"], [gpu.replica("llm", "a")])
     made.cluster.put(budget)
@@ -136,7 +136,7 @@ def test_a_budget_holds_a_pod_and_says_so(stage, gpu):
     assert (made.pods("llm"), made.states()) == ([], {"a": states.DONE})
 
 
-def test_a_pass_that_ends_early_is_taken_up_by_the_next(stage, gpu, monkeypatch):
+def test_passes_interrupted(stage, gpu, monkeypatch):
     made = stage(
         ["a", "b"], [gpu.pod("w", "a", gpus=1)], maxUnavailable="100%", maxParallelUpgrades=0
     )
@@ -155,7 +155,7 @@ def test_a_pass_that_ends_early_is_taken_up_by_the_next(stage, gpu, monkeypatch)
     assert made.pods("w") == []
 
 
-def test_switched_off_in_the_middle_the_node_is_given_back(stage):
+def test_passes_switched_off(stage):
     made = stage(["a"])
     made.run(4)
     assert made.node("a")["spec"]["unschedulable"]
@@ -165,7 +165,7 @@ def test_switched_off_in_the_middle_the_node_is_given_back(stage):
     assert "unschedulable" not in made.node("a")["spec"]
 
 
-def test_what_the_reference_has_begun_is_finished(stage):
+def test_passes_begun_by_reference(stage):
     """Its labels and annotations, without ours."""
     made = stage(["a", "b"])
     for name, state in {"a": states.VALIDATION, "b": states.JOBS}.items():

@@ -20,7 +20,7 @@ def configured(gpu, spec, operand=None, **more):
     return pod, main
 
 
-def test_without_a_configuration_nothing_is_added(gpu):
+def test_add_plugin_config_none(gpu):
     pod, main = configured(gpu, {})
     assert (len(pod["containers"]), pod["volumes"], main) == (
         1,
@@ -30,7 +30,7 @@ def test_without_a_configuration_nothing_is_added(gpu):
     assert "shareProcessNamespace" not in pod
 
 
-def test_a_side_container_follows_the_nodes_label(gpu):
+def test_add_plugin_config_side_container(gpu):
     pod, main = configured(gpu, CONFIG, {"resources": {"limits": {"cpu": "1"}}})
     assert gpu.env(main) == {"CONFIG_FILE": "/config/config.yaml"}
     assert gpu.mounts(main) == {"/config": "config", "/available-configs": "sharing"}
@@ -47,7 +47,7 @@ def test_a_side_container_follows_the_nodes_label(gpu):
     assert (env["PROCESS_TO_SIGNAL"], env["DEFAULT_CONFIG"]) == ("proc", "slices")
 
 
-def test_the_first_one_is_chosen_before_the_start(gpu):
+def test_add_plugin_config_init_container(gpu):
     pod, _main = configured(gpu, CONFIG)
     first = gpu.container(pod, "config-manager-init")
     assert "securityContext" not in first
@@ -56,6 +56,6 @@ def test_the_first_one_is_chosen_before_the_start(gpu):
     assert env["PROCESS_TO_SIGNAL"] == ""
 
 
-def test_processes_of_the_node_are_seen_anyway(gpu):
+def test_add_plugin_config_host_pid(gpu):
     pod, _main = configured(gpu, CONFIG, hostPID=True)
     assert "shareProcessNamespace" not in pod

@@ -44,7 +44,7 @@ def keys(gpu, answers, spec=None, policies=None):
     return {read.key for read in reads(PolicyApp(policy, Observed(answers)))}
 
 
-def test_first_whether_the_policy_is_ours_to_serve(gpu):
+def test_reads_cluster_first(gpu):
     assert keys(gpu, {}) == CLUSTER.keys()
 
 
@@ -55,13 +55,13 @@ def test_first_whether_the_policy_is_ours_to_serve(gpu):
         ({}, {}, "older"),
     ],
 )
-def test_then_nothing_if_it_is_not(gpu, answers, spec, policies):
+def test_reads_not_served(gpu, answers, spec, policies):
     if policies:
         policies = [gpu.policy(), gpu.policy(name="b", created="2020-01-01T00:00:00Z")]
     assert keys(gpu, {**CLUSTER, **answers}, spec, policies) == CLUSTER.keys()
 
 
-def test_gpu_clusters_are_asked_for_only_where_there_can_be_some(gpu):
+def test_reads_gpu_clusters(gpu):
     served = {**CLUSTER, GPU_CLUSTER_KIND.key: {"metadata": {}}}
     first = CLUSTER.keys() | {GPU_CLUSTERS.key}
     assert keys(gpu, served) == first
@@ -69,7 +69,7 @@ def test_gpu_clusters_are_asked_for_only_where_there_can_be_some(gpu):
     assert keys(gpu, {**served, GPU_CLUSTERS.key: []}) == first | STACK.keys()
 
 
-def test_then_the_cluster_and_at_last_the_children(gpu):
+def test_reads_cluster_then_children(gpu):
     assert keys(gpu, CLUSTER) == CLUSTER.keys() | STACK.keys()
     found = keys(gpu, {**CLUSTER, **STACK})
     assert {
@@ -81,12 +81,12 @@ def test_then_the_cluster_and_at_last_the_children(gpu):
     assert not any(key.startswith(("Pod/", "Secret/", "Namespace/")) for key in found)
 
 
-def test_service_monitors_are_not_asked_for_where_there_are_none(gpu):
+def test_reads_without_service_monitors(gpu):
     found = keys(gpu, {**CLUSTER, **STACK, SERVICE_MONITORS.key: None})
     assert not any(key.startswith("ServiceMonitor/") for key in found)
 
 
-def test_what_the_spec_names(gpu):
+def test_reads_spec_objects(gpu):
     spec = {
         "driver": {"kernelModuleConfig": {"name": "params"}, "secretEnv": "tokens"},
         "psa": {"enabled": True},
@@ -101,7 +101,7 @@ def test_what_the_spec_names(gpu):
     assert not {"ConfigMap/gpu-operator/params"} & keys(gpu, {**CLUSTER, **STACK}, off)
 
 
-def test_pods_of_what_is_not_ready_only(gpu):
+def test_reads_unready_pods(gpu):
     def live(name, count):
         status = {
             "observedGeneration": 1,
@@ -121,7 +121,7 @@ def test_pods_of_what_is_not_ready_only(gpu):
     ]
 
 
-def test_what_an_upgrade_needs(gpu):
+def test_reads_upgrade(gpu):
     spec = {"driver": {"upgradePolicy": {"autoUpgrade": True}}}
     found = keys(gpu, {**CLUSTER, **STACK}, spec)
     assert any(key.startswith("ControllerRevision/") for key in found)

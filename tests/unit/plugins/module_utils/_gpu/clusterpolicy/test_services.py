@@ -10,7 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.serv
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.spec import Monitor
 
 
-def test_a_service(gpu):
+def test_build_stack_service(gpu):
     found = build_stack_service(gpu.app({}), "x", "metrics", 9400)
     assert found["metadata"]["labels"] == {"app": "x"}
     assert found["metadata"]["annotations"] == {"prometheus.io/scrape": "true"}
@@ -21,7 +21,7 @@ def test_a_service(gpu):
     assert "annotations" not in quiet["metadata"]
 
 
-def test_a_monitor_has_what_the_user_sets(gpu):
+def test_build_stack_monitor_settings(gpu):
     endpoint = {"interval": "15s", "honorLabels": False, "relabelings": [{"action": "drop"}]}
     given = Monitor(True, endpoint, {"app": "mine", "release": "p"})
     found = build_stack_monitor(gpu.app({}), "x", "metrics", "app", given)
@@ -30,6 +30,6 @@ def test_a_monitor_has_what_the_user_sets(gpu):
     assert found["spec"]["namespaceSelector"] == {"matchNames": ["gpu-operator"]}
 
 
-def test_a_monitor_without_settings(gpu):
+def test_build_stack_monitor_defaults(gpu):
     found = build_stack_monitor(gpu.app({}), "x", "metrics", "app", Monitor())
     assert found["spec"]["endpoints"] == [{"path": "/metrics", "port": "metrics"}]

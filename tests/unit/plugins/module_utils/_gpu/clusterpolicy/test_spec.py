@@ -11,7 +11,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.spec
 )
 
 
-def test_what_is_not_given_has_its_default():
+def test_parse_spec_defaults():
     policy = parse_spec({})
     enabled = [
         policy.driver.operand,
@@ -36,7 +36,7 @@ def test_what_is_not_given_has_its_default():
     assert not policy.upgrades_drivers
 
 
-def test_false_is_not_a_default():
+def test_parse_spec_false():
     policy = parse_spec({"cdi": {"enabled": False}, "driver": {"enabled": False}})
     assert not policy.has_cdi
     assert not policy.driver.operand.is_enabled
@@ -50,24 +50,24 @@ def test_false_is_not_a_default():
         ({"upgradePolicy": {}}, False),
     ],
 )
-def test_drivers_are_upgraded_where_there_are_any(driver, is_upgraded):
+def test_upgrades_drivers(driver, is_upgraded):
     assert parse_spec({"driver": driver}).upgrades_drivers is is_upgraded
 
 
 @pytest.mark.parametrize(("given", "limit"), [("3", 3), ("30%", "30%"), ("", None), (" 2 ", 2)])
-def test_how_many_pods_may_be_unavailable(given, limit):
+def test_max_unavailable(given, limit):
     policy = parse_spec({"daemonsets": {"rollingUpdate": {"maxUnavailable": given}}})
     assert policy.daemonsets.max_unavailable == limit
 
 
 @pytest.mark.parametrize("given", ["many", "-1", "1.5", "%", "x%", "9" * 5000, "\u0663%"])
-def test_another_limit_is_refused(given):
+def test_max_unavailable_invalid(given):
     policy = parse_spec({"daemonsets": {"rollingUpdate": {"maxUnavailable": given}}})
     with pytest.raises(NimError, match=r"daemonsets\.rollingUpdate\.maxUnavailable"):
         _ = policy.daemonsets.max_unavailable
 
 
-def test_paths():
+def test_parse_spec_paths():
     policy = parse_spec(
         {
             "toolkit": {"installDir": "/opt/nv"},
@@ -86,7 +86,7 @@ def test_paths():
     assert parse_spec({}).exporter.job_mapping_dir == ""
 
 
-def test_where_the_drivers_files_come_from():
+def test_parse_spec_sources():
     driver = {
         "repoConfig": {"configMapName": "r"},
         "certConfig": {"name": "c"},
@@ -103,7 +103,7 @@ def test_where_the_drivers_files_come_from():
     assert (sources.topology, sources.license_secret, sources.has_token) == ("t", "s", True)
 
 
-def test_the_fields_of_a_service_monitor_that_are_given():
+def test_parse_spec_monitor():
     given = {
         "enabled": True,
         "interval": "5s",
@@ -118,7 +118,7 @@ def test_the_fields_of_a_service_monitor_that_are_given():
     assert found.monitor == Monitor()
 
 
-def test_a_policy_of_upgrades_that_nobody_follows_may_be_wrong():
+def test_upgrade_policy_unused_invalid():
     given = {"upgradePolicy": {"maxUnavailable": "many"}}
     assert parse_spec({"driver": given}).upgrade_policy is None
     given["upgradePolicy"]["autoUpgrade"] = True

@@ -45,7 +45,7 @@ def daemon_set(gpu, name, available=1):
         ),
     ],
 )
-def test_ready(gpu, labels, reason, message):
+def test_assess_ready(gpu, labels, reason, message):
     found = assess(gpu.app({}, nodes=[gpu.node(labels=labels)]), DONE)
     assert (found.status["state"], found.status["namespace"]) == ("ready", "gpu-operator")
     assert said(found, "Ready") == ("True", reason, message)
@@ -55,13 +55,13 @@ def test_ready(gpu, labels, reason, message):
     assert [event.reason for event in found.events] == [reason]
 
 
-def test_ready_without_feature_discovery_which_nobody_announces(gpu):
+def test_assess_ready_without_nfd(gpu):
     found = assess(gpu.app({}, nodes=[{"metadata": {"name": "a"}}]), DONE)
     assert said(found, "Ready") == ("True", "NFDLabelsMissing", "No NFD labels found")
     assert (found.requeue.after, found.requeue.slow) == (True, True)
 
 
-def test_not_ready_names_the_states_and_what_they_wait_for(gpu):
+def test_assess_not_ready_reasons(gpu):
     live = [
         daemon_set(gpu, "nvidia-driver-daemonset", 0),
         daemon_set(gpu, "nvidia-dcgm", 0),
@@ -109,7 +109,7 @@ UPGRADED = {
         ),
     ],
 )
-def test_components_are_rarely_looked_at_while_their_status_is_told(gpu, case, outcome, is_slow):
+def test_assess_requeue_slow(gpu, case, outcome, is_slow):
     live = [daemon_set(gpu, "nvidia-driver-daemonset", 0)]
     live += [gpu.live("Role", "nvidia-dcgm", owner=case.pop("owner", "cluster-policy"))]
     nodes = [gpu.node(labels=case.pop("labels", {}))]
@@ -122,13 +122,13 @@ def test_components_are_rarely_looked_at_while_their_status_is_told(gpu, case, o
     ("spec", "nodes"),
     [({"dcgm": {"enabled": False}}, None), ({}, [])],
 )
-def test_what_is_disabled_or_has_no_node_is_not_waited_for(gpu, spec, nodes):
+def test_assess_ignores_disabled_operands(gpu, spec, nodes):
     app = gpu.app(spec, live=[daemon_set(gpu, "nvidia-dcgm", 0)], nodes=nodes)
     assert assess(app, DONE).status["state"] == "ready"
 
 
 @pytest.mark.parametrize("nodes", [None, []])
-def test_objects_of_a_policy_that_is_gone_are_waited_for(gpu, nodes):
+def test_assess_leaving_objects(gpu, nodes):
     live = [gpu.live("Role", "nvidia-dcgm", owner="gone"), gpu.live("Role", "nvidia-driver")]
     found = assess(gpu.app({}, live=live, nodes=nodes), DONE)
     assert said(found, "Error")[2].endswith("[state-dcgm]")
@@ -138,7 +138,7 @@ def test_objects_of_a_policy_that_is_gone_are_waited_for(gpu, nodes):
     assert found.requeue.after
 
 
-def test_an_upgrade_of_drivers_is_followed(gpu):
+def test_assess_upgrade(gpu):
     policy = {"driver": {"upgradePolicy": {"autoUpgrade": True}}}
     state = {
         "nvidia.com/gpu-driver-upgrade-state": "cordon-required",
@@ -163,7 +163,7 @@ def driver_nodes(gpu, state):
 
 
 @pytest.mark.parametrize("is_unready", [False, True])
-def test_an_upgrade_by_an_nvidiadriver_is_waited_for_which_its_nodes_tell(gpu, is_unready):
+def test_assess_nvidia_driver_upgrade(gpu, is_unready):
     live = [daemon_set(gpu, "nvidia-dcgm", 0)] if is_unready else []
     spec, nodes = {"driver": {"useNvidiaDriverCRD": True}}, driver_nodes(gpu, "drain-required")
     found = assess(gpu.app(spec, live=live, nodes=nodes), DONE)
@@ -180,7 +180,7 @@ def test_an_upgrade_by_an_nvidiadriver_is_waited_for_which_its_nodes_tell(gpu, i
     assert assess(gpu.app(spec, nodes=done), DONE).status["state"] == "ready"
 
 
-def test_nvidiadrivers_are_told_of_another_spec(gpu):
+def test_assess_triggers_drivers(gpu):
     drivers = [{"metadata": {"name": name}} for name in "ab"]
     app = gpu.app({}, answers={NVIDIA_DRIVERS.key: drivers})
     app.resource["metadata"]["generation"] = 3
@@ -194,7 +194,7 @@ def test_nvidiadrivers_are_told_of_another_spec(gpu):
     assert assess(gpu.app({}), DONE).triggers == []
 
 
-def test_what_was_just_written_is_waited_for(gpu):
+def test_assess_just_written(gpu):
     written = daemon_set(gpu, "nvidia-dcgm")
     written["metadata"]["generation"] = 2
     outcome = Outcome(written={"DaemonSet/gpu-operator/nvidia-dcgm": written})
@@ -202,7 +202,7 @@ def test_what_was_just_written_is_waited_for(gpu):
     assert said(found, "Error")[2].endswith("[state-dcgm]")
 
 
-def test_an_error_is_tried_again(gpu):
+def test_assess_error_retried(gpu):
     found = assess(gpu.app({}), Outcome(failure="Failed to reconcile state-driver: no"))
     assert found.status["state"] == "notReady"
     assert said(found, "Error") == (
@@ -215,14 +215,14 @@ def test_an_error_is_tried_again(gpu):
     assert [event.reason for event in found.events] == ["ReconcileFailed"]
 
 
-def test_an_error_is_told_once(gpu):
+def test_assess_error_event_once(gpu):
     app = gpu.app({})
     first = assess(app, Outcome(failure="no"))
     app.resource["status"] = first.status
     assert assess(app, Outcome(failure="no")).events == []
 
 
-def test_what_the_api_server_refuses_is_told_with_its_state(gpu):
+def test_assess_refusal_names_operand(gpu):
     refusals = [Refusal("Service", "nvidia-dcgm", "invalid"), Refusal("Node", "a", "forbidden")]
     found = assess(gpu.app({}), Outcome(refusals=refusals))
     assert found.error == "Failed to reconcile state-dcgm: invalid"
@@ -230,21 +230,21 @@ def test_what_the_api_server_refuses_is_told_with_its_state(gpu):
     assert found.error == "forbidden"
 
 
-def test_what_is_not_served_is_not_tried_again(gpu):
+def test_assess_not_served(gpu):
     app = gpu.app({"sandboxWorkloads": {"enabled": True}})
     found = assess(app, Outcome(failure="sandboxWorkloads.enabled: …"))
     assert said(found, "Error")[1] == said(found, "Stalled")[1] == "NotServed"
     assert (found.error, found.requeue.slow, found.status["state"]) == ("", True, "notReady")
 
 
-def test_a_gpu_cluster(gpu):
+def test_assess_gpu_cluster(gpu):
     app = gpu.app({}, answers={GPU_CLUSTERS.key: [{"metadata": {"name": "x"}}]})
     found = assess(app, Outcome(failure="conflicting GPUCluster …"))
     assert said(found, "Error")[1] == "ReconcileFailed"
     assert (found.error, found.requeue.after) == ("", True)
 
 
-def test_another_policy_is_active(gpu):
+def test_assess_other_policy_active(gpu):
     older = gpu.policy(name="b", created="2020-01-01T00:00:00Z")
     app = gpu.app({}, policies=[gpu.policy(), older])
     found = assess(app, DONE)
@@ -256,7 +256,7 @@ def test_another_policy_is_active(gpu):
     assert [event.reason for event in found.events] == ["Ignored"]
 
 
-def test_conditions_of_before_are_replaced(gpu):
+def test_assess_replaces_conditions(gpu):
     app = gpu.app({})
     app.resource["status"] = assess(app, Outcome(failure="no")).status
     found = assess(app, DONE)

@@ -69,7 +69,7 @@ def nodes_of(objects, given, gpu):
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case not in WITH_CHANGING_NODES])
-def test_templates_are_what_they_were(case, gpu):
+def test_takeover_keeps_templates(case, gpu):
     compared = 0
     for name, spec, objects, given in steps(case):
         if name in REFUSED or (case, name) in REPAIRED:

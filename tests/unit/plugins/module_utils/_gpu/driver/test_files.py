@@ -32,7 +32,7 @@ def paths(mounts):
     return {item["mountPath"]: (item["name"], item.get("subPath")) for item in mounts}
 
 
-def test_without_sources_there_is_nothing():
+def test_build_files_empty():
     files = files_of()
     assert (files.volumes, files.driver_mounts, files.module_mounts, files.package_mounts) == (
         [],
@@ -50,7 +50,7 @@ def test_without_sources_there_is_nothing():
         ("sles", "/etc/zypp/repos.d", "/etc/pki/trust/anchors"),
     ],
 )
-def test_packages_come_from_where_the_distribution_looks(os_id, repositories, certificates):
+def test_build_files_packages(os_id, repositories, certificates):
     files = files_of(Sources(repositories="repos", certificates="certs"), os_id)
     assert paths(files.package_mounts) == {
         f"{repositories}/a.list": ("repos", "a.list"),
@@ -64,26 +64,26 @@ def test_packages_come_from_where_the_distribution_looks(os_id, repositories, ce
 @pytest.mark.parametrize(
     ("field", "what"), [("repositories", "repository"), ("certificates", "certificate")]
 )
-def test_a_distribution_without_such_a_place_is_refused(field, what):
+def test_build_files_unsupported_system(field, what):
     with pytest.raises(
         NimError, match=f"{what} configuration not supported for distribution arch9"
     ):
         files_of(Sources(**{field: "repos"}), "arch")
 
 
-def test_precompiled_drivers_install_no_packages():
+def test_build_files_precompiled():
     files = files_of(Sources(repositories="repos", certificates="certs"), is_precompiled=True)
     assert files.volumes == []
 
 
-def test_parameters_go_to_all_that_loads_modules():
+def test_build_files_modules():
     files = files_of(Sources(modules="params"))
     assert paths(files.driver_mounts) == {"/drivers/nvidia.conf": ("params", "nvidia.conf")}
     assert files.module_mounts == files.driver_mounts
     assert files.package_mounts == []
 
 
-def test_a_licence_from_a_secret_before_a_config_map():
+def test_build_files_license():
     sources = Sources(license_secret="s", license_config_map="c", has_token=True)
     files = files_of(sources)
     assert [item.get("secret", {}).get("secretName") for item in files.volumes] == ["s"]
@@ -99,7 +99,7 @@ def test_a_licence_from_a_secret_before_a_config_map():
     assert list(paths(only_map.driver_mounts)) == ["/drivers/gridd.conf"]
 
 
-def test_the_topology_of_a_vgpu_driver():
+def test_build_files_topology():
     files = files_of(Sources(topology="t"))
     assert paths(files.driver_mounts) == {
         "/etc/nvidia/nvidia-topologyd.conf": ("topology-config", "nvidia-topologyd.conf")
@@ -120,23 +120,23 @@ def test_the_topology_of_a_vgpu_driver():
         ("sles", "crio", Sources(), ["/etc/SUSEConnect", "/etc/zypp/credentials.d"]),
     ],
 )
-def test_subscriptions_of_the_node(os_id, runtime, sources, mounted):
+def test_build_files_subscription(os_id, runtime, sources, mounted):
     files = files_of(sources, os_id, runtime)
     assert [item["mountPath"] for item in files.driver_mounts] == mounted
     names = [f"subscription-config-{number}" for number in range(len(mounted))]
     assert [item["name"] for item in files.volumes] == names
 
 
-def test_no_subscription_of_rhel_beside_repositories():
+def test_build_files_no_rhel_subscription():
     files = files_of(Sources(repositories="repos"), "rhel")
     assert [item["name"] for item in files.volumes] == ["repos"]
 
 
-def test_precompiled_drivers_on_sles_see_the_nodes_modules():
+def test_build_files_precompiled_sles():
     files = files_of(Sources(), "sles", is_precompiled=True)
     assert paths(files.driver_mounts)["/run/host/lib/modules"] == ("lib-modules", None)
 
 
-def test_a_config_map_named_twice_is_one_volume():
+def test_build_files_shared_config_map():
     files = files_of(Sources(repositories="certs", certificates="certs"))
     assert [item["name"] for item in files.volumes] == ["certs"]

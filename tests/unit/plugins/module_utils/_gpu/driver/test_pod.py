@@ -45,7 +45,7 @@ def env(pod, name="nvidia-driver-ctr"):
     return {item["name"]: item.get("value") for item in find(pod, name)["env"]}
 
 
-def test_by_default_there_is_the_driver_alone():
+def test_driver_pod_default():
     pod = pod_of()
     assert names(pod) == ["nvidia-driver-ctr"]
     assert [item["name"] for item in pod["initContainers"]] == ["k8s-driver-manager"]
@@ -55,7 +55,7 @@ def test_by_default_there_is_the_driver_alone():
     assert "hostNetwork" not in pod
 
 
-def test_only_one_driver_runs_on_a_node():
+def test_driver_pod_anti_affinity():
     (term,) = pod_of()["affinity"]["podAntiAffinity"][
         "requiredDuringSchedulingIgnoredDuringExecution"
     ]
@@ -70,14 +70,14 @@ def test_only_one_driver_runs_on_a_node():
         ("proprietary", {"KERNEL_MODULE_TYPE": "proprietary"}),
     ],
 )
-def test_kernel_modules(module_type, expected):
+def test_driver_pod_module_type(module_type, expected):
     found = {
         key: value for key, value in env(pod_of(module_type=module_type)).items() if "KERNEL" in key
     }
     assert found == expected
 
 
-def test_rdma():
+def test_driver_pod_rdma():
     pod = pod_of(has_rdma=True)
     assert names(pod) == ["nvidia-driver-ctr", "nvidia-peermem-ctr"]
     assert env(pod)["GPU_DIRECT_RDMA_ENABLED"] == "true"
@@ -87,7 +87,7 @@ def test_rdma():
     assert volumes["mlnx-ofed-usr-src"]["hostPath"]["path"] == "/run/mellanox/drivers/usr/src"
 
 
-def test_rdma_with_the_nodes_own_network_drivers():
+def test_driver_pod_rdma_host_mofed():
     pod = pod_of(has_rdma=True, uses_host_mofed=True)
     for name in ("nvidia-driver-ctr", "k8s-driver-manager", "nvidia-peermem-ctr"):
         assert env(pod, name)["USE_HOST_MOFED"] == "true"
@@ -95,7 +95,7 @@ def test_rdma_with_the_nodes_own_network_drivers():
     assert volumes["mlnx-ofed-usr-src"]["hostPath"]["path"] == "/usr/src"
 
 
-def test_further_modules_have_containers_of_their_own():
+def test_driver_pod_side_containers():
     side = parse_operand({"enabled": True, "env": [{"name": "G", "value": "1"}], "args": ["x"]})
     pod = pod_of(gds=side, gdrcopy=side)
     assert names(pod) == ["nvidia-driver-ctr", "nvidia-fs-ctr", "nvidia-gdrcopy-ctr"]
@@ -109,14 +109,14 @@ def test_further_modules_have_containers_of_their_own():
     assert find(pod, "nvidia-gdrcopy-ctr")["args"] == [scripts.GDRCOPY_INSTALL]
 
 
-def test_resources_are_those_of_all_containers():
+def test_driver_pod_resources():
     operand = parse_operand({"resources": {"limits": {"cpu": "1"}}})
     pod = pod_of(operand=operand, has_rdma=True, gds=parse_operand({}))
     for item in [*pod["initContainers"], *pod["containers"]]:
         assert item["resources"] == {"limits": {"cpu": "1"}}
 
 
-def test_the_secret_is_environment_of_all_that_installs():
+def test_driver_pod_secret_env():
     pod = pod_of(secret_env="s", gds=parse_operand({}), has_rdma=True)
     assert find(pod, "nvidia-driver-ctr")["envFrom"] == [{"secretRef": {"name": "s"}}]
     assert find(pod, "nvidia-fs-ctr")["envFrom"] == [{"secretRef": {"name": "s"}}]
@@ -124,7 +124,7 @@ def test_the_secret_is_environment_of_all_that_installs():
     assert "envFrom" not in find(pod_of(secret_env="s", is_precompiled=True), "nvidia-driver-ctr")
 
 
-def test_times_of_the_probe_that_are_set_replace_the_defaults():
+def test_driver_pod_probe():
     probe = find(
         pod_of(probe={"initialDelaySeconds": 5, "failureThreshold": 0}), "nvidia-driver-ctr"
     )
@@ -133,7 +133,7 @@ def test_times_of_the_probe_that_are_set_replace_the_defaults():
     assert (found["timeoutSeconds"], found["periodSeconds"]) == (60, 10)
 
 
-def test_another_root_of_the_nodes_file_system():
+def test_driver_pod_root():
     pod = pod_of(root="/host-root")
     volumes = {item["name"]: item for item in pod["volumes"]}
     assert volumes["host-root"]["hostPath"]["path"] == "/host-root"
@@ -141,7 +141,7 @@ def test_another_root_of_the_nodes_file_system():
     assert volumes["nv-firmware"]["hostPath"]["path"] == "/run/nvidia/driver/lib/firmware"
 
 
-def test_files_are_mounted_where_they_are_needed():
+def test_driver_pod_file_mounts():
     one, two, three = ({"name": name, "mountPath": f"/{name}"} for name in "abc")
     files = Files([{"name": "v"}], [one], [two], [three])
     pod = pod_of(files, has_rdma=True, gds=parse_operand({}))
@@ -154,7 +154,7 @@ def test_files_are_mounted_where_they_are_needed():
         assert find(pod, name)["volumeMounts"][-1] == mount
 
 
-def test_variables_of_the_user_win():
+def test_driver_pod_user_env():
     operand = parse_operand({"env": [{"name": "KERNEL_MODULE_TYPE", "value": "mine"}]})
     manager = parse_operand({"env": [{"name": "ENABLE_AUTO_DRAIN", "value": "true"}]})
     pod = pod_of(operand=operand, manager=manager)
@@ -162,7 +162,7 @@ def test_variables_of_the_user_win():
     assert env(pod, "k8s-driver-manager")["ENABLE_AUTO_DRAIN"] == "true"
 
 
-def test_secrets_and_network():
+def test_driver_pod_pull_secrets_and_network():
     operand = parse_operand({"hostNetwork": True, "imagePullSecrets": ["b"]})
     pod = pod_of(operand=operand, manager=parse_operand({"imagePullSecrets": ["a", "b"]}))
     assert pod["imagePullSecrets"] == [{"name": "a"}, {"name": "b"}]

@@ -55,12 +55,12 @@ def digest_of(pod):
     return next(item["value"] for item in env if item["name"] == "DRIVER_CONFIG_DIGEST")
 
 
-def test_a_pod_has_the_digest_of_what_it_installs():
+def test_pool_pod_digest():
     assert digest_of(build()) == digest_of(build())
     assert digest_of(build()) != digest_of(build(replace(DRIVER, module_type="open")))
 
 
-def test_a_live_daemon_set_keeps_its_digest():
+def test_pool_pod_live_digest():
     pod = build()
     for container in [*pod["initContainers"], *pod["containers"]]:
         for item in container["env"]:
@@ -71,7 +71,7 @@ def test_a_live_daemon_set_keeps_its_digest():
     assert digest_of(build(DRIVER, live)) == "of-another-release"
 
 
-def test_what_is_named_must_exist():
+def test_pool_pod_missing_objects():
     driver = replace(DRIVER, secret_env="s")
     with pytest.raises(
         NimError, match=r'^secretEnv: could not get Secret s from client: Secret "s"'
@@ -87,7 +87,7 @@ def test_what_is_named_must_exist():
 @pytest.mark.parametrize(
     ("field", "what"), [("gds", "GPUDirect Storage driver (nvidia-fs)"), ("gdrcopy", "GDRCopy")]
 )
-def test_what_a_precompiled_driver_excludes(field, what):
+def test_why_not_precompiled(field, what):
     driver = replace(DRIVER, **{field: OperandSpec()})
     assert why_not_precompiled(driver) == (
         f"{what} is not supported along with pre-compiled NVIDIA drivers"
@@ -95,7 +95,7 @@ def test_what_a_precompiled_driver_excludes(field, what):
     assert why_not_precompiled(DRIVER) == ""
 
 
-def test_side_containers_have_images_of_the_operating_system():
+def test_pool_images_side_containers():
     pod = build(replace(DRIVER, gds=OperandSpec(), gdrcopy=OperandSpec(image="mine@sha256:1")))
     assert [item["image"] for item in [*pod["initContainers"], *pod["containers"]]] == [
         "m:1",
@@ -105,7 +105,7 @@ def test_side_containers_have_images_of_the_operating_system():
     ]
 
 
-def test_what_the_spec_names_is_read():
+def test_pool_reads():
     assert pool_reads(DRIVER, "gpu") == []
     sources = Sources(modules="m", certificates="c", topology="t")
     found = pool_reads(replace(DRIVER, secret_env="s", sources=sources), "gpu")

@@ -9,19 +9,19 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import
 )
 
 
-def test_which_config_maps_are_read():
+def test_sources_read():
     sources = Sources(modules="m", repositories="r", topology="t", fields={"modules": "x.name"})
     assert sources.read == {"x.name": "m", "repositories": "r"}
 
 
-def test_side_containers_may_be_beside_the_driver():
+def test_parse_driver_side_containers():
     around = {"gds": {"enabled": True}, "driver": {"manager": {"version": "1"}}}
     driver = parse_driver(around["driver"], around, Sources(), root="/host")
     assert (driver.gds.is_enabled, driver.gdrcopy.is_enabled) == (True, False)
     assert (driver.manager.version, driver.root) == ("1", "/host")
 
 
-def test_what_is_given():
+def test_parse_driver_fields():
     spec = {
         "kernelModuleType": "open",
         "rdma": {"enabled": True, "useHostMofed": True},

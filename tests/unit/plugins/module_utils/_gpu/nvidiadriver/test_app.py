@@ -10,7 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
 )
 
 
-def test_children_are_in_the_namespace_of_the_stack_without_labels_of_a_nim(nvd):
+def test_driver_app_namespace(nvd):
     found = nvd.app(gpu_namespace="elsewhere").child("ConfigMap", name="x")
     assert found["metadata"]["namespace"] == "elsewhere"
     assert "labels" not in found["metadata"]
@@ -30,7 +30,7 @@ def test_children_are_in_the_namespace_of_the_stack_without_labels_of_a_nim(nvd)
         ),
     ],
 )
-def test_what_the_clusterpolicy_says(nvd, policy, is_disabled, text):
+def test_driver_app_policy(nvd, policy, is_disabled, text):
     app = nvd.app(policy=policy)
     assert app.is_disabled is is_disabled
     assert app.obstacle is None if text is None else str(app.obstacle).startswith(text)
@@ -43,11 +43,11 @@ def test_what_the_clusterpolicy_says(nvd, policy, is_disabled, text):
         {GPU_CLUSTERS.key: [{"metadata": {"name": "gpu-cluster"}}]},
     ],
 )
-def test_clusters_that_are_not_served(nvd, answers):
+def test_driver_app_obstacle(nvd, answers):
     assert nvd.app(answers=answers).obstacle is not None
 
 
-def test_its_nodes_and_daemon_sets(nvd):
+def test_driver_app_nodes(nvd):
     nodes = [nvd.node("x"), nvd.node("y", "b"), nvd.node("z", None)]
     live = [nvd.live("DaemonSet", "d1"), nvd.live("DaemonSet", "d2", owner="b")]
     app = nvd.app(nodes=nodes, live=live)
@@ -55,7 +55,7 @@ def test_its_nodes_and_daemon_sets(nvd):
     assert [item["metadata"]["name"] for item in app.daemon_sets] == ["d1"]
 
 
-def test_of_itself_it_knows_the_newest_spec(nvd):
+def test_driver_app_newest_spec(nvd):
     stale = nvd.driver("a", {"nodeSelector": {"pool": "old"}})
     app = nvd.app({"nodeSelector": {"pool": "new"}}, nodes=[nvd.node("x", None, {"pool": "new"})])
     app.observed.answers["NVIDIADriver/*"] = [stale]
@@ -71,7 +71,7 @@ def test_of_itself_it_knows_the_newest_spec(nvd):
         ({"maxUnavailable": "many"}, True, [], ["upgradePolicy.maxUnavailable"]),
     ],
 )
-def test_how_it_upgrades_its_driver_and_why_not(nvd, upgrade, is_assumed, names, reasons):
+def test_driver_app_upgrades(nvd, upgrade, is_assumed, names, reasons):
     found = nvd.app({"upgradePolicy": upgrade}).upgrades(is_assumed=is_assumed)
     assert list(found.policies) == names
     assert [item.split(": ")[:2] for item in found.reasons] == [
@@ -79,6 +79,6 @@ def test_how_it_upgrades_its_driver_and_why_not(nvd, upgrade, is_assumed, names,
     ]
 
 
-def test_which_nodes_it_is_about(nvd):
+def test_driver_app_node_selector(nvd):
     assert nvd.app().node_selector == {}
     assert nvd.app({"nodeSelector": {"pool": "a"}}).node_selector == {"pool": "a"}

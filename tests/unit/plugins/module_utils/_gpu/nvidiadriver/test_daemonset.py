@@ -26,7 +26,7 @@ def images_of(pod):
     return {item["name"]: item["image"] for item in [*pod["initContainers"], *pod["containers"]]}
 
 
-def test_what_it_is_called_and_where_its_pods_run(nvd):
+def test_build_daemon_set_name_and_nodes(nvd):
     found = build(nvd)
     name = found["metadata"]["name"]
     labels = {
@@ -54,7 +54,7 @@ def test_what_it_is_called_and_where_its_pods_run(nvd):
     assert found["metadata"]["namespace"] == nvd.namespace
 
 
-def test_images(nvd):
+def test_build_daemon_set_images(nvd):
     side = {"enabled": True, "repository": "r", "image": "i", "version": "2"}
     pod = pod_of(nvd, {"gds": side, "manager": {"image": "m:1"}})
     assert images_of(pod) == {
@@ -64,7 +64,7 @@ def test_images(nvd):
     }
 
 
-def test_no_setting_of_the_operator_replaces_the_driver(nvd):
+def test_build_daemon_set_ignores_settings(nvd):
     images = {"DRIVER_IMAGE": "other/driver:9", "DRIVER_MANAGER_IMAGE": "other/manager:9"}
     assert images_of(pod_of(nvd, images=images)) == {
         "k8s-driver-manager": "other/manager:9",
@@ -79,7 +79,7 @@ def test_no_setting_of_the_operator_replaces_the_driver(nvd):
         ({"version": "sha256:ab"}, "r.example/driver@sha256:ab"),
     ],
 )
-def test_other_ways_to_give_the_image(nvd, image, expected):
+def test_build_daemon_set_image_forms(nvd, image, expected):
     assert images_of(pod_of(nvd, image))["nvidia-driver-ctr"] == expected
 
 
@@ -91,12 +91,12 @@ def test_other_ways_to_give_the_image(nvd, image, expected):
         ({"version": ""}, "repository, image and version must all be set"),
     ],
 )
-def test_images_that_say_too_little(nvd, image, why):
+def test_build_daemon_set_incomplete_image(nvd, image, why):
     with pytest.raises(NimError, match=why):
         build(nvd, image)
 
 
-def test_precompiled(nvd):
+def test_build_daemon_set_precompiled(nvd):
     found = build(nvd, {"usePrecompiled": True})
     labels = found["spec"]["template"]["metadata"]["labels"]
     assert labels["nvidia.com/precompiled"] == "true"
@@ -111,12 +111,12 @@ def test_precompiled(nvd):
 
 
 @pytest.mark.parametrize("side", ["gds", "gdrcopy"])
-def test_what_excludes_precompiled_drivers(nvd, side):
+def test_build_daemon_set_not_precompiled(nvd, side):
     with pytest.raises(NimError, match="is not supported along with pre-compiled NVIDIA drivers"):
         build(nvd, {"usePrecompiled": True, side: {"enabled": True}})
 
 
-def test_settings_of_pods(nvd):
+def test_build_daemon_set_pod_settings(nvd):
     affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}
     tolerations = [{"operator": "Exists"}]
     spec = {
@@ -139,13 +139,13 @@ def test_settings_of_pods(nvd):
     assert metadata["annotations"]["note"] == found["metadata"]["annotations"]["note"] == "n"
 
 
-def test_the_root_of_the_node_is_that_of_the_clusterpolicy(nvd):
+def test_build_daemon_set_root(nvd):
     policy = {"driver": {"useNvidiaDriverCRD": True}, "hostPaths": {"rootFS": "/mnt"}}
     volumes = {item["name"]: item for item in pod_of(nvd, policy=policy)["volumes"]}
     assert volumes["host-root"]["hostPath"]["path"] == "/mnt"
 
 
-def test_what_the_spec_names_must_exist(nvd):
+def test_build_daemon_set_missing_objects(nvd):
     with pytest.raises(NimError, match=r"^secretEnv: could not get Secret s from client"):
         build(nvd, {"secretEnv": "s"})
     with pytest.raises(NimError, match=r"^repoConfig\.name: could not get ConfigMap r from client"):
@@ -156,7 +156,7 @@ def test_what_the_spec_names_must_exist(nvd):
     assert "/etc/apt/sources.list.d/a.list" in paths
 
 
-def test_the_digest_changes_with_the_driver_and_not_with_the_pods(nvd):
+def test_build_daemon_set_digest(nvd):
     def digest(spec):
         env = pod_of(nvd, spec)["containers"][0]["env"]
         return next(item["value"] for item in env if item["name"] == "DRIVER_CONFIG_DIGEST")
@@ -165,7 +165,7 @@ def test_the_digest_changes_with_the_driver_and_not_with_the_pods(nvd):
     assert digest({}) != digest({"version": "2"})
 
 
-def test_a_live_one_keeps_what_only_we_word_otherwise(nvd):
+def test_build_daemon_set_live_texts(nvd):
     live = build(nvd)
     container = live["spec"]["template"]["spec"]["containers"][0]
     container["lifecycle"]["preStop"]["exec"]["command"][2] = "another release's"

@@ -34,7 +34,7 @@ def labels_set(wanted):
     }
 
 
-def test_its_children(nvd):
+def test_desired_children(nvd):
     app = nvd.app()
     wanted = desired(app)
     assert wanted.failure is None
@@ -48,25 +48,25 @@ def test_its_children(nvd):
     assert (wanted.unwanted, wanted.orphaned) == ([], [])
 
 
-def test_two_systems_are_two_daemon_sets(nvd):
+def test_desired_two_systems(nvd):
     version = {f"{nvd.nfd}system-os_release.VERSION_ID": "22.04"}
     wanted = desired(nvd.app(nodes=[nvd.node("a"), nvd.node("b", labels=version)]))
     assert len([name for name in names(wanted) if name[0] == "DaemonSet"]) == 2
 
 
-def test_nodes_are_labeled_and_then_get_a_driver(nvd):
+def test_desired_labels_then_driver(nvd):
     wanted = desired(nvd.app(nodes=[nvd.node(owner=None)]))
     assert (names(wanted), labels_set(wanted)) == ([], {"gpu-0": "a"})
 
 
-def test_a_conflict_changes_nothing(nvd):
+def test_desired_conflict(nvd):
     others = [nvd.driver("b")]
     wanted = desired(nvd.app(others=others))
     assert wanted.failure.reason == "ConflictingNodeSelector"
     assert (wanted.children, wanted.unwanted, wanted.patches) == ([], [], [])
 
 
-def test_a_conflict_of_others_leaves_its_driver_and_its_nodes(nvd):
+def test_desired_conflict_of_others(nvd):
     others = [
         nvd.driver("b", {"nodeSelector": {"p": "b"}}),
         nvd.driver("c", {"nodeSelector": {"p": "b"}}),
@@ -86,14 +86,14 @@ def test_a_conflict_of_others_leaves_its_driver_and_its_nodes(nvd):
     "policy",
     [False, {"sandboxWorkloads": {"enabled": True}, "driver": {"useNvidiaDriverCRD": True}}],
 )
-def test_what_is_not_served_stays_as_it_is(nvd, policy):
+def test_desired_not_served(nvd, policy):
     live = [nvd.live("DaemonSet", "x", metadata={"labels": {OS_LABEL: "ubuntu24.04"}})]
     wanted = desired(nvd.app(policy=policy, live=live))
     assert wanted.failure
     assert (wanted.children, wanted.unwanted, wanted.orphaned, wanted.patches) == ([], [], [], [])
 
 
-def test_drivers_are_handed_back_while_their_pods_run(nvd):
+def test_desired_hand_back(nvd):
     live = [nvd.live("DaemonSet", "x"), nvd.live("DaemonSet", "y", owner="b")]
     nodes = [nvd.node("n1"), nvd.node("n2", "b")]
     wanted = desired(nvd.app(policy={}, live=live, nodes=nodes))
@@ -102,7 +102,7 @@ def test_drivers_are_handed_back_while_their_pods_run(nvd):
     assert (wanted.children, wanted.unwanted, wanted.failure) == ([], [], None)
 
 
-def test_in_a_cluster_of_another_operator_nothing_is_handed_back(nvd):
+def test_desired_hand_back_other_operator(nvd):
     answers = {CLUSTER_VERSIONS.key: {"metadata": {}}}
     wanted = desired(nvd.app(policy={}, live=[nvd.live("DaemonSet", "x")], answers=answers))
     assert (wanted.orphaned, wanted.patches, wanted.failure) == ([], [], None)
@@ -112,7 +112,7 @@ def test_in_a_cluster_of_another_operator_nothing_is_handed_back(nvd):
     ("status", "is_kept"),
     [({}, False), ({"desiredNumberScheduled": 1}, True), ({"numberMisscheduled": 1}, True)],
 )
-def test_a_pool_without_nodes_goes_when_its_pods_are_gone(nvd, status, is_kept):
+def test_desired_pool_without_nodes(nvd, status, is_kept):
     app = nvd.app()
     old = nvd.live(
         "DaemonSet", "old", metadata={"labels": {OS_LABEL: "ubuntu22.04"}}, status=status
@@ -124,13 +124,13 @@ def test_a_pool_without_nodes_goes_when_its_pods_are_gone(nvd, status, is_kept):
     assert wanted.unwanted == ([] if is_kept else expected)
 
 
-def test_the_permissions_of_a_system_stay_with_its_other_daemon_set(nvd):
+def test_desired_shared_permissions(nvd):
     old = nvd.live("DaemonSet", "old", metadata={"labels": {OS_LABEL: "ubuntu24.04"}})
     assert desired(nvd.app(live=[old])).unwanted == [("DaemonSet", "old")]
 
 
 @pytest.mark.parametrize("spec", [{"secretEnv": "s"}, {"upgradePolicy": {"maxUnavailable": "x"}}])
-def test_while_something_is_wrong_nothing_is_deleted(nvd, spec):
+def test_desired_failure_deletes_nothing(nvd, spec):
     old = nvd.live("DaemonSet", "old", metadata={"labels": {OS_LABEL: "ubuntu22.04"}})
     wanted = desired(nvd.app(spec, live=[old]))
     assert wanted.failure
@@ -138,14 +138,14 @@ def test_while_something_is_wrong_nothing_is_deleted(nvd, spec):
     assert ("ServiceAccount", ACCOUNT) in names(wanted)
 
 
-def test_a_node_that_tells_too_little_stops_the_others_not(nvd):
+def test_desired_node_without_labels(nvd):
     broken = nvd.node("x", labels={f"{nvd.nfd}system-os_release.ID": None})
     wanted = desired(nvd.app(nodes=[broken, nvd.node()]))
     assert "of node x" in str(wanted.failure)
     assert names(wanted)[-1][0] == "DaemonSet"
 
 
-def test_upgrades_are_of_its_own_nodes(nvd):
+def test_desired_upgrade_own_nodes(nvd):
     nodes = [
         nvd.node("mine", labels={STATE: "cordon-required"}),
         nvd.node("theirs", "b", {STATE: "cordon-required"}),
@@ -156,7 +156,7 @@ def test_upgrades_are_of_its_own_nodes(nvd):
     assert (patch["metadata"]["name"], patch["metadata"]["labels"][STATE]) == ("mine", None)
 
 
-def test_when_it_goes_its_nodes_are_given_back(nvd):
+def test_finalize_releases_nodes(nvd):
     nodes = [nvd.node("mine", labels={STATE: "drain-required"}), nvd.node("theirs", "b")]
     nodes[0]["spec"]["unschedulable"] = True
     nodes[0]["metadata"]["annotations"]["nvidia.com/gpu-driver-upgrade-enabled"] = "true"

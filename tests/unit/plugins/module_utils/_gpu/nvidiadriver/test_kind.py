@@ -7,7 +7,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.desir
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.kind import KIND
 
 
-def test_the_operator_has_what_it_grants(nvd):
+def test_kind_holds_granted_permissions(nvd):
     """Nobody can grant permissions that they lack."""
     granted = {
         (group, resource, verb)

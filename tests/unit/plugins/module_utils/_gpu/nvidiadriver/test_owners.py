@@ -39,7 +39,7 @@ def world(nvd):
     return drivers, nodes
 
 
-def test_who_selects_a_node_gets_it_and_the_default_the_rest(world):
+def test_owners_selector_and_default(world):
     owners = Owners(*world)
     assert owners.errors == {}
     assert labels_set(owners.patches("blue")) == {"n1": "blue"}
@@ -48,13 +48,13 @@ def test_who_selects_a_node_gets_it_and_the_default_the_rest(world):
     assert owners.missing_nodes("rest") == ["n3"]
 
 
-def test_without_labels_to_select_by_all_nodes_with_a_gpu_are_selected(nvd, world):
+def test_owners_without_selector(nvd, world):
     _drivers, nodes = world
     owners = Owners([nvd.driver("all")], nodes)
     assert labels_set(owners.patches("all")) == {"n1": "all", "n2": "all", "n3": "all"}
 
 
-def test_labels_are_passed_on_and_taken_back(nvd, world):
+def test_owners_relabel(nvd, world):
     drivers, _nodes = world
     nodes = [
         nvd.node("passed", "rest", {"pool": "blue"}),
@@ -70,7 +70,7 @@ def test_labels_are_passed_on_and_taken_back(nvd, world):
     assert labels_set(without.patches("red")) == {"left": None}
 
 
-def test_two_that_select_a_node_relabel_nothing(nvd, world):
+def test_owners_conflict(nvd, world):
     drivers, nodes = world
     drivers.append(nvd.driver("twin", {"nodeSelector": {"pool": "blue"}}))
     owners = Owners(drivers, nodes)
@@ -89,7 +89,7 @@ def test_two_that_select_a_node_relabel_nothing(nvd, world):
         ({"default": True, "nodeSelector": {"a": "b"}}, {"rest", "x"}, ""),
     ],
 )
-def test_what_else_relabels_nothing(nvd, world, spec, names, text):
+def test_owners_other_errors(nvd, world, spec, names, text):
     drivers, nodes = world
     owners = Owners([*drivers, nvd.driver("x", spec)], nodes)
     assert set(owners.errors) == names
@@ -97,7 +97,7 @@ def test_what_else_relabels_nothing(nvd, world, spec, names, text):
     assert owners.patches("blue") == []
 
 
-def test_a_name_that_is_no_label_relabels_nothing(nvd, world):
+def test_owners_long_name(nvd, world):
     drivers, nodes = world
     assert (
         Owners([*drivers, nvd.driver("x" * 63, {"nodeSelector": {"a": "b"}})], nodes).errors == {}
@@ -111,13 +111,13 @@ def test_a_name_that_is_no_label_relabels_nothing(nvd, world):
     assert owners.patches("blue") == []
 
 
-def test_one_that_goes_contradicts_nobody(nvd, world):
+def test_owners_deleted_driver(nvd, world):
     drivers, nodes = world
     drivers.append(nvd.driver("twin", {"nodeSelector": {"pool": "blue"}}, deletionTimestamp="x"))
     assert Owners(drivers, nodes).errors == {}
 
 
-def test_nodes_of_what_is_not_served_are_left_alone(nvd, world):
+def test_owners_not_served(nvd, world):
     drivers, nodes = world
     drivers[0]["spec"]["driverType"] = "vgpu-host-manager"
     nodes[0]["metadata"]["labels"][OWNER] = "rest"
@@ -126,12 +126,12 @@ def test_nodes_of_what_is_not_served_are_left_alone(nvd, world):
     assert owners.patches("blue") == []
 
 
-def test_one_that_goes_gives_up_its_nodes(nvd):
+def test_release_nodes(nvd):
     nodes = [nvd.node("n1", "a"), nvd.node("n2", "b"), nvd.node("n3", None)]
     assert labels_set(release_nodes(nodes, "a")) == {"n1": None}
 
 
-def test_nodes_that_are_upgraded_are_marked(nvd):
+def test_mark_upgraded_nodes(nvd):
     nodes = [nvd.node("n1"), nvd.node("n2", annotations={ENABLED: "true"})]
     (patch,) = mark(nodes, is_upgraded=True)
     assert merge_patch_of(patch)["metadata"]["annotations"] == {ENABLED: "true"}

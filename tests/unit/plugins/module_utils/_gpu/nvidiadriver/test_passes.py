@@ -119,7 +119,7 @@ def uids(pods):
     return {node: pod["metadata"]["uid"] for node, pod in pods.items()}
 
 
-def test_drivers_of_the_clusterpolicy_run_until_an_upgrade_replaces_them(stage, gpu_objects):
+def test_passes_handover_then_upgrade(stage, gpu_objects):
     made = stage()
     made.put_policy()
     made.run(6)
@@ -157,7 +157,7 @@ def test_drivers_of_the_clusterpolicy_run_until_an_upgrade_replaces_them(stage, 
     assert not made.find("Node", "a")["spec"].get("unschedulable")
 
 
-def test_each_node_has_the_driver_of_who_selects_it(stage):
+def test_passes_selected_driver(stage):
     made = stage(a={"pool": "new"}, b={}, c={f"{NFD}system-os_release.VERSION_ID": "22.04"})
     made.put_policy(useNvidiaDriverCRD=True)
     made.put_driver("rest", default=True)
@@ -172,7 +172,7 @@ def test_each_node_has_the_driver_of_who_selects_it(stage):
     assert {made.status("NVIDIADriver", name)["state"] for name in ("new", "rest")} == {"ready"}
 
 
-def test_a_conflict_moves_no_driver(stage):
+def test_passes_conflict(stage):
     made = stage(a={"pool": "new"}, b={})
     made.put_policy(useNvidiaDriverCRD=True)
     made.put_driver("rest", default=True)
@@ -192,7 +192,7 @@ def test_a_conflict_moves_no_driver(stage):
     assert made.status("NVIDIADriver", "twin")["state"] == "ready"
 
 
-def test_one_that_goes_takes_its_driver_and_labels_along(stage):
+def test_passes_deleted_driver(stage):
     made = stage()
     made.put_policy(useNvidiaDriverCRD=True)
     made.put_driver("all")
@@ -208,7 +208,7 @@ def test_one_that_goes_takes_its_driver_and_labels_along(stage):
     assert left == []
 
 
-def test_drivers_are_handed_back_and_run(stage):
+def test_passes_hand_back(stage):
     made = stage()
     made.put_policy(useNvidiaDriverCRD=True)
     made.put_driver("all", default=True)
@@ -222,7 +222,7 @@ def test_drivers_are_handed_back_and_run(stage):
     assert made.status("NVIDIADriver", "all")["state"] == "disabled"
 
 
-def test_a_settled_cluster_is_left_alone(stage):
+def test_passes_settled(stage):
     made = stage()
     made.put_policy(useNvidiaDriverCRD=True)
     made.put_driver("all", default=True)

@@ -14,7 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.pools
 )
 
 
-def test_a_pool_for_each_operating_system(nvd):
+def test_pools_per_system(nvd):
     nodes = [
         nvd.node("a"),
         nvd.node("b", labels={f"{nvd.nfd}system-os_release.VERSION_ID": "22.04"}),
@@ -34,7 +34,7 @@ def test_a_pool_for_each_operating_system(nvd):
     }
 
 
-def test_a_pool_for_each_kernel_of_precompiled_drivers(nvd):
+def test_pools_per_kernel(nvd):
     kernel = f"{nvd.nfd}kernel-version.full"
     app = nvd.app(
         {"usePrecompiled": True}, nodes=[nvd.node("a"), nvd.node("b", labels={kernel: "5"})]
@@ -45,7 +45,7 @@ def test_a_pool_for_each_kernel_of_precompiled_drivers(nvd):
     assert selector_of(app, pools[0])[kernel] == pools[0].kernel
 
 
-def test_minor_versions_with_the_same_image_are_one_pool(nvd):
+def test_pools_minor_versions(nvd):
     def node(name, version, major="9"):
         release = f"{nvd.nfd}system-os_release."
         return nvd.node(
@@ -68,7 +68,7 @@ def test_minor_versions_with_the_same_image_are_one_pool(nvd):
     ("label", "spec"),
     [("system-os_release.ID", {}), ("kernel-version.full", {"usePrecompiled": True})],
 )
-def test_a_node_without_labels_is_in_no_pool_and_told(nvd, label, spec):
+def test_pools_node_without_labels(nvd, label, spec):
     nodes = [nvd.node("a", labels={f"{nvd.nfd}{label}": None}), nvd.node("b")]
     pools, (error,) = pools_of(nvd.app(spec, nodes=nodes))
     assert len(pools) == 1
@@ -76,7 +76,7 @@ def test_a_node_without_labels_is_in_no_pool_and_told(nvd, label, spec):
     assert "node a" in str(error)
 
 
-def test_names(nvd):
+def test_daemon_set_name(nvd):
     app = nvd.app(name="my-driver")
     name = daemon_set_name(app, "ubuntu24.04")
     assert name == f"nvidia-gpu-driver-ubuntu24.04-{short_hash('uid-my-driver')}"
@@ -91,6 +91,6 @@ def test_names(nvd):
 @pytest.mark.parametrize(
     ("text", "value"), [("", 2166136261), ("a", 3826002220), ("foobar", 3214735720)]
 )
-def test_the_hash_is_fnv_1a_in_safe_letters(text, value):
+def test_short_hash(text, value):
     letters = "bcdfghjklmnpqrstvwxz2456789"
     assert short_hash(text) == "".join(letters[ord(digit) % 27] for digit in str(value))

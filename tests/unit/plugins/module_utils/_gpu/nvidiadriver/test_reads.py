@@ -31,24 +31,24 @@ def keys(app):
     return {read.key for read in reads(app)}
 
 
-def test_first_the_cluster(nvd):
+def test_reads_cluster_first(nvd):
     app = nvd.app()
     app.observed.answers = {OPERATOR: {}}
     assert keys(app) == FIRST
 
 
-def test_gpu_clusters_only_where_there_can_be_some(nvd):
+def test_reads_gpu_clusters(nvd):
     app = nvd.app()
     app.observed.answers = {OPERATOR: {}, GPU_CLUSTER_KIND.key: {"metadata": {}}}
     assert keys(app) == FIRST | {GPU_CLUSTERS.key}
 
 
-def test_nothing_more_of_what_is_not_served(nvd):
+def test_reads_not_served(nvd):
     assert keys(nvd.app(policy=False)) == FIRST
     assert keys(nvd.app({"driverType": "vgpu-host-manager"})) == FIRST
 
 
-def test_then_the_children_that_it_wants_or_has(nvd):
+def test_reads_children(nvd):
     old = nvd.live("DaemonSet", "old", metadata={"labels": {OS_LABEL: "ubuntu22.04"}})
     app = nvd.app({"secretEnv": "s", "repoConfig": {"name": "r"}}, live=[old])
     found = keys(app)
@@ -64,7 +64,7 @@ def test_then_the_children_that_it_wants_or_has(nvd):
         assert key in found, sorted(found)
 
 
-def test_pods_of_what_is_not_ready_only(nvd):
+def test_reads_unready_pods(nvd):
     app = nvd.app()
     name = daemon_set_name(app, "ubuntu24.04")
     unready = nvd.live("DaemonSet", name, status={"desiredNumberScheduled": 1})
@@ -73,7 +73,7 @@ def test_pods_of_what_is_not_ready_only(nvd):
     assert pods not in keys(nvd.app(live=[nvd.live("DaemonSet", name)]))
 
 
-def test_what_an_upgrade_needs(nvd):
+def test_reads_upgrade(nvd):
     def has_revisions(app):
         return any(key.startswith("ControllerRevision/") for key in keys(app))
 

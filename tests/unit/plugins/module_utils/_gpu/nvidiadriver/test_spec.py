@@ -12,7 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.spec 
 )
 
 
-def test_what_absent_fields_mean():
+def test_parse_spec_defaults():
     spec = parse_spec({})
     driver = spec.driver
     selection = spec.selection
@@ -29,7 +29,7 @@ def test_what_absent_fields_mean():
     assert (selection.error, selection.obstacle) == (None, None)
 
 
-def test_fields_that_a_clusterpolicy_spells_otherwise():
+def test_parse_spec_field_paths():
     spec = parse_spec(
         {
             "enabled": False,
@@ -53,7 +53,7 @@ def test_fields_that_a_clusterpolicy_spells_otherwise():
     assert spec.driver.operand.is_enabled, "there is no such switch"
 
 
-def test_drivers_are_upgraded_unless_it_says_otherwise():
+def test_upgrade_policy_default():
     assert parse_spec({}).upgrade_policy.max_parallel == 1
     assert parse_spec({"upgradePolicy": {"maxParallelUpgrades": 3}}).upgrade_policy.auto_upgrade
     assert parse_spec({"upgradePolicy": {"autoUpgrade": False}}).upgrade_policy is None
@@ -72,21 +72,21 @@ def test_drivers_are_upgraded_unless_it_says_otherwise():
         ),
     ],
 )
-def test_what_selects_no_nodes(spec, text):
+def test_selection_error(spec, text):
     assert str(parse_selection(spec).error).startswith(text)
 
 
 @pytest.mark.parametrize(("kind", "is_deployed"), [("gpu", True), ("vgpu", True)])
-def test_drivers_that_are_served(kind, is_deployed):
+def test_selection_obstacle_none(kind, is_deployed):
     assert (parse_selection({"driverType": kind}).obstacle is None) is is_deployed
 
 
-def test_the_driver_of_a_host_of_virtual_gpus_is_not_served():
+def test_selection_obstacle_host_manager():
     found = parse_selection({"driverType": "vgpu-host-manager"}).obstacle
     assert found.reason == "NotServed"
     assert str(found).startswith("driverType: vgpu-host-manager is not supported")
 
 
-def test_labels_that_select_pods_are_not_the_users():
+def test_parse_spec_labels():
     labels = {"app": "x", "app.kubernetes.io/component": "x", "team": "ml"}
     assert parse_spec({"labels": labels}).labels == {"team": "ml"}

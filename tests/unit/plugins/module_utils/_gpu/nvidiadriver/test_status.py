@@ -29,7 +29,7 @@ def daemon_set(nvd, available=1):
     return nvd.live("DaemonSet", daemon_set_name(nvd.app(), "ubuntu24.04"), status=status)
 
 
-def test_ready(nvd):
+def test_assess_ready(nvd):
     found = assess(nvd.app(live=[daemon_set(nvd)]), DONE)
     assert (found.status["state"], found.status["namespace"]) == ("ready", nvd.namespace)
     message = "All resources have been successfully reconciled"
@@ -39,12 +39,12 @@ def test_ready(nvd):
     assert [event.message for event in found.events] == [message]
 
 
-def test_ready_without_nodes(nvd):
+def test_assess_ready_without_nodes(nvd):
     found = assess(nvd.app(nodes=[]), DONE)
     assert said(found, "Ready") == ("True", "Reconciled", "No GPU node belongs to this driver")
 
 
-def test_not_ready_says_why(nvd):
+def test_assess_not_ready(nvd):
     found = assess(nvd.app(live=[daemon_set(nvd, 0)]), DONE)
     assert found.status["state"] == "notReady"
     assert said(found, "Error") == ("True", "DriverNotReady", "Waiting for driver pod to be ready")
@@ -58,7 +58,7 @@ def test_not_ready_says_why(nvd):
     [({"child_events": True}, "a", True), ({}, "a", False), ({"child_events": True}, None, False)],
     ids=["events tell the end of it", "nobody tells", "labels go untold"],
 )
-def test_a_driver_is_rarely_looked_at_while_its_status_is_told(nvd, settings, owner, is_slow):
+def test_assess_requeue_slow(nvd, settings, owner, is_slow):
     nodes = [nvd.node(), nvd.node("gpu-1", owner=owner)]
     found = assess(nvd.app(nodes=nodes, live=[daemon_set(nvd, 0)], **settings), DONE)
     assert found.status["state"] == "notReady"
@@ -69,13 +69,13 @@ def test_a_driver_is_rarely_looked_at_while_its_status_is_told(nvd, settings, ow
     ("nodes", "text"),
     [([None], "node gpu-0 is being labeled"), (["a"], " is being created")],
 )
-def test_what_was_just_wanted_is_waited_for(nvd, nodes, text):
+def test_assess_just_wanted(nvd, nodes, text):
     found = assess(nvd.app(nodes=[nvd.node(owner=owner) for owner in nodes]), DONE)
     assert found.status["state"] == "notReady"
     assert text in said(found, "Reconciling")[2]
 
 
-def test_disabled(nvd):
+def test_assess_disabled(nvd):
     found = assess(nvd.app(policy={}), DONE)
     assert found.status["state"] == "disabled"
     message = "useNvidiaDriverCRD is not enabled in ClusterPolicy"
@@ -84,7 +84,7 @@ def test_disabled(nvd):
     assert (found.requeue.after, found.error) == (False, "")
 
 
-def test_a_conflict_waits_for_people(nvd):
+def test_assess_conflict(nvd):
     message = "multiple NVIDIADrivers match the same node gpu-0: [a b]"
     app = nvd.app(others=[nvd.driver("b")])
     found = assess(app, Outcome(failure=message))
@@ -106,7 +106,7 @@ def test_a_conflict_waits_for_people(nvd):
         ),
     ],
 )
-def test_what_is_not_served_says_so(nvd, spec, policy, reason):
+def test_assess_not_served(nvd, spec, policy, reason):
     app = nvd.app(spec, policy=policy)
     found = assess(app, Outcome(failure=str(app.obstacle)))
     assert said(found, "Error") == ("True", reason, str(app.obstacle))
@@ -114,7 +114,7 @@ def test_what_is_not_served_says_so(nvd, spec, policy, reason):
     assert found.error == ""
 
 
-def test_an_error_is_tried_again_and_told_once(nvd):
+def test_assess_error_retried(nvd):
     app = nvd.app()
     found = assess(app, Outcome(failure="no such Secret"))
     assert said(found, "Error") == ("True", "ReconcileFailed", "no such Secret")
@@ -123,12 +123,12 @@ def test_an_error_is_tried_again_and_told_once(nvd):
     assert assess(app, Outcome(failure="no such Secret")).events == []
 
 
-def test_what_the_api_server_refuses(nvd):
+def test_assess_refusal(nvd):
     refusal = Refusal("DaemonSet", "x", 'DaemonSet "x" exists')
     assert said(assess(nvd.app(), Outcome(refusals=[refusal])), "Error")[2] == refusal.message
 
 
-def test_an_upgrade_is_followed(nvd):
+def test_assess_upgrade(nvd):
     labels = {
         "nvidia.com/gpu.deploy.driver": "true",
         "nvidia.com/gpu-driver-upgrade-state": "pod-restart-required",

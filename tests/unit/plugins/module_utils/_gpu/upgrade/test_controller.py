@@ -599,7 +599,7 @@ def take(gpu, snapshot, state, node, policy, around):
     ("state", "node", "policy", "around", "expected"),
     [pytest.param(*rest, id=name) for name, *rest in TRANSITIONS],
 )
-def test_a_node_goes_one_state_further(gpu, snapshot, state, node, policy, around, expected):
+def test_take_step_transitions(gpu, snapshot, state, node, policy, around, expected):
     step = take(gpu, snapshot, state, node, policy, around)
     if step is None:
         assert expected == ("", None, [])
@@ -612,7 +612,7 @@ def test_a_node_goes_one_state_further(gpu, snapshot, state, node, policy, aroun
 
 
 @pytest.mark.parametrize(("owner", "state"), [("a", states.REQUIRED), (None, states.DONE)])
-def test_an_nvidiadriver_replaces_the_driver_that_it_found(gpu, snapshot, owner, state):
+def test_take_step_nvidia_driver_replaces_orphan(gpu, snapshot, owner, state):
     orphan = gpu.pod("d", "n", namespace="gpu", owner="")
     node = gpu.node("n", states.DONE, labels={OWNER: "a"})
     made = snapshot([node], drivers={"n": orphan}, owner=owner)
@@ -620,7 +620,7 @@ def test_an_nvidiadriver_replaces_the_driver_that_it_found(gpu, snapshot, owner,
     assert step.state == state
 
 
-def test_nodes_that_others_empty_count_for_the_guard(gpu, snapshot):
+def test_take_step_other_owners_emptying(gpu, snapshot):
     """Two NVIDIADrivers never take both replicas of a service."""
     labels = {"a": {OWNER: "mine"}, "b": {OWNER: "other"}}
     nodes = [
@@ -637,7 +637,7 @@ def patch_of(step):
     return merge_patch_of(step.patch())
 
 
-def test_a_move_is_one_patch(gpu, snapshot):
+def test_take_step_one_patch(gpu, snapshot):
     node = gpu.node("n", states.CORDON, nimops__x="y")
     (step,) = take_step(snapshot([node]), parse_policy({})).nodes
     assert patch_of(step) == {
@@ -653,7 +653,7 @@ def test_a_move_is_one_patch(gpu, snapshot):
     }
 
 
-def test_what_is_over_leaves_nothing_behind(gpu, snapshot):
+def test_take_step_removes_annotations(gpu, snapshot):
     marks = {
         SINCE: "uncordon-required 1",
         WHY: "x",
@@ -676,20 +676,20 @@ def test_what_is_over_leaves_nothing_behind(gpu, snapshot):
     }
 
 
-def test_a_node_that_was_cordoned_is_remembered(gpu, snapshot):
+def test_take_step_was_cordoned(gpu, snapshot):
     node = gpu.node("n", states.DONE, cordoned=True)
     (step,) = take_step(snapshot([node]), parse_policy({})).nodes
     assert step.annotations[labels.WAS_CORDONED] == "true"
 
 
-def test_an_old_mark_of_a_cordon_goes_with_the_next_upgrade(gpu, snapshot):
+def test_take_step_stale_was_cordoned(gpu, snapshot):
     options, annotations = options_of({labels.WAS_CORDONED: "true"})
     node = gpu.node("n", states.DONE, **options, **annotations)
     (step,) = take_step(snapshot([node]), parse_policy({})).nodes
     assert patch_of(step)["metadata"]["annotations"][labels.WAS_CORDONED] is None
 
 
-def test_limits_begin_when_they_are_first_looked_at(gpu, snapshot):
+def test_take_step_limit_start(gpu, snapshot):
     policy = {"waitForCompletion": {"podSelector": "job=a", "timeoutSeconds": 5}}
     pods = [gpu.pod("j", "n", labels={"job": "a"})]
     (step,) = take_step(snapshot([gpu.node("n", states.JOBS)], pods), parse_policy(policy)).nodes
@@ -701,7 +701,7 @@ def test_limits_begin_when_they_are_first_looked_at(gpu, snapshot):
     assert step.annotations[labels.VALIDATION_SINCE] == "1000"
 
 
-def test_without_a_clock_no_limit_counts(gpu, snapshot):
+def test_take_step_without_clock(gpu, snapshot):
     options, annotations = options_of({labels.VALIDATION_SINCE: "1"})
     node = gpu.node("n", states.VALIDATION, **options, **annotations)
     around = {"validators": [gpu.validator("n", ready=False)], "now": 0}
@@ -709,7 +709,7 @@ def test_without_a_clock_no_limit_counts(gpu, snapshot):
     assert (step.has_moved, step.patch()) == (False, None)
 
 
-def test_a_request_is_taken_even_by_a_node_that_waits(gpu, snapshot):
+def test_take_step_request_while_waiting(gpu, snapshot):
     _options, annotations = options_of(
         {labels.REQUESTED: "true", SINCE: "upgrade-required 1 outdated"}
     )
@@ -719,7 +719,7 @@ def test_a_request_is_taken_even_by_a_node_that_waits(gpu, snapshot):
     assert step.annotations[SINCE] == "upgrade-required 1000", "it is not done when in sync"
 
 
-def test_a_safe_load_is_allowed_when_the_node_is_empty(gpu, snapshot):
+def test_take_step_safe_load(gpu, snapshot):
     _options, annotations = options_of({labels.SAFE_LOAD: "true"})
     node = gpu.node("n", states.RESTART, **annotations)
     pod = gpu.driver("n", "new", ready=False)
@@ -727,7 +727,7 @@ def test_a_safe_load_is_allowed_when_the_node_is_empty(gpu, snapshot):
     assert step.annotations[labels.SAFE_LOAD] is None
 
 
-def test_why_it_failed_is_kept_on_the_node(gpu, snapshot):
+def test_take_step_failure_reason(gpu, snapshot):
     pods = [gpu.pod("a", "n", gpus=1, owner="")]
     (step,) = take_step(
         snapshot([gpu.node("n", states.POD_DELETION)], pods), parse_policy({})
@@ -741,7 +741,7 @@ def test_why_it_failed_is_kept_on_the_node(gpu, snapshot):
     assert step.is_stuck
 
 
-def test_a_budget_that_never_lets_go_is_told(gpu, snapshot):
+def test_take_step_budget_never_allows(gpu, snapshot):
     pods = [gpu.replica("a", "n")]
     budgets = (gpu.budget(wanted=2, maxUnavailable=0),)
     around = {"budgets": budgets, "is_guarded": False}
@@ -753,7 +753,7 @@ def test_a_budget_that_never_lets_go_is_told(gpu, snapshot):
     assert step.waits.endswith("(at most 300 s)")
 
 
-def test_a_pod_of_several_budgets_is_not_tried(gpu, snapshot):
+def test_take_step_several_budgets(gpu, snapshot):
     pods = [gpu.replica("a", "n"), gpu.pod("b", "n", gpus=1)]
     around = {"budgets": (gpu.budget("x"), gpu.budget("y")), "is_guarded": False}
     nodes = [gpu.node("n", states.POD_DELETION)]
@@ -763,7 +763,7 @@ def test_a_pod_of_several_budgets_is_not_tried(gpu, snapshot):
     assert "let one budget select it" in step.waits
 
 
-def test_a_node_without_a_driver_is_given_back(gpu, snapshot):
+def test_take_step_without_driver(gpu, snapshot):
     deployed = {"nvidia.com/gpu.deploy.driver": ""}
     node = gpu.node("n", states.DRAIN, cordoned=True, labels=deployed)
     (step,) = take_step(snapshot([node], drivers={}), parse_policy({})).nodes
@@ -775,7 +775,7 @@ def test_a_node_without_a_driver_is_given_back(gpu, snapshot):
     assert step.is_cordoned is None
 
 
-def test_gpus_by_device_claims(gpu, snapshot):
+def test_take_step_device_claims(gpu, snapshot):
     pod = gpu.pod("a", "n")
     pod["spec"]["resourceClaims"] = [{"name": "x", "resourceClaimTemplateName": "t"}]
     pod["status"]["resourceClaimStatuses"] = [{"name": "x", "resourceClaimName": "a-x"}]
@@ -788,7 +788,7 @@ def test_gpus_by_device_claims(gpu, snapshot):
     assert take_step(known, parse_policy({})).evictions == []
 
 
-def test_a_step_is_repeatable(gpu, snapshot):
+def test_take_step_repeatable(gpu, snapshot):
     """The same snapshot gives the same step, and nothing that it says is written twice."""
     for _name, state, node, policy, around, _expected in TRANSITIONS:
         one, two = (take(gpu, snapshot, state, node, policy, around) for _ in range(2))

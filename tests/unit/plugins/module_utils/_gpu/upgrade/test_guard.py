@@ -102,7 +102,7 @@ def begin(gpu, snapshot, states, replicas, wanted, **more):
         ),
     ],
 )
-def test_which_nodes_begin(gpu, snapshot, states, replicas, wanted, expected):
+def test_guard_nodes_that_start(gpu, snapshot, states, replicas, wanted, expected):
     pods = [
         homeless(gpu.replica(name, ready=False))
         if ready is None
@@ -112,13 +112,13 @@ def test_which_nodes_begin(gpu, snapshot, states, replicas, wanted, expected):
     assert begin(gpu, snapshot, states, pods, wanted)[0] == expected
 
 
-def test_without_a_guard_all_begin(gpu, snapshot):
+def test_guard_off(gpu, snapshot):
     pods = [gpu.replica("a", "x"), gpu.replica("b", "y")]
     found, _steps = begin(gpu, snapshot, {"x": R, "y": R}, pods, 2, is_guarded=False)
     assert found == {"x": C, "y": C}
 
 
-def test_what_cannot_be_kept_is_told(gpu, snapshot):
+def test_guard_unavoidable_loss(gpu, snapshot):
     told = ["NIMService nim/llm has no ready replica during the upgrade"]
     _found, (step,) = begin(gpu, snapshot, {"x": R}, [gpu.replica("a", "x")], 1)
     assert step.notes == told
@@ -129,7 +129,7 @@ def test_what_cannot_be_kept_is_told(gpu, snapshot):
     assert step.notes == told
 
 
-def test_a_node_that_could_never_be_drained_is_not_begun(gpu, snapshot):
+def test_guard_undrainable_node(gpu, snapshot):
     budgets = (gpu.budget(wanted=2, maxUnavailable=0),)
     _found, (step,) = begin(
         gpu, snapshot, {"x": R}, [gpu.replica("a", "x"), gpu.replica("b", "y")], 2, budgets=budgets
@@ -185,7 +185,7 @@ def evict(gpu, snapshot, pods, wanted, others=(), **more):
         ),
     ],
 )
-def test_which_pods_are_evicted(gpu, snapshot, pods, wanted, expected):
+def test_guard_evicted_pods(gpu, snapshot, pods, wanted, expected):
     found, step = evict(gpu, snapshot, pods(gpu), wanted)
     assert found == expected
     assert step.is_held is (
@@ -200,7 +200,7 @@ def test_which_pods_are_evicted(gpu, snapshot, pods, wanted, expected):
     )
 
 
-def test_a_place_may_come_back_with_another_node(gpu, snapshot):
+def test_guard_unschedulable_replica(gpu, snapshot):
     pods = [gpu.replica("a", "x"), homeless(gpu.replica("b", ready=False))]
     found, step = evict(gpu, snapshot, pods, 2, [gpu.node("z", F, cordoned=True)])
     assert (found, step.waits) == (
@@ -209,7 +209,7 @@ def test_a_place_may_come_back_with_another_node(gpu, snapshot):
     )
 
 
-def test_no_limit_counts_while_a_pod_is_kept(gpu, snapshot):
+def test_guard_suspends_limit(gpu, snapshot):
     pods = [gpu.replica("a", "x")]
     _found, step = evict(gpu, snapshot, pods, 2, nimops__ignored="")
     assert step.annotations[labels.SINCE] == f"{P} 1000 held"
@@ -223,7 +223,7 @@ def test_no_limit_counts_while_a_pod_is_kept(gpu, snapshot):
     assert (found, step.annotations[labels.SINCE]) == (["a"], f"{P} 1000")
 
 
-def test_two_nodes_that_drain_at_once_leave_one_replica(gpu, snapshot):
+def test_guard_two_nodes_drain(gpu, snapshot):
     pods = [gpu.replica("a", "x"), gpu.replica("b", "y")]
     nodes = [gpu.node("x", P, cordoned=True), gpu.node("y", P, cordoned=True)]
     step = take_step(snapshot(nodes, pods, workloads=[gpu.workload(2)]), POLICY)

@@ -26,13 +26,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy imp
         ({}, False),
     ],
 )
-def test_gpus_as_resources(gpu, resources, expected):
+def test_has_gpus_resources(gpu, resources, expected):
     pod = gpu.pod("a")
     pod["spec"]["containers"].append({"name": "d", "resources": resources})
     assert has_gpus(pod, {}) is expected
 
 
-def test_claims(gpu):
+def test_claims_of(gpu):
     pod = gpu.pod("a")
     assert claims_of(pod) == []
     pod["spec"]["resourceClaims"] = [
@@ -45,14 +45,14 @@ def test_claims(gpu):
     assert not has_gpus(pod, {})
 
 
-def test_a_leaving_pod_needs_no_permission(gpu):
+def test_why_not_evictable_leaving(gpu):
     pod = gpu.pod("a", owner="")
     assert why_not_evictable(pod, Evicting())
     pod["metadata"]["deletionTimestamp"] = "now"
     assert why_not_evictable(pod, Evicting()) == ""
 
 
-def test_only_a_few_are_named(gpu):
+def test_name_pods(gpu):
     pods = [gpu.pod(name) for name in "edcba"]
     assert name_pods(pods) == "nim/a, nim/b, nim/c and 2 more"
     assert name_pods(pods[:1]) == "nim/e"

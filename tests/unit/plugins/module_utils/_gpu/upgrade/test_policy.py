@@ -13,7 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy imp
 
 
 @pytest.mark.parametrize("given", [None, {}, {"drain": {}, "podDeletion": {}}])
-def test_defaults_do_not_depend_on_the_objects_around_them(given):
+def test_parse_policy_defaults(given):
     found = parse_policy(given)
     assert found == UpgradePolicy()
     assert found.pod_deletion == Evicting(is_forced=False, seconds=300, may_lose_empty_dir=False)
@@ -21,7 +21,7 @@ def test_defaults_do_not_depend_on_the_objects_around_them(given):
     assert (found.waiting.selector, found.waiting.seconds, found.drain) == (None, 0, None)
 
 
-def test_all_fields():
+def test_parse_policy_all_fields():
     found = parse_policy(
         {
             "autoUpgrade": True,
@@ -52,7 +52,7 @@ def test_all_fields():
     )
 
 
-def test_a_kind_has_its_own_default():
+def test_parse_policy_auto_upgrade_default():
     assert parse_policy({}, auto_upgrade=True).auto_upgrade
     assert not parse_policy({"autoUpgrade": False}, auto_upgrade=True).auto_upgrade
 
@@ -70,7 +70,7 @@ def test_a_kind_has_its_own_default():
         ("100%", 5, 5),
     ],
 )
-def test_a_percentage_is_rounded_up(given, nodes, expected):
+def test_count_unavailable_percentage(given, nodes, expected):
     assert parse_policy({"maxUnavailable": given}).count_unavailable(nodes) == expected
 
 
@@ -87,11 +87,11 @@ def test_a_percentage_is_rounded_up(given, nodes, expected):
         ({"waitForCompletion": {"podSelector": "{{ a }}"}}, "waitForCompletion.podSelector"),
     ],
 )
-def test_what_is_wrong_is_named(given, where):
+def test_parse_policy_invalid(given, where):
     with pytest.raises(NimError, match=rf"^driver\.upgradePolicy\.{where}: "):
         parse_policy(given)
 
 
-def test_it_may_be_another_field():
+def test_parse_policy_where():
     with pytest.raises(NimError, match=r"^upgradePolicy\.drain\.timeoutSeconds: "):
         parse_policy({"drain": {"enable": True, "timeoutSeconds": -1}}, where="upgradePolicy")

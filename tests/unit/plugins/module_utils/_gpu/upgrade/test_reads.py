@@ -70,14 +70,14 @@ OWN = [
 ]
 
 
-def test_two_lists_while_all_is_in_sync(look, cluster_of):
+def test_upgrade_reads_in_sync(look, cluster_of):
     keys, step = look(cluster_of({"a": states.DONE, "b": states.DONE}, "new"))
     assert (keys, step.is_over) == (OWN, True)
     keys, step = look(cluster_of({"a": "", "b": states.DONE}, "new"))
     assert (keys, [item.state for item in step.nodes]) == (OWN, [states.DONE, states.DONE])
 
 
-def test_pods_are_read_of_nodes_that_may_begin(look, cluster_of, gpu):
+def test_upgrade_reads_pods_of_starting_nodes(look, cluster_of, gpu):
     before = {"a": states.REQUIRED, "b": states.REQUIRED, "c": states.REQUIRED}
     pods = [gpu.replica("x", "a"), gpu.replica("y", "z")]
     keys, step = look(cluster_of(before, pods=pods))
@@ -87,7 +87,7 @@ def test_pods_are_read_of_nodes_that_may_begin(look, cluster_of, gpu):
     assert [item.state for item in step.nodes] == [states.CORDON, states.CORDON, states.REQUIRED]
 
 
-def test_no_pods_are_read_without_services(look, cluster_of):
+def test_upgrade_reads_without_services(look, cluster_of):
     keys, step = look(cluster_of({"a": states.REQUIRED}))
     assert not [key for key in keys if "spec.nodeName" in key]
     assert step.nodes[0].state == states.CORDON
@@ -103,15 +103,13 @@ def test_no_pods_are_read_without_services(look, cluster_of):
         ("perhaps", True, True),
     ],
 )
-def test_the_guard_is_on_with_services_of_ours(
-    look, cluster_of, gpu, switch, has_services, expected
-):
+def test_upgrade_reads_guard_switch(look, cluster_of, gpu, switch, has_services, expected):
     pods = [gpu.replica("x", "z")] if has_services else []
     keys, _step = look(cluster_of({"a": states.REQUIRED}, pods=pods), upgrade_guard=switch)
     assert (read_pods_on("a").key in keys) is expected
 
 
-def test_a_pass_evicts(look, cluster_of, gpu):
+def test_upgrade_step_evicts(look, cluster_of, gpu):
     pods = [gpu.pod("w", "a", gpus=1)]
     keys, step = look(cluster_of({"a": states.POD_DELETION}, pods=pods))
     assert [item.live["metadata"]["name"] for item in step.evictions] == ["w"]
@@ -119,7 +117,7 @@ def test_a_pass_evicts(look, cluster_of, gpu):
     assert step.nodes[0].annotations[labels.SINCE] == "pod-deletion-required 1767225600"
 
 
-def test_claims_and_groups_are_read_where_pods_refer_to_them(look, cluster_of, gpu):
+def test_upgrade_reads_claims_and_groups(look, cluster_of, gpu):
     pod = gpu.pod("w", "a")
     pod["spec"]["resourceClaims"] = [{"name": "x", "resourceClaimName": "c"}]
     pod["metadata"]["labels"]["leaderworkerset.sigs.k8s.io/name"] = "s"
@@ -131,7 +129,7 @@ def test_claims_and_groups_are_read_where_pods_refer_to_them(look, cluster_of, g
     assert len(step.evictions) == 1
 
 
-def test_switched_off(look, cluster_of):
+def test_upgrade_step_switched_off(look, cluster_of):
     keys, step = look(cluster_of({"a": states.DRAIN, "b": ""}), policy=None)
     assert keys == []
     assert [item.node.name for item in step.nodes] == ["a"]
@@ -140,7 +138,7 @@ def test_switched_off(look, cluster_of):
     assert step.patches == []
 
 
-def test_only_nodes_of_an_owner_are_upgraded(look, cluster_of):
+def test_upgrade_step_owner(look, cluster_of):
     objects = cluster_of({"a": states.POD_DELETION, "b": states.POD_DELETION})
     for node in objects[:2]:
         node["metadata"]["labels"][OWNER] = node["metadata"]["name"]

@@ -20,15 +20,13 @@ def revisions(gpu):
     ("hash_", "is_outdated", "installs_the_same"),
     [("new", False, True), ("old", True, False), ("same", True, True), ("lost", True, False)],
 )
-def test_a_driver_pod_is_compared_with_the_newest(
-    gpu, revisions, hash_, is_outdated, installs_the_same
-):
+def test_revisions_is_outdated(gpu, revisions, hash_, is_outdated, installs_the_same):
     pod = gpu.driver("n", hash_)
     assert revisions.is_outdated(pod) is is_outdated
     assert revisions.installs_the_same(pod) is installs_the_same
 
 
-def test_what_is_unknown_is_not_outdated(gpu, revisions):
+def test_revisions_unknown(gpu, revisions):
     assert not Revisions([]).is_outdated(gpu.driver("n", "old"))
     orphan = gpu.pod("d", "n", owner="")
     assert not revisions.is_outdated(orphan)
@@ -38,6 +36,6 @@ def test_what_is_unknown_is_not_outdated(gpu, revisions):
     assert not Revisions([other]).is_outdated(gpu.driver("n", "old"))
 
 
-def test_no_digest_says_nothing(gpu):
+def test_installs_the_same_without_digest(gpu):
     revisions = Revisions([gpu.revision("new", 2), gpu.revision("old", 1)])
     assert not revisions.installs_the_same(gpu.driver("n", "old"))

@@ -22,7 +22,7 @@ def group(gpu, key, *pods):
     return list(pods)
 
 
-def test_replicas_are_pods_with_gpus(gpu):
+def test_services_replicas(gpu):
     pods = [
         gpu.replica("a", "x"),
         gpu.replica("b", "y", ready=False),
@@ -38,12 +38,12 @@ def test_replicas_are_pods_with_gpus(gpu):
     assert services.of(pods[3]) is None
 
 
-def test_without_a_workload_what_is_there_is_wanted(gpu):
+def test_services_without_workload(gpu):
     (service,) = Services([gpu.replica("a"), gpu.replica("b")], [])
     assert service.wanted == 2
 
 
-def test_a_group_is_one_replica(gpu):
+def test_services_group(gpu):
     pods = group(gpu, "k", gpu.replica("leader", "x"), gpu.pod("worker", "y", gpus=1))
     services = Services(pods, [])
     (service,) = services
@@ -56,7 +56,7 @@ def test_a_group_is_one_replica(gpu):
 
 
 @pytest.mark.parametrize("reason", ["Unschedulable", "SchedulingGated"])
-def test_a_replica_without_a_place(gpu, reason):
+def test_replica_unschedulable(gpu, reason):
     pod = gpu.replica("a", ready=False)
     pod["status"]["conditions"].append(
         {"type": "PodScheduled", "status": "False", "reason": reason}
@@ -65,7 +65,7 @@ def test_a_replica_without_a_place(gpu, reason):
     assert service.replicas[0].is_unschedulable is (reason == "Unschedulable")
 
 
-def test_a_leaving_replica_does_not_count(gpu):
+def test_replica_leaving(gpu):
     pod = gpu.replica("a", "x")
     pod["metadata"]["deletionTimestamp"] = "now"
     (service,) = Services([pod, gpu.replica("b", "y")], [])

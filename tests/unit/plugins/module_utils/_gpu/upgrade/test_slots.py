@@ -39,7 +39,7 @@ R, C, J, F, D = states.REQUIRED, states.CORDON, states.JOBS, states.FAILED, stat
         pytest.param("DDD", {"maxParallelUpgrades": 0}, 0, id="none wants one"),
     ],
 )
-def test_slots(gpu, states, policy, expected):
+def test_count_slots(gpu, states, policy, expected):
     known = {"R": R, "C": C, "J": J, "F": F, "D": D, "X": D}
     nodes = [
         Node(gpu.node(f"n{i}", known[x.upper()], cordoned=x.islower(), ready=x != "X"))
@@ -48,7 +48,7 @@ def test_slots(gpu, states, policy, expected):
     assert count_slots(nodes, parse_policy(policy)) == expected
 
 
-def test_as_many_begin_as_there_are_slots(gpu, snapshot):
+def test_count_slots_started_nodes(gpu, snapshot):
     nodes = [gpu.node(f"n{i}", R) for i in range(8)]
     policy = parse_policy({"maxParallelUpgrades": 5, "maxUnavailable": 3})
     steps = take_step(snapshot(nodes), policy).nodes
@@ -56,7 +56,7 @@ def test_as_many_begin_as_there_are_slots(gpu, snapshot):
     assert steps[3].waits.startswith("its turn")
 
 
-def test_a_cordoned_node_takes_a_slot_if_there_is_one(gpu, snapshot):
+def test_count_slots_cordoned(gpu, snapshot):
     nodes = [gpu.node("a", R, cordoned=True), gpu.node("b", R), gpu.node("c", R)]
     steps = take_step(snapshot(nodes), parse_policy({"maxUnavailable": 3})).nodes
     assert [item.state for item in steps] == [C, R, R]

@@ -37,16 +37,16 @@ def marked(gpu, text):
         ("", (0, "")),
     ],
 )
-def test_since_when(gpu, text, expected):
+def test_node_since(gpu, text, expected):
     assert marked(gpu, text).since == expected
 
 
 @pytest.mark.parametrize(("text", "expected"), [("1", 1), ("", 0), ("x", 0), ("٣", 0), ("1.5", 0)])
-def test_times_are_numbers(text, expected):
+def test_parse_seconds(text, expected):
     assert parse_seconds(text) == expected
 
 
-def test_a_node_without_conditions_counts_as_ready(gpu):
+def test_node_ready_without_conditions(gpu):
     node = gpu.node("n")
     assert Node(node).is_ready
     node["status"]["conditions"][0]["status"] = "Unknown"
@@ -55,7 +55,7 @@ def test_a_node_without_conditions_counts_as_ready(gpu):
     assert Node(node).is_ready
 
 
-def test_of_two_driver_pods_the_one_that_stays_counts(gpu):
+def test_drivers_by_node_leaving(gpu):
     old, new = gpu.driver("n", "old"), gpu.driver("n", "new")
     old["metadata"]["deletionTimestamp"] = "now"
     pending = gpu.driver("m")
@@ -66,7 +66,7 @@ def test_of_two_driver_pods_the_one_that_stays_counts(gpu):
         assert list(found) == ["n"]
 
 
-def test_only_a_pod_that_stays_and_is_owned_is_in_sync(gpu):
+def test_driver_in_sync(gpu):
     leaving = gpu.driver("n")
     leaving["metadata"]["deletionTimestamp"] = "now"
     orphan = gpu.pod("d", "n", owner="")
@@ -76,7 +76,7 @@ def test_only_a_pod_that_stays_and_is_owned_is_in_sync(gpu):
     assert Driver(gpu.driver("n"), False, False).is_ready
 
 
-def test_a_pod_that_is_up_runs_with_all_containers_ready(gpu):
+def test_is_up(gpu):
     pod = gpu.driver("n")
     assert is_up(pod)
     pod["status"]["containerStatuses"].append({"name": "d", "ready": False})
@@ -88,7 +88,7 @@ def test_a_pod_that_is_up_runs_with_all_containers_ready(gpu):
     assert not is_up({**gpu.driver("n"), "status": {"phase": "Running"}})
 
 
-def test_nodes_on_their_way_are_managed_without_a_driver_pod(gpu, snapshot):
+def test_managed_without_driver(gpu, snapshot):
     nodes = [
         gpu.node("c"),
         gpu.node("b", states.DONE),
@@ -99,7 +99,7 @@ def test_nodes_on_their_way_are_managed_without_a_driver_pod(gpu, snapshot):
     assert [node.name for node in found.managed] == ["a", "d"]
 
 
-def test_whose_a_node_is():
+def test_node_is_of():
     mine = Node(
         {"metadata": {"name": "n", "labels": {"nvidia.com/gpu-operator.driver.owner": "a"}}}
     )

@@ -31,7 +31,7 @@ WAS = labels.WAS_CORDONED.replace("/", "__")
         ],
     ],
 )
-def test_switching_off_gives_nodes_back(gpu, state, annotations, expected):
+def test_switch_off(gpu, state, annotations, expected):
     marks = {labels.SINCE.replace("/", "__"): "x", labels.WHY.replace("/", "__"): "y"}
     node = gpu.node("n", state, cordoned=True, **annotations, **marks)
     (patch,) = switch_off([Node(node), Node(gpu.node("other"))]).patches
@@ -43,11 +43,11 @@ def test_switching_off_gives_nodes_back(gpu, state, annotations, expected):
     assert body.get("spec", "") == ({"unschedulable": None} if expected == "uncordoned" else "")
 
 
-def test_switched_off_twice(gpu):
+def test_switch_off_twice(gpu):
     assert switch_off([Node(gpu.node("n", cordoned=True))]).patches == []
 
 
-def test_a_step_is_over_when_nobody_waits(gpu):
+def test_step_is_over(gpu):
     quiet = NodeStep(Node(gpu.node("n", states.DONE)), states.DONE)
     waiting = NodeStep(Node(gpu.node("n", states.REQUIRED)), states.REQUIRED, waits="its turn")
     moving = NodeStep(Node(gpu.node("n", states.REQUIRED)), states.CORDON)
@@ -56,7 +56,7 @@ def test_a_step_is_over_when_nobody_waits(gpu):
     assert not Step((moving,)).is_over
 
 
-def test_a_message_is_bounded(gpu):
+def test_short(gpu):
     step = NodeStep(Node(gpu.node("n", states.DRAIN)), states.DRAIN)
     step.fail("x" * 10_000 + "\x00", 1)
     assert step.annotations[labels.WHY] == "x" * 500

@@ -26,7 +26,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.upgrade_st
 WHY = labels.WHY.replace("/", "__")
 
 
-def test_how_far_it_is(gpu, snapshot):
+def test_describe_upgrade(gpu, snapshot):
     nodes = [
         gpu.node("a", states.POD_DELETION),
         gpu.node("b", states.REQUIRED),
@@ -47,14 +47,14 @@ def test_how_far_it_is(gpu, snapshot):
     )
 
 
-def test_only_a_few_nodes_are_told(gpu, snapshot):
+def test_describe_upgrade_bounds(gpu, snapshot):
     nodes = [gpu.node(f"n{i}", states.FAILED) for i in range(9)]
     told = describe_upgrade(take_step(snapshot(nodes), parse_policy({})))
     assert told.count("waits for") == 3
     assert told.endswith("; 6 more nodes wait")
 
 
-def test_nothing_is_told_of_what_is_over(gpu, snapshot):
+def test_describe_upgrade_over(gpu, snapshot):
     step = take_step(snapshot([gpu.node("a", states.DONE)], drivers={"a": "new"}), parse_policy({}))
     assert (describe_upgrade(step), upgrade_events(step)) == ("", [])
 
@@ -72,7 +72,7 @@ def test_nothing_is_told_of_what_is_over(gpu, snapshot):
         ),
     ],
 )
-def test_an_upgrade_is_told_beside_what_is_not_ready_because_of_it(gpu, snapshot, before, reported):
+def test_report_upgrade_appends(gpu, snapshot, before, reported):
     step = take_step(
         snapshot([gpu.node("a", states.CORDON)], drivers={"a": "old"}), parse_policy({})
     )
@@ -100,13 +100,13 @@ def test_an_upgrade_is_told_beside_what_is_not_ready_because_of_it(gpu, snapshot
         ),
     ],
 )
-def test_events(gpu, snapshot, state, pods, expected):
+def test_upgrade_events(gpu, snapshot, state, pods, expected):
     made = [gpu.pod(name, "n", gpus=1, owner="") for name in pods]
     step = take_step(snapshot([gpu.node("n", state)], made), parse_policy({}))
     assert [(item.kind, item.message) for item in upgrade_events(step)] == expected
 
 
-def test_what_nobody_would_expect_is_an_event(gpu, snapshot):
+def test_upgrade_events_notes(gpu, snapshot):
     pods, workloads = [gpu.replica("a", "n")], [gpu.workload(1)]
     step = take_step(
         snapshot([gpu.node("n", states.REQUIRED)], pods, workloads=workloads), parse_policy({})
@@ -117,13 +117,13 @@ def test_what_nobody_would_expect_is_an_event(gpu, snapshot):
     ]
 
 
-def test_a_node_that_is_left(gpu, snapshot):
+def test_upgrade_events_released(gpu, snapshot):
     step = switch_off(snapshot([gpu.node("n", states.DRAIN)]).nodes)
     assert [item.message for item in upgrade_events(step)] == [
         "node n is released: its driver is no longer upgraded"
     ]
 
 
-def test_events_are_bounded(gpu, snapshot):
+def test_upgrade_events_bounds(gpu, snapshot):
     nodes = [gpu.node(f"n{i}", states.UNCORDON) for i in range(50)]
     assert len(upgrade_events(take_step(snapshot(nodes), parse_policy({})))) == 10

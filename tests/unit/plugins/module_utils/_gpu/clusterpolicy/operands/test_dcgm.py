@@ -9,14 +9,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.oper
 )
 
 
-def test_the_exporter_reaches_that_of_its_own_node(gpu):
+def test_dcgm_service_local(gpu):
     service = gpu.children(OPERAND, gpu.app({}))["Service", "nvidia-dcgm"]
     assert service["spec"]["internalTrafficPolicy"] == "Local"
     assert service["spec"]["ports"][0]["port"] == 5555
     assert ADDRESS == "nvidia-dcgm:5555"
 
 
-def test_settings(gpu):
+def test_dcgm_settings(gpu):
     dcgm = {
         "image": "r.test/d:1",
         "imagePullSecrets": ["s"],
@@ -32,5 +32,5 @@ def test_settings(gpu):
     assert main["livenessProbe"]["tcpSocket"] == {"port": 5555}
 
 
-def test_it_may_be_disabled(gpu):
+def test_dcgm_disabled(gpu):
     assert not OPERAND.is_enabled(gpu.app({"dcgm": {"enabled": False}}).spec)

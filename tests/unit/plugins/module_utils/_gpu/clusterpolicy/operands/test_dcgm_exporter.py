@@ -18,7 +18,7 @@ def look(gpu, exporter=None, **spec):
     return gpu.children(OPERAND, app), pod, gpu.env(gpu.container(pod, NAME))
 
 
-def test_it_asks_the_host_engine_where_there_is_one(gpu):
+def test_dcgm_exporter_host_engine(gpu):
     assert look(gpu)[2]["DCGM_REMOTE_HOSTENGINE_INFO"] == "nvidia-dcgm:5555"
     assert "DCGM_REMOTE_HOSTENGINE_INFO" not in look(gpu, dcgm={"enabled": False})[2]
 
@@ -32,7 +32,7 @@ def test_it_asks_the_host_engine_where_there_is_one(gpu):
         ("dcgm:1", False),
     ],
 )
-def test_a_host_engine_of_the_node_is_reached_from_its_network(gpu, address, is_local):
+def test_dcgm_exporter_engine_on_node(gpu, address, is_local):
     env = [{"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": address}]
     _children, pod, _env = look(gpu, {"env": env})
     assert pod.get("hostNetwork", False) is is_local
@@ -48,13 +48,13 @@ def test_a_host_engine_of_the_node_is_reached_from_its_network(gpu, address, is_
         ({"enablePodLabels": True, "env": [{"name": LABELS, "value": "false"}]}, False),
     ],
 )
-def test_it_may_read_pods_where_it_must(gpu, exporter, reads):
+def test_dcgm_exporter_reads_pods(gpu, exporter, reads):
     children, pod, _env = look(gpu, exporter)
     assert (("ClusterRole", f"{NAME}-read-pods") in children) is reads
     assert pod["automountServiceAccountToken"] is reads
 
 
-def test_it_gets_a_token_to_read_a_list_of_metrics(gpu):
+def test_dcgm_exporter_token_for_config_map(gpu):
     env = [{"name": "DCGM_EXPORTER_CONFIGMAP_DATA", "value": "a:b"}]
     children, pod, _env = look(gpu, {"env": env})
     assert pod["automountServiceAccountToken"] is True
@@ -63,13 +63,13 @@ def test_it_gets_a_token_to_read_a_list_of_metrics(gpu):
     assert look(gpu, {"env": env})[1]["automountServiceAccountToken"] is False
 
 
-def test_metadata_of_pods(gpu):
+def test_dcgm_exporter_pod_metadata(gpu):
     env = look(gpu, {"enablePodLabels": True, "podLabelAllowlistRegex": ["^a$", "^b$"]})[2]
     assert env[LABELS] == "true"
     assert env["DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX"] == "^a$,^b$"
 
 
-def test_a_list_of_metrics_and_a_mapping_of_jobs(gpu):
+def test_dcgm_exporter_files(gpu):
     exporter = {
         "config": {"name": "metrics"},
         "hpcJobMapping": {"enabled": True, "directory": "/jobs"},
@@ -85,12 +85,12 @@ def test_a_list_of_metrics_and_a_mapping_of_jobs(gpu):
     ("monitor", "has_monitors", "is_made"),
     [({"enabled": True}, True, True), ({"enabled": True}, False, False), ({}, True, False)],
 )
-def test_its_service_monitor_must_be_enabled(gpu, monitor, has_monitors, is_made):
+def test_dcgm_exporter_service_monitor(gpu, monitor, has_monitors, is_made):
     app = gpu.app({"dcgmExporter": {"serviceMonitor": monitor}}, has_monitors=has_monitors)
     assert (("ServiceMonitor", NAME) in gpu.children(OPERAND, app)) is is_made
 
 
-def test_its_service_and_its_pods(gpu):
+def test_dcgm_exporter_service(gpu):
     exporter = {
         "service": {"type": "NodePort", "internalTrafficPolicy": "Local"},
         "annotations": {"a": "b"},

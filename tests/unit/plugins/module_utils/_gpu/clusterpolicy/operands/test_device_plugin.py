@@ -15,18 +15,18 @@ def env_of(gpu, spec):
     return gpu.env(gpu.container(gpu.pod(OPERAND, gpu.app(spec)), MAIN))
 
 
-def test_cdi(gpu):
+def test_device_plugin_cdi(gpu):
     env = env_of(gpu, {"toolkit": {"installDir": "/opt/nv"}})
     assert env["DEVICE_LIST_STRATEGY"] == "cdi-annotations,cdi-cri"
     assert env["NVIDIA_CDI_HOOK_PATH"] == "/opt/nv/toolkit/nvidia-cdi-hook"
     assert (env["CDI_ENABLED"], env["CDI_ANNOTATION_PREFIX"]) == ("true", "cdi.k8s.io/")
 
 
-def test_cdi_without_our_toolkit(gpu):
+def test_device_plugin_cdi_without_toolkit(gpu):
     assert "NVIDIA_CDI_HOOK_PATH" not in env_of(gpu, {"toolkit": {"enabled": False}})
 
 
-def test_without_cdi(gpu):
+def test_device_plugin_without_cdi(gpu):
     env = env_of(gpu, {"cdi": {"enabled": False}})
     assert env["DEVICE_LIST_STRATEGY"] == "envvar"
     assert not [name for name in env if "CDI" in name]
@@ -40,19 +40,19 @@ def test_without_cdi(gpu):
         ({"gdrcopy": {"enabled": True}}, {"GDRCOPY_ENABLED"}),
     ],
 )
-def test_gpudirect(gpu, spec, names):
+def test_device_plugin_gpudirect(gpu, spec, names):
     known = {"GDS_ENABLED", "MOFED_ENABLED", "GDRCOPY_ENABLED"}
     assert known & env_of(gpu, spec).keys() == names
 
 
-def test_the_users_variables_win(gpu):
+def test_device_plugin_user_env(gpu):
     plugin = {"env": [{"name": "DEVICE_LIST_STRATEGY", "value": "mine"}], "config": {"name": "c"}}
     env = env_of(gpu, {"devicePlugin": plugin, "mig": {"strategy": "single"}})
     assert env["DEVICE_LIST_STRATEGY"] == "mine"
     assert (env["MIG_STRATEGY"], env["CONFIG_FILE"]) == ("single", "/config/config.yaml")
 
 
-def test_the_root_of_mps(gpu):
+def test_device_plugin_mps_root(gpu):
     app = gpu.app({"devicePlugin": {"mps": {"root": "/var/mps"}}})
     pod = gpu.pod(OPERAND, app)
     paths = gpu.paths(pod)
@@ -60,7 +60,7 @@ def test_the_root_of_mps(gpu):
     assert gpu.env(gpu.container(pod, MAIN))["MPS_ROOT"] == "/var/mps"
 
 
-def test_it_waits_for_the_toolkit_where_it_sees_the_files(gpu):
+def test_device_plugin_waits_for_toolkit(gpu):
     pod = gpu.pod(OPERAND, gpu.app({}))
     wait = gpu.container(pod, "toolkit-validation")
     assert gpu.mounts(wait) == {"/run/nvidia/validations": "run-nvidia-validations"}

@@ -25,7 +25,7 @@ def daemon_sets(gpu, spec, **more):
     return {name: item for (kind, name), item in found.items() if kind == "DaemonSet"}
 
 
-def test_one_daemon_set_of_the_nodes_operating_system(gpu):
+def test_driver_operating_system(gpu):
     (found,) = daemon_sets(gpu, {}).values()
     assert found["metadata"]["labels"]["nvidia.com/precompiled"] == "false"
     assert found["spec"]["updateStrategy"] == {"type": "OnDelete"}
@@ -39,7 +39,7 @@ def test_one_daemon_set_of_the_nodes_operating_system(gpu):
     assert len(digests) == 1
 
 
-def test_the_digest_of_the_live_one_stays(gpu):
+def test_driver_live_digest(gpu):
     (live,) = daemon_sets(gpu, {}).values()
     for container in live["spec"]["template"]["spec"]["containers"]:
         container["env"][-1]["value"] = "theirs"
@@ -54,7 +54,7 @@ def test_the_digest_of_the_live_one_stays(gpu):
     assert env["DRIVER_CONFIG_DIGEST"] != "theirs"
 
 
-def test_precompiled_drivers_have_one_for_each_kernel(gpu):
+def test_driver_precompiled_per_kernel(gpu):
     nodes = [gpu.node("a"), gpu.node("b", {KERNEL: "5.14.0-427.el9_4.x86_64"}), gpu.node("c")]
     found = daemon_sets(gpu, {"driver": PRECOMPILED}, nodes=nodes)
     assert list(found) == [
@@ -74,7 +74,7 @@ def test_precompiled_drivers_have_one_for_each_kernel(gpu):
     ("field", "what"),
     [("gds", "GPUDirect Storage driver (nvidia-fs)"), ("gdrcopy", "GDRCopy")],
 )
-def test_precompiled_drivers_have_no_further_modules(gpu, field, what):
+def test_driver_precompiled_side_containers(gpu, field, what):
     with pytest.raises(NimError) as caught:
         daemon_sets(gpu, {"driver": PRECOMPILED, field: {"enabled": True}})
     assert str(caught.value) == (
@@ -97,12 +97,12 @@ def test_precompiled_drivers_have_no_further_modules(gpu, field, what):
         ),
     ],
 )
-def test_what_the_spec_names_must_exist(gpu, driver, why):
+def test_driver_missing_objects(gpu, driver, why):
     with pytest.raises(NimError, match=re.escape(why)):
         daemon_sets(gpu, {"driver": driver})
 
 
-def test_files_of_a_config_map(gpu):
+def test_driver_config_map_files(gpu):
     live = [gpu.live("ConfigMap", "x", data={"b.conf": "", "a.conf": ""})]
     (found,) = daemon_sets(
         gpu, {"driver": {"kernelModuleConfig": {"name": "x"}}}, live=live
@@ -114,14 +114,14 @@ def test_files_of_a_config_map(gpu):
     ]
 
 
-def test_what_comes_before_a_daemon_set_that_cannot_be_made(gpu):
+def test_driver_children_before_error(gpu):
     made = []
     with pytest.raises(NimError):
         made.extend(OPERAND.children(gpu.app({"driver": {"secretEnv": "x"}})))
     assert [item["kind"] for item in made[-2:]] == ["ClusterRoleBinding", "ConfigMap"]
 
 
-def test_what_it_wants_is_known_before_it_is_there(gpu):
+def test_driver_names_before_creation(gpu):
     """So that it is read by its name, and waited for in the pass that makes it."""
     name = "nvidia-driver-daemonset-6.8.0-60-generic-ubuntu24.04"
     assert name in OPERAND.daemon_sets(gpu.app({"driver": PRECOMPILED}))
@@ -139,7 +139,7 @@ def others(gpu, spec, **status):
     )
 
 
-def test_daemon_sets_of_other_kernels_stay_while_they_have_pods(gpu):
+def test_driver_keeps_other_kernels(gpu):
     names, is_kept = others(gpu, {"driver": PRECOMPILED}, desiredNumberScheduled=1)
     assert names == [
         ("DaemonSet", "nvidia-driver-daemonset"),
@@ -151,7 +151,7 @@ def test_daemon_sets_of_other_kernels_stay_while_they_have_pods(gpu):
     assert not others(gpu, {"driver": PRECOMPILED})[1]
 
 
-def test_those_of_the_other_mode_go_at_once(gpu):
+def test_driver_keeps_not_other_mode(gpu):
     assert not others(gpu, {}, desiredNumberScheduled=1)[1]
     app = gpu.app({"driver": PRECOMPILED})
     assert not OPERAND.keeps(app, "DaemonSet", "nvidia-driver-daemonset")

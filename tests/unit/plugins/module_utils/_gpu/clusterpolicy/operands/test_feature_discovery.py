@@ -11,7 +11,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.images import IMAG
 NAME = "gpu-feature-discovery"
 
 
-def test_what_the_operator_sets_wins_here(gpu):
+def test_feature_discovery_operator_env(gpu):
     env = [
         {"name": "MIG_STRATEGY", "value": "mine"},
         {"name": "CONFIG_FILE", "value": "mine"},
@@ -27,7 +27,7 @@ def test_what_the_operator_sets_wins_here(gpu):
     assert found["GFD_SLEEP_INTERVAL"] == "5s"
 
 
-def test_configurations_come_by_the_device_plugins_image(gpu):
+def test_feature_discovery_plugin_config(gpu):
     plugin = {"image": "r.test/p:1", "config": {"name": "c"}, "imagePullSecrets": ["s"]}
     pod = gpu.pod(OPERAND, gpu.app({"devicePlugin": plugin}))
     assert gpu.container(pod, NAME)["image"] == IMAGES["GFD_IMAGE"]
@@ -39,5 +39,5 @@ def test_configurations_come_by_the_device_plugins_image(gpu):
     assert "imagePullSecrets" not in gpu.pod(OPERAND, gpu.app({"devicePlugin": plugin}))
 
 
-def test_its_network(gpu):
+def test_feature_discovery_host_network(gpu):
     assert gpu.pod(OPERAND, gpu.app({"gfd": {"hostNetwork": True}}))["hostNetwork"] is True

@@ -16,7 +16,7 @@ def volume(pod, name):
     return next(item for item in pod["volumes"] if item["name"] == name)["configMap"]
 
 
-def test_by_default_profiles_come_from_the_hardware(gpu):
+def test_mig_manager_default_profiles(gpu):
     app = gpu.app({})
     pod = gpu.pod(OPERAND, app)
     env = gpu.env(gpu.container(pod, NAME))
@@ -29,7 +29,7 @@ def test_by_default_profiles_come_from_the_hardware(gpu):
     assert set(config["mig-configs"]) == {"all-disabled", "all-enabled"}
 
 
-def test_a_configuration_of_the_users_own(gpu):
+def test_mig_manager_own_config(gpu):
     app = gpu.app({"migManager": {"config": {"name": "c"}, "gpuClientsConfig": {"name": "d"}}})
     pod = gpu.pod(OPERAND, app)
     env = gpu.env(gpu.container(pod, NAME))
@@ -42,26 +42,26 @@ def test_a_configuration_of_the_users_own(gpu):
     assert ("ConfigMap", "default-gpu-clients") not in found
 
 
-def test_a_default_that_is_there_stays(gpu):
+def test_mig_manager_keeps_default(gpu):
     live = [gpu.live("ConfigMap", "default-mig-parted-config")]
     app = gpu.app({"migManager": {"config": {"name": "c"}}}, live=live)
     assert DEFAULT in gpu.children(OPERAND, app)
 
 
-def test_the_default_by_its_name_is_one_of_the_users_own(gpu):
+def test_mig_manager_own_config_default_name(gpu):
     app = gpu.app({"migManager": {"config": {"name": "default-mig-parted-config"}}})
     assert DEFAULT in gpu.children(OPERAND, app)
     assert "CONFIG_FILE" in gpu.env(gpu.container(gpu.pod(OPERAND, app), NAME))
 
 
-def test_services_of_the_node(gpu):
+def test_mig_manager_gpu_clients(gpu):
     found = gpu.children(OPERAND, gpu.app({}))["ConfigMap", "default-gpu-clients"]
     clients = yaml.safe_load(found["data"]["clients.yaml"])["systemd-services"]
     assert clients[0] == "nvsm.service"
     assert len(clients) == 9
 
 
-def test_the_users_variables_win(gpu):
+def test_mig_manager_user_env(gpu):
     manager = {"env": [{"name": "CDI_ENABLED", "value": "no"}]}
     env = gpu.env(gpu.container(gpu.pod(OPERAND, gpu.app({"migManager": manager})), NAME))
     assert env["CDI_ENABLED"] == "no"

@@ -10,7 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.oper
 MAIN = "mps-control-daemon-ctr"
 
 
-def test_only_on_nodes_that_share_gpus_by_it(gpu):
+def test_mps_node_selector(gpu):
     (found,) = gpu.children(OPERAND, gpu.app({})).values()
     assert found["spec"]["template"]["spec"]["nodeSelector"] == {
         "nvidia.com/gpu.deploy.device-plugin": "true",
@@ -19,13 +19,13 @@ def test_only_on_nodes_that_share_gpus_by_it(gpu):
     assert found["spec"]["template"]["spec"]["serviceAccountName"] == "nvidia-device-plugin"
 
 
-def test_what_the_reference_makes_beside_it_is_known_so_that_it_goes(gpu):
+def test_mps_reference_objects(gpu):
     name = "nvidia-device-plugin-mps-control-daemon"
     assert ("ServiceAccount", name) in OPERAND.names(gpu.app({}))
     assert ("ClusterRole", name) in OPERAND.names(gpu.app({}))
 
 
-def test_it_is_configured_as_the_device_plugin(gpu):
+def test_mps_plugin_config(gpu):
     plugin = {
         "image": "r.test/p:1",
         "resources": {"limits": {"cpu": "1"}},
@@ -50,5 +50,5 @@ def test_it_is_configured_as_the_device_plugin(gpu):
     assert "shareProcessNamespace" not in pod
 
 
-def test_it_goes_with_the_device_plugin(gpu):
+def test_mps_disabled_with_plugin(gpu):
     assert not OPERAND.is_enabled(gpu.app({"devicePlugin": {"enabled": False}}).spec)

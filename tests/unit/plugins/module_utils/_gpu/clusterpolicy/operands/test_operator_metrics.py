@@ -8,7 +8,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.oper
 )
 
 
-def test_the_operators_own_metrics(gpu):
+def test_operator_metrics(gpu):
     given = {"enabled": False, "interval": "30s"}
     app = gpu.app({"operator": {"metrics": {"serviceMonitor": given}}})
     found = gpu.children(OPERAND, app)
@@ -17,6 +17,6 @@ def test_the_operators_own_metrics(gpu):
     assert endpoint == {"path": "/metrics", "port": "gpu-operator-metrics", "interval": "30s"}
 
 
-def test_without_service_monitors_in_the_cluster(gpu):
+def test_operator_metrics_without_monitors(gpu):
     found = gpu.children(OPERAND, gpu.app({}, has_monitors=False))
     assert list(found) == [("Service", "gpu-operator")]

@@ -19,18 +19,18 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.oper
         ({"cdi": {"enabled": False}}, ["nvidia"]),
     ],
 )
-def test_runtime_classes_have_the_handler_of_their_name(gpu, spec, names):
+def test_runtime_classes_handler(gpu, spec, names):
     found = list(OPERAND.children(gpu.app(spec)))
     assert [item["metadata"]["name"] for item in found] == names
     assert [item["handler"] for item in found] == names
     assert all("namespace" not in item["metadata"] for item in found)
 
 
-def test_nri_needs_none(gpu):
+def test_runtime_classes_nri(gpu):
     assert not OPERAND.is_enabled(gpu.app({"cdi": {"nriPluginEnabled": True}}).spec)
 
 
-def test_one_of_a_former_name_is_known_as_ours(gpu):
+def test_runtime_classes_former_name(gpu):
     listed = [gpu.live("RuntimeClass", "former"), gpu.live("RuntimeClass", "theirs", owner="b")]
     app = gpu.app({}, answers={RUNTIME_CLASSES.key: listed})
     assert ("RuntimeClass", "former") in OPERAND.names(app)

@@ -17,7 +17,7 @@ def look(gpu, spec=None, runtime="containerd://2.1"):
     return gpu.env(main), gpu.paths(pod), gpu.mounts(main)
 
 
-def test_containerd(gpu):
+def test_toolkit_containerd(gpu):
     env, paths, mounts = look(gpu)
     assert (env["RUNTIME"], env["CONTAINERD_RUNTIME_CLASS"]) == ("containerd", "nvidia")
     assert env["RUNTIME_CONFIG"] == env["CONTAINERD_CONFIG"] == "/runtime/config-dir/config.toml"
@@ -30,14 +30,14 @@ def test_containerd(gpu):
     assert mounts["/runtime/config-dir/"] == "containerd-config"
 
 
-def test_docker_has_no_drop_in(gpu):
+def test_toolkit_docker(gpu):
     env, paths, _mounts = look(gpu, runtime="docker://27")
     assert env["DOCKER_CONFIG"] == "/runtime/config-dir/daemon.json"
     assert paths["docker-socket"] == "/var/run"
     assert not [name for name in env if "DROP_IN" in name]
 
 
-def test_crio_has_no_socket(gpu):
+def test_toolkit_crio(gpu):
     env, paths, mounts = look(gpu, runtime="cri-o://1.33")
     assert (env["RUNTIME"], env["CRIO_CONFIG_MODE"]) == ("crio", "config")
     assert paths["crio-drop-in-config"] == "/etc/crio/crio.conf.d"
@@ -49,13 +49,13 @@ def test_crio_has_no_socket(gpu):
 @pytest.mark.parametrize(
     ("runtime", "mode"), [("cri-o://1.33", "hook"), ("containerd://2.1", None)]
 )
-def test_without_cdi(gpu, runtime, mode):
+def test_toolkit_without_cdi(gpu, runtime, mode):
     env, _paths, _mounts = look(gpu, {"cdi": {"enabled": False}}, runtime)
     assert "CDI_ENABLED" not in env
     assert env.get("CRIO_CONFIG_MODE") == mode
 
 
-def test_nri_needs_no_configuration_of_the_runtime(gpu):
+def test_toolkit_nri(gpu):
     env, paths, mounts = look(gpu, {"cdi": {"nriPluginEnabled": True}})
     assert env["ENABLE_NRI_PLUGIN"] == "true"
     assert env["NRI_SOCKET"] == "/runtime/nri-sock-dir/nri.sock"
@@ -65,7 +65,7 @@ def test_nri_needs_no_configuration_of_the_runtime(gpu):
     assert "CONTAINERD_RUNTIME_CLASS" not in env
 
 
-def test_paths_that_the_user_gives(gpu):
+def test_toolkit_user_paths(gpu):
     env = [
         {"name": "CONTAINERD_CONFIG", "value": "/a/c.toml"},
         {"name": "RUNTIME_CONFIG", "value": "/ignored/c.toml"},
@@ -87,13 +87,13 @@ def test_paths_that_the_user_gives(gpu):
     assert mounts["/usr/local/nvidia"] == "toolkit-install-dir", "ROOT moves nothing"
 
 
-def test_where_it_is_installed(gpu):
+def test_toolkit_install_dir(gpu):
     _env, paths, mounts = look(gpu, {"toolkit": {"installDir": "/opt/nv"}})
     assert paths["toolkit-install-dir"] == "/opt/nv"
     assert mounts["/opt/nv"] == "toolkit-install-dir"
 
 
-def test_arguments_have_no_effect(gpu):
+def test_toolkit_ignores_args(gpu):
     pod = gpu.pod(
         OPERAND, gpu.app({"toolkit": {"args": ["x"], "resources": {"limits": {"cpu": "1"}}}})
     )
@@ -102,7 +102,7 @@ def test_arguments_have_no_effect(gpu):
     assert main["resources"] == {"limits": {"cpu": "1"}}
 
 
-def test_it_waits_for_the_driver(gpu):
+def test_toolkit_waits_for_driver(gpu):
     pod = gpu.pod(OPERAND, gpu.app({"hostPaths": {"driverInstallDir": "/drv"}}))
     validation = gpu.container(pod, "driver-validation")
     assert gpu.env(validation)["COMPONENT"] == "driver"

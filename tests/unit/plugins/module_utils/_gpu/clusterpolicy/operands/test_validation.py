@@ -12,7 +12,7 @@ def names(pod):
     return [item["name"] for item in pod["initContainers"]]
 
 
-def test_one_validation_after_the_other(gpu):
+def test_validation_order(gpu):
     pod = gpu.pod(OPERAND, gpu.app({}))
     assert names(pod) == [
         "driver-validation",
@@ -29,12 +29,12 @@ def test_one_validation_after_the_other(gpu):
     assert gpu.env(gpu.container(pod, "plugin-validation"))["MIG_STRATEGY"] == ""
 
 
-def test_the_plugin_is_validated_where_it_is_deployed(gpu):
+def test_validation_without_plugin(gpu):
     pod = gpu.pod(OPERAND, gpu.app({"devicePlugin": {"enabled": False}}))
     assert names(pod)[-1] == "cuda-validation"
 
 
-def test_settings(gpu):
+def test_validation_settings(gpu):
     validator = {
         "imagePullPolicy": "Always",
         "imagePullSecrets": ["a", "b"],
@@ -59,10 +59,10 @@ def test_settings(gpu):
     assert pod["hostNetwork"] is True
 
 
-def test_pods_of_a_validation_name_no_runtime_class_with_nri(gpu):
+def test_validation_nri(gpu):
     pod = gpu.pod(OPERAND, gpu.app({"cdi": {"nriPluginEnabled": True}}))
     assert "VALIDATOR_RUNTIME_CLASS" not in gpu.env(gpu.container(pod, "cuda-validation"))
 
 
-def test_it_runs_whatever_else_does(gpu):
+def test_validation_always_enabled(gpu):
     assert OPERAND.is_enabled(gpu.app({"driver": {"enabled": False}}).spec)
