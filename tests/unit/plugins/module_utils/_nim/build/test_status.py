@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-BUILD_POD, MANIFEST_POD = "engine-engine-build-pod", "engine-local-manifest-pod"
+BUILD_POD = "engine-engine-build-pod"
 COMPLETED = "NIM_BUILD_ENGINE_BUILD_POD_COMPLETED"
 MADE = "NIM_BUILD_ENGINE_BUILD_POD_CREATED"
 FAILED = "NIM_BUILD_RECONCILE_FAILED"
@@ -43,9 +43,7 @@ def types(world):
         ),
     ],
 )  # fmt: skip
-def test_assess_cache_not_ready(
-    world, cache, buildable, status, state,
-    condition, stalled):  # fmt: skip
+def test_assess_cache_not_ready(world, cache, buildable, status, state, condition, stalled):
     kind = {
         "NOT_FOUND": "NIM_BUILD_NIM_CACHE_NOT_FOUND",
         "FAILED": "NIM_BUILD_NIM_CACHE_FAILED",
@@ -108,9 +106,7 @@ def test_assess_cache_appears_and_fails(world, cache):
         ),
     ],
 )  # fmt: skip
-def test_assess_choice_of_profile(
-    world, cache, buildable, names, asked, kind,
-    reason, message):  # fmt: skip
+def test_assess_choice_of_profile(world, cache, buildable, names, asked, kind, reason, message):
     config = {"trtllm_buildable": "True"}
     profiles = [buildable | {"name": name} for name in names]
     chosen = {"name": "llama"} | ({} if asked is None else {"profile": asked})

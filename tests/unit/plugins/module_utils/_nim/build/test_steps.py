@@ -122,9 +122,7 @@ def test_is_pvc_lost(build, cache, answers, is_lost):
         pytest.param({COMPLETED: "True", READ: "True"}, None, "finished", [], id="finished"),
     ],
 )
-def test_next_step_stage(
-    build, cache, buildable, status, pod, stage,
-    kept):  # fmt: skip
+def test_next_step_stage(build, cache, buildable, status, pod, stage, kept):
     conditions = [{"type": kind, "status": value} for kind, value in status.items()]
     cr = build() | {"status": {"conditions": conditions}}
     answers = {"NIMCache/nim/llama": cache(buildable)}

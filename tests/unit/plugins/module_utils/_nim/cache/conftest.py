@@ -56,14 +56,6 @@ NGC = {
     "pullSecret": "ngc-secret",
     "authSecret": "ngc-api-secret",
 }
-HF = {
-    "endpoint": "https://huggingface.co",
-    "namespace": "meta-llama",
-    "modelName": "Llama-3",
-    "authSecret": "hf-secret",
-    "modelPuller": "nvcr.io/nim/nvidia/llm-nim:1.12",
-    "pullSecret": "ngc-secret",
-}
 TRT = {"engine": "tensorrt", "tensorParallelism": "1"}
 PVC = {"create": True, "size": "50Gi", "volumeAccessMode": "ReadWriteOnce"}
 

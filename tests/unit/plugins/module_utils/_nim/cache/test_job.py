@@ -81,9 +81,7 @@ BUILD_JOB_COMMAND_CASES = {
     BUILD_JOB_COMMAND_CASES.values(),
     ids=BUILD_JOB_COMMAND_CASES,
 )
-def test_build_job_command(
-    cache, source, cache_type, profiles,
-    command, args):  # fmt: skip
+def test_build_job_command(cache, source, cache_type, profiles, command, args):
     container = main_of(cache(source=source), cache_type, profiles)
     assert " ".join(container.get("command", [])) == command
     assert " ".join(container.get("args", [])) == args
@@ -106,9 +104,7 @@ def test_build_job_command(
         ),
     ],
 )  # fmt: skip
-def test_build_job_env_and_mounts(
-    cache, source, cache_type, env,
-    paths, logs):  # fmt: skip
+def test_build_job_env_and_mounts(cache, source, cache_type, env, paths, logs):
     container = main_of(cache(source=source), cache_type)
     assert {item["name"]: item["value"] for item in container["env"]} == env
     assert [mount["mountPath"] for mount in container["volumeMounts"]] == [*paths, "/scratch"]

@@ -43,9 +43,7 @@ def test_build_probe_pod_on_tkgs(cache):
     ],
     ids=["first-place", "second-place", "no-manifest", "plain-image"],
 )
-def test_build_probe_pod_script(
-    cache, tmp_path, files, tool, text,
-    has_puller):  # fmt: skip
+def test_build_probe_pod_script(cache, tmp_path, files, tool, text, has_puller):
     """Run the shell code with other paths and without the endless loop."""
     script = build_probe_pod(NIMCacheApp(cache()), "Kubernetes")["spec"]["containers"][0][
         "command"

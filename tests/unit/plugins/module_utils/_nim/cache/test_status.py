@@ -41,15 +41,33 @@ def test_assess_start_to_ready(world):
     created, job_created = "NIM_CACHE_PVC_CREATED", "NIM_CACHE_JOB_CREATED"
     job = "The Job to cache NIM"
     for step, state, kind, *condition in (
-        (lambda: None, "PVC-Created", created, "True", "PVCCreated", "The PVC has been created for caching NIM model"),
+        (
+            lambda: None,
+            "PVC-Created",
+            created,
+            "True",
+            "PVCCreated",
+            "The PVC has been created for caching NIM model",
+        ),
         (cluster.run_pod, "Started", job_created, "True", "JobCreated", f"{job} has been created"),
         (cluster.set_job, "Pending", PENDING, "True", "JobPending", f"{job} is in pending state"),
-        (lambda: cluster.set_job(active=1), "InProgress", PENDING, "False", "JobRunning", f"{job} is in progress"),
+        (
+            lambda: cluster.set_job(active=1),
+            "InProgress",
+            PENDING,
+            "False",
+            "JobRunning",
+            f"{job} is in progress",
+        ),
         (
             lambda: cluster.set_job("Complete", succeeded=1),
-            "Ready", COMPLETED, "True", "JobCompleted", f"{job} has successfully completed",
+            "Ready",
+            COMPLETED,
+            "True",
+            "JobCompleted",
+            f"{job} has successfully completed",
         ),
-    ):  # fmt: skip
+    ):
         step()
         done = cluster.reconcile()
         assert cluster.state == state

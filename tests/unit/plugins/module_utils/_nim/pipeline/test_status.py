@@ -99,11 +99,11 @@ def test_assess_disabled_service(make):
 
 
 def test_assess_missing_service(make):
-    cr = make.pipeline("a")
-    result = assess(
-        NIMPipelineApp(cr, Observed({"NIMService": [], "NIMService/ns/a": None})), Outcome()
-    )
+    cr = make.pipeline("a", annotations={"nimops.nim/service-state": "a=Ready"})
+    observed = Observed({"NIMService": [], "NIMService/ns/a": None})
+    result = assess(NIMPipelineApp(cr, observed), Outcome())
     assert result.status["states"] == {"a": "NotReady"}
+    assert not result.requeue.after
 
 
 def test_assess_refused_service(make):
@@ -229,13 +229,6 @@ def test_assess_requeue_by_service_state(make, annotation, is_behind):
     world = running(make, a="Ready")
     world.cr["metadata"]["annotations"] = {"nimops.nim/service-state": annotation}
     assert world.reconcile().requeue.after is is_behind
-
-
-def test_assess_requeue_missing_service(make):
-    cr = make.pipeline("a", annotations={"nimops.nim/service-state": "a=Ready"})
-    assert not assess(
-        NIMPipelineApp(cr, Observed({"NIMService/ns/a": None})), Outcome()
-    ).requeue.after
 
 
 @pytest.mark.parametrize(("leaves", "expected"), [(False, False), (True, True)])

@@ -3,29 +3,6 @@
 
 from __future__ import annotations
 
-import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
-
-
-@pytest.mark.parametrize(
-    ("spec", "wanted"),
-    [
-        pytest.param({}, "nonroot", id="plain"),
-        pytest.param({"proxy": {"httpProxy": "x"}}, "nonroot", id="proxy without certificates"),
-        pytest.param({"storage": {"hostPath": "/m"}}, "hostmount-anyuid", id="host path"),
-        pytest.param({"proxy": {"certConfigMap": "ca"}}, "anyuid", id="certificates"),
-        pytest.param(
-            {"proxy": {"certConfigMap": "ca"}, "storage": {"hostPath": "/m"}}, "anyuid", id="both"
-        ),
-    ],
-)
-def test_security_constraint(make, spec, wanted):
-    cr = make.cr(spec)
-    assert make.app(cr).security_constraint == wanted
-    assert make.app(cr).annotations["openshift.io/required-scc"] == wanted
-    _account, role, *_rest = desired(make.app(cr)).children
-    assert role.manifest["rules"][0]["resourceNames"] == [wanted]
-
 
 def test_app_labels(make):
     cr = make.cr({"labels": {"app.kubernetes.io/name": "mine", "team": "a"}})

@@ -27,7 +27,6 @@ DOWN = {"status": 0, "body": "", "error": "connection refused"}
 ROLLED = 'deployment "llm" successfully rolled out\n'
 WAITING = f"Waiting for the model: GET {MODELS}: connection refused"
 PART = 'Waiting for deployment "llm" rollout to finish: 0 of 1 updated replicas are available...\n'
-PICKED = {"router": {"eppConfig": {"containerSpec": {}}}}
 MODEL = {"name": "m", "clusterEndpoint": "10.0.0.1:8000", "externalEndpoint": ""}
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.expose.routing import (
     ROUTING,
     refused_by_knative,
@@ -57,11 +56,6 @@ def test_routing_deprecated_ingress(make):
     made = build(make, spec)["Ingress"]
     assert made["spec"] == own
     assert set(made["metadata"]["annotations"]) == {"openshift.io/required-scc", "b"}
-
-
-def test_routing_grpc_route_without_port(make):
-    with pytest.raises(NimError, match=r"spec\.expose\.service\.grpcPort"):
-        build(make, expose(gateway=GATEWAY))
 
 
 def test_refused_by_knative(make):

@@ -41,15 +41,13 @@ def test_build_service(make):
     assert made["metadata"]["annotations"] == {"openshift.io/required-scc": "nonroot", "a": "1"}
 
 
-def test_build_service_one_pipeline_stage(make):
-    cr = make.cr({"multiNode": {"parallelism": {"pipeline": 1}}})
-    assert build_service(make.app(cr), "llm")["spec"]["selector"] == {"app": "llm"}
-
-
-def test_build_service_several_nodes(make):
-    cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
-    made = build_service(make.app(cr), "llm")
-    assert made["spec"]["selector"] == {"app": "llm-lws", "nim-llm-role": "leader"}
+@pytest.mark.parametrize(
+    ("stages", "selector"),
+    [(1, {"app": "llm"}), (2, {"app": "llm-lws", "nim-llm-role": "leader"})],
+)
+def test_build_service_selector(make, stages, selector):
+    app = make.app({"multiNode": {"parallelism": {"pipeline": stages}}})
+    assert build_service(app, "llm")["spec"]["selector"] == selector
 
 
 @pytest.mark.parametrize("name", ["llm", "front"])

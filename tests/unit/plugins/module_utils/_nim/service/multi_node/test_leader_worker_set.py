@@ -16,7 +16,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.multi_node
 STORE = Store({"emptyDir": {}})
 MPI = {"multiNode": {"parallelism": {"pipeline": 3, "tensor": 8}}}
 RAY = {"multiNode": {"parallelism": {"pipeline": 2, "tensor": 8}, "ray": {"rayPort": 7000}}}
-DOMAIN = {"multiNode": {"parallelism": {"pipeline": 2}, "computeDomain": {"create": True}}}
 SIDE = {"name": "side", "image": {"repository": "r", "tag": "2"}, "env": [{"name": "E"}]}
 VERSION = "app.kubernetes.io/operator-version"
 
@@ -162,16 +161,6 @@ def test_build_groups_side_containers(make):
             env = names(made_of_it["env"])
             assert (env[0], env[-1]) == ("E", "NIM_NODE_RANK")
             assert "NIM_LEADER_ROLE" not in env
-
-
-def test_build_groups_channel_claim(make):
-    made = build(make, DOMAIN | {"sidecarContainers": [SIDE], "initContainers": [SIDE]})
-    for pod in pods_of(made):
-        (claim,) = pod["resourceClaims"]
-        assert claim["resourceClaimTemplateName"] == "cd-claimtemplate-df94b6548"
-        for container in pod["containers"]:
-            assert container["resources"]["claims"] == [{"name": claim["name"]}]
-        assert "resources" not in pod["initContainers"][0]
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,12 @@ def test_build_template_platforms(make, workload):
         pytest.param({"proxy": {"certConfigMap": "ca"}}, "anyuid", id="certificates"),
         pytest.param({"storage": {"hostPath": "/m"}}, "hostmount-anyuid", id="host path"),
         pytest.param(
-            {"annotations": {"openshift.io/required-scc": "privileged"}}, "nonroot", id="not theirs"
+            {"proxy": {"certConfigMap": "ca"}, "storage": {"hostPath": "/m"}}, "anyuid", id="both"
+        ),
+        pytest.param(
+            {"annotations": {"openshift.io/required-scc": "privileged"}},
+            "nonroot",
+            id="not the user's",
         ),
     ],
 )
