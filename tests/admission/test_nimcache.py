@@ -118,7 +118,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         f"{source} without {field}": (
             hugging_face(source, **{field: None}),
             f"spec.source.{source}.{field}",
-            "Required value",
+            REQUIRED,
         )
         for source in ("hf", "dataStore")
         for field in ("endpoint", "authSecret", "modelPuller", "pullSecret")
@@ -127,7 +127,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         f"{source} with an empty {field}": (
             hugging_face(source, **{field: ""}),
             f"spec.source.{source}.{field}",
-            "at least 1 chars",
+            EMPTY,
         )
         for source in ("hf", "dataStore")
         for field in ("authSecret", "modelPuller", "pullSecret", "revision", "modelName")
@@ -206,25 +206,9 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     **{
         f"no proxy for {token}": (proxy(noProxy=token), "spec.proxy.noProxy", "invalid token")
         for token in (
-            *(
-                "*",
-                "*.example.com",
-                "exa mple",
-                "http://host",
-                "host:8080",
-                "under_score",
-                "10.0.0.0/100",
-            ),
-            *(
-                "::1",
-                "[::1]x",
-                "[::1]/1000",
-                "10.0.0.1:",
-                "10.0.0.1:x",
-                "[host]",
-                "good.example,bad/host",
-                "a;b",
-            ),
+            *("*", "*.example.com", "exa mple", "http://host", "host:8080", "under_score"),
+            *("10.0.0.0/100", "::1", "[::1]x", "[::1]/1000", "10.0.0.1:", "10.0.0.1:x"),
+            *("[host]", "good.example,bad/host", "a;b"),
         )
     },
     "endless no proxy": (proxy(noProxy="a" * 32769), "spec.proxy.noProxy", "Too long"),

@@ -36,6 +36,11 @@ EPP = "spec.expose.router.eppConfig"
 PLUGINS = {"plugins": [{"type": "scorer"}], "schedulingProfiles": [{"name": "p", "plugins": []}]}
 PICKER = {"containerSpec": {"name": "epp", "image": IMAGE}, "config": PLUGINS}
 GATEWAY = {"name": "g", "namespace": "gw"}
+SCALED = {"enabled": True, "hpa": {"maxReplicas": 2}}
+AUTOSCALING = "scale.enabled", "scale (autoscaling)"
+SCRAPED = {"enabled": True, "serviceMonitor": {"interval": "30s"}}
+KNATIVE = "KServe runs in knative mode"
+BACKEND = "spec.expose.router.gateway.backendRef"
 DEVICES = "spec.draResources[0].claimCreationSpec.devices"
 SELECTOR = f"{DEVICES}[0].attributeSelectors[0]"
 CAPACITY = f"{DEVICES}[0].capacitySelectors[0]"
@@ -293,53 +298,26 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     ),
     "backend without name": (
         router(gateway={**GATEWAY, "backendRef": {"port": 80}}),
-        "spec.expose.router.gateway.backendRef.name",
+        f"{BACKEND}.name",
         REQUIRED,
     ),
-    "backend with empty name": (
-        backend(name=""),
-        "spec.expose.router.gateway.backendRef.name",
-        EMPTY,
-    ),
-    "backend with long name": (
-        backend(name=LONG),
-        "spec.expose.router.gateway.backendRef.name",
-        "Too long",
-    ),
-    "backend group": (
-        backend(group="A.B"),
-        "spec.expose.router.gateway.backendRef.group",
-        "should match",
-    ),
-    "backend kind": (
-        backend(kind="In Pool"),
-        "spec.expose.router.gateway.backendRef.kind",
-        "should match",
-    ),
-    "backend empty kind": (backend(kind=""), "spec.expose.router.gateway.backendRef.kind", EMPTY),
-    "backend namespace": (
-        backend(namespace="A"),
-        "spec.expose.router.gateway.backendRef.namespace",
-        "should match",
-    ),
-    "backend port": (
-        backend(port=0),
-        "spec.expose.router.gateway.backendRef.port",
-        "greater than or equal to 1",
-    ),
-    "backend weight": (
-        backend(weight=-1),
-        "spec.expose.router.gateway.backendRef.weight",
-        "greater than or equal to 0",
-    ),
-    "backend great weight": (
-        backend(weight=1000001),
-        "spec.expose.router.gateway.backendRef.weight",
-        "less than or equal to 1000000",
-    ),
+    **{
+        f"backend {name}": (backend(**{field: value}), f"{BACKEND}.{field}", text)
+        for name, field, value, text in (
+            ("with empty name", "name", "", EMPTY),
+            ("with long name", "name", LONG, "Too long"),
+            ("group", "group", "A.B", "should match"),
+            ("kind", "kind", "In Pool", "should match"),
+            ("empty kind", "kind", "", EMPTY),
+            ("namespace", "namespace", "A", "should match"),
+            ("port", "port", 0, "greater than or equal to 1"),
+            ("weight", "weight", -1, "greater than or equal to 0"),
+            ("great weight", "weight", 1000001, "less than or equal to 1000000"),
+        )
+    },
     "backend service without port": (
         router(gateway={**GATEWAY, "backendRef": {"name": "b"}}),
-        "spec.expose.router.gateway.backendRef.port",
+        f"{BACKEND}.port",
         "Must have port for Service reference",
     ),
     # Legacy ingress
@@ -520,36 +498,35 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "spec.annotations",
         "deployment mode annotation found but value is invalid",
     ),
-    "autoscaling on Knative": (
-        kserve("Knative", scale={"enabled": True, "hpa": {"maxReplicas": 2}}),
-        "spec.scale.enabled",
-        "nimservice.spec.scale (autoscaling) cannot be set when KServe runs in knative mode",
-    ),
-    "autoscaling on Knative by its old name": (
-        kserve("Serverless", scale={"enabled": True, "hpa": {"maxReplicas": 2}}),
-        "spec.scale.enabled",
-        "nimservice.spec.scale (autoscaling) cannot be set when KServe runs in knative mode",
-    ),
-    "legacy ingress on Knative": (
-        kserve("Knative", expose__ingress={"enabled": True}),
-        "spec.expose.ingress.enabled",
-        "nimservice.spec.expose.ingress.enabled cannot be set when KServe runs in knative mode",
-    ),
-    "ingress on Knative": (
-        {**kserve("Knative"), **router(ingress={"ingressClass": "nginx"})},
-        "spec.expose.router.ingress",
-        "nimservice.spec.router.ingress cannot be set when KServe runs in knative mode",
-    ),
-    "gateway on Knative": (
-        {**kserve("Knative"), **router(gateway=GATEWAY)},
-        "spec.expose.router.gateway",
-        "nimservice.spec.router.gateway cannot be set when KServe runs in knative mode",
-    ),
-    "metrics on Knative": (
-        kserve("Knative", metrics={"enabled": True, "serviceMonitor": {"interval": "30s"}}),
-        "spec.metrics.enabled",
-        "nimservice.spec.metrics.enabled cannot be set when KServe runs in knative mode",
-    ),
+    **{
+        name: (patch, f"spec.{field}", f"nimservice.spec.{text} cannot be set when {KNATIVE}")
+        for name, patch, field, text in (
+            ("autoscaling on Knative", kserve("Knative", scale=SCALED), *AUTOSCALING),
+            (
+                "autoscaling on Knative by its old name",
+                kserve("Serverless", scale=SCALED),
+                *AUTOSCALING,
+            ),
+            (
+                "legacy ingress on Knative",
+                kserve("Knative", expose__ingress={"enabled": True}),
+                *["expose.ingress.enabled"] * 2,
+            ),
+            (
+                "ingress on Knative",
+                {**kserve("Knative"), **router(ingress={"ingressClass": "nginx"})},
+                "expose.router.ingress",
+                "router.ingress",
+            ),
+            (
+                "gateway on Knative",
+                {**kserve("Knative"), **router(gateway=GATEWAY)},
+                "expose.router.gateway",
+                "router.gateway",
+            ),
+            ("metrics on Knative", kserve("Knative", metrics=SCRAPED), *["metrics.enabled"] * 2),
+        )
+    },
     "several requests on KServe": (
         kserve(draResources=[{"resourceClaimTemplateName": "a", "requests": ["a", "b"]}]),
         "spec.draResources",
@@ -815,16 +792,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
             "must be a valid semantic version",
         )
         for version in (
-            "",
-            "1",
-            "1.2",
-            "v1.2.3",
-            "01.2.3",
-            "1.2.3.4",
-            "1.2.x",
-            "latest",
-            "1.2.3-",
-            "1.2.3+",
+            *("", "1", "1.2", "v1.2.3", "01.2.3", "1.2.3.4", "1.2.x", "latest", "1.2.3-", "1.2.3+"),
         )
     },
     "greater than a truth value": (
@@ -1154,21 +1122,20 @@ EXISTING: Manifest = {
 }
 
 BAD_UPDATES: dict[str, tuple[Manifest, Manifest, str, str]] = {
-    "size of a created claim": (CREATED, *at("spec.storage.pvc.size", "20Gi", PVC_IMMUTABLE)),
-    "name of a created claim": (CREATED, *at("spec.storage.pvc.name", "p", PVC_IMMUTABLE)),
-    "class of a created claim": (
-        CREATED,
-        *at("spec.storage.pvc.storageClass", "fast", PVC_IMMUTABLE),
-    ),
-    "mode of a created claim": (
-        CREATED,
-        *at("spec.storage.pvc.volumeAccessMode", "ReadWriteMany", PVC_IMMUTABLE),
-    ),
-    "folder of a created claim": (CREATED, *at("spec.storage.pvc.subPath", "m", PVC_IMMUTABLE)),
-    "annotations of a created claim": (
-        CREATED,
-        *at("spec.storage.pvc.annotations", None, PVC_IMMUTABLE),
-    ),
+    **{
+        f"{name} of a created claim": (
+            CREATED,
+            *at(f"spec.storage.pvc.{field}", value, PVC_IMMUTABLE),
+        )
+        for name, field, value in (
+            ("size", "size", "20Gi"),
+            ("name", "name", "p"),
+            ("class", "storageClass", "fast"),
+            ("mode", "volumeAccessMode", "ReadWriteMany"),
+            ("folder", "subPath", "m"),
+            ("annotations", "annotations", None),
+        )
+    },
     "creation of a created claim": (
         CREATED,
         {"spec.storage.pvc.create": False, "spec.storage.pvc.name": "p"},
