@@ -14,6 +14,7 @@ from .._builders.pod import group_id, user_id
 from .._builders.proxy import Proxy, parse_proxy
 from .._builders.pvc import Claim, parse_claim
 from .._builders.side_container import SideContainer, parse_side_containers
+from .._engine.conditions import STALLED, find_condition
 
 SourceKind = t.Literal["ngc", "dataStore", "hf"]
 
@@ -116,6 +117,15 @@ def named_cache(user: Fields) -> str:
     fields = user.get("spec") or {}
     given = fields.get("nimCache") or (fields.get("storage") or {}).get("nimCache") or {}
     return given.get("name") or ""
+
+
+def why_not_ready(cache: Fields) -> str:
+    """The message about a NIMCache that is not ready, with the cause if it waits for a user."""
+    text = f"NIMCache {cache['metadata']['name']} not ready"
+    stalled = find_condition((cache.get("status") or {}).get("conditions"), STALLED) or {}
+    if stalled.get("status") != "True":
+        return text
+    return f"{text}: {stalled.get('reason')}: {stalled.get('message')}"
 
 
 def _parse_source(given: Fields) -> Source | None:

@@ -11,6 +11,7 @@ from ..._base.errors import NimError
 from ..._engine.conditions import find_condition
 from ..._engine.desired import Assessment, Event, Outcome, Requeue
 from ..._engine.status_builder import Progress, StatusBuilder
+from ..cache_spec import why_not_ready
 from .app import NIMBuildApp
 from .constants import (
     CACHE_FAILED,
@@ -118,7 +119,9 @@ def _await_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:
     message = "Waiting for NIMCache to be ready before building engines"
     _choose(builder, _CACHE_CONDITIONS, WAITING_FOR_CACHE, reason, message)
     builder.set_field("state", PENDING)
-    builder.reconciling = (reason, f"NIMCache {app.spec.cache_name} not ready")
+    cache = app.live("NIMCache", app.spec.cache_name)
+    text = why_not_ready(cache) if cache else f"NIMCache {app.spec.cache_name} not ready"
+    builder.reconciling = (reason, text)
 
 
 def _without_volume(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> None:

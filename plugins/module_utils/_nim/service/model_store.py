@@ -15,7 +15,7 @@ from ..._builders.nim_metadata import find_cache_excess
 from ..._builders.pod import without_empty
 from ..._builders.pvc import claim_at_deletion
 from ..._engine.conditions import find_condition
-from ..cache_spec import Source, parse_cache
+from ..cache_spec import Source, parse_cache, why_not_ready
 from .app import NIMServiceApp
 
 
@@ -126,7 +126,7 @@ def _why_unusable(name: str, cache: t.Mapping[str, t.Any]) -> Unusable | None:
     if status.get("state") == "Failed":
         return Unusable("NIMCacheFailed", _failure_of(name, status), failed=True)
     if status.get("state") != "Ready":
-        return Unusable("NIMCacheNotReady", f"NIMCache {name} not ready", failed=False)
+        return Unusable("NIMCacheNotReady", why_not_ready(cache), failed=False)
     return None
 
 

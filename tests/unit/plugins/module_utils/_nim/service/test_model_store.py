@@ -67,6 +67,8 @@ FAILED_JOB = {"type": "NIM_CACHE_JOB_COMPLETED", "status": "False", "message": "
 FAILED_PASS = {"type": "NIM_CACHE_RECONCILE_FAILED", "status": "True", "message": "no profiles"}
 
 
+STALLED = {"type": "Stalled", "status": "True", "reason": "PVCNotFound", "message": "no claim"}
+
 SELECT_STORE_UNUSABLE_CACHE_CASES = {
     "absent": (None, Unusable("NIMCacheNotFound", "NIMCache cache not found", True)),
     "its job failed": (
@@ -88,6 +90,14 @@ SELECT_STORE_UNUSABLE_CACHE_CASES = {
     ),
     "in progress": (
         {"status": {"state": "InProgress"}},
+        Unusable("NIMCacheNotReady", "NIMCache cache not ready", False),
+    ),
+    "stalled": (
+        {"status": {"state": "NotReady", "conditions": [STALLED]}},
+        Unusable("NIMCacheNotReady", "NIMCache cache not ready: PVCNotFound: no claim", False),
+    ),
+    "no longer stalled": (
+        {"status": {"state": "NotReady", "conditions": [STALLED | {"status": "False"}]}},
         Unusable("NIMCacheNotReady", "NIMCache cache not ready", False),
     ),
     "no status yet": (
