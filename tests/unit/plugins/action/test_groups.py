@@ -37,10 +37,7 @@ def passes(play, new_cluster, tmp_path_factory):
     def make_pass():
         count = len(cluster.calls("PATCH"))
         process, _results = play(
-            "operator",
-            cluster,
-            tmp_path_factory.mktemp("pass"),
-            nimops_resource=RESOURCE,
+            "operator", cluster, tmp_path_factory.mktemp("pass"), nimops_resource=RESOURCE
         )
         writes = [item.path.rpartition("/")[2] for item in cluster.calls("PATCH")[count:]]
         found.append((process.stdout + process.stderr, writes))

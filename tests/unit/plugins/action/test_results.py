@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results import (
-    make_outcome,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results import make_outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Refusal
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 

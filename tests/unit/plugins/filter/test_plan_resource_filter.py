@@ -26,11 +26,7 @@ NIM = {
 
 
 def nim(spec=None, **metadata):
-    return {
-        **NIM,
-        "metadata": NIM["metadata"] | metadata,
-        "spec": NIM["spec"] | (spec or {}),
-    }
+    return {**NIM, "metadata": NIM["metadata"] | metadata, "spec": NIM["spec"] | (spec or {})}
 
 
 def test_plan_resource_empty_cluster():

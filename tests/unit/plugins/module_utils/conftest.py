@@ -60,6 +60,15 @@ def pem(certificate, key=None):
     return text
 
 
+@pytest.fixture
+def no_surroundings(monkeypatch):
+    """Without the proxies, kubeconfigs and settings of this machine."""
+    proxies = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
+    clusters = ("K8S_AUTH_KUBECONFIG", "K8S_AUTH_CONTEXT", "KUBECONFIG", "KUBERNETES_SERVICE_HOST")
+    for name in (*proxies, *clusters, "NIMOPS_REGISTRIES", "NIMOPS_TEST_REGISTRIES"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture(scope="session")
 def tls():
     """An authority, and how to issue and write certificates."""
@@ -167,9 +176,7 @@ class Nemo:
     @staticmethod
     def observe(*objects, **answers):
         """Observed answers: these objects, and answers by key."""
-        from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
-            key_of,
-        )
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
         from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 
         return Observed({key_of(item): item for item in objects} | answers)
@@ -185,9 +192,7 @@ class Nemo:
     @classmethod
     def made(cls, kind, spec=None, observed=None, status=None):
         """The desired objects, by kind."""
-        from ansible_collections.nimops.nim.plugins.module_utils._nemo.children import (
-            desired,
-        )
+        from ansible_collections.nimops.nim.plugins.module_utils._nemo.children import desired
 
         found = desired(cls.app(kind, spec, observed, status))
         return {child.manifest["kind"]: child.manifest for child in found.children}

@@ -60,14 +60,8 @@ def examples(module):
 @pytest.mark.parametrize(
     "module",
     [
-        "nim_observe",
-        "nim_reconcile",
-        "nim_report",
-        "nim_write",
-        "nim_render",
-        "nim_status_info",
-        "requeue_after",
-        "nim_images_info",
+        *("nim_observe", "nim_reconcile", "nim_report", "nim_write", "nim_render"),
+        *("nim_status_info", "requeue_after", "nim_images_info"),
     ],
 )
 def test_examples_of_modules(run, module):

@@ -202,10 +202,7 @@ WRONG = {
     "no source": ({}, "one of the following is required: manifest, nimcache, image"),
     "two sources": ({"manifest": "x", "image": "y"}, "parameters are mutually exclusive"),
     "no such file": ({"manifest": "nowhere.yaml"}, "nowhere.yaml: No such file or directory"),
-    "no manifest": (
-        {"manifest": "list.yaml"},
-        "the model manifest cannot be read: it is no",
-    ),
+    "no manifest": ({"manifest": "list.yaml"}, "the model manifest cannot be read: it is no"),
     "no such cache": ({"nimcache": "x"}, "NIMCache default/x does not exist"),
     "a GPU that is none": ({"manifest": "x", "gpus": [1]}, "gpus: 1 is neither a product nor"),
     "no such quality": ({"manifest": "x", "qos_profile": "y"}, "value of qos_profile must be one"),

@@ -219,10 +219,7 @@ EXPLAIN_PODS_CASES = {
     "rather one that did not end": ([EVICTED, crashing("b")], ["b"]),
     "ended only": ([EVICTED, pod()], "Pod 0: Evicted"),
     "latest revision": (
-        [
-            crashing("b", "1", "2026-01-01T00:00:00Z"),
-            crashing("c", "2", "2026-01-02T00:00:00Z"),
-        ],
+        [crashing("b", "1", "2026-01-01T00:00:00Z"), crashing("c", "2", "2026-01-02T00:00:00Z")],
         ["c"],
     ),
     "new pod of the same revision": (

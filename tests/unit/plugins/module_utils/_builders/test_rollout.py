@@ -46,10 +46,7 @@ READINESS_OF_DEPLOYMENT_CASES = {
         2,
         {"observedGeneration": 3, "conditions": EXCEEDED},
         Readiness(
-            False,
-            'deployment "llm" exceeded its progress deadline',
-            stuck=True,
-            awaits_pods=True,
+            False, 'deployment "llm" exceeded its progress deadline', stuck=True, awaits_pods=True
         ),
     ),
     "none updated": (

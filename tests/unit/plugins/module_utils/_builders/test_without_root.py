@@ -16,9 +16,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.pod_templates
     pod_of,
     templates_of,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._builders.without_root import (
-    without_root,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._builders.without_root import without_root
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
 from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import simulate

@@ -24,16 +24,7 @@ POD = "/api/v1/namespaces/nim/pods/llm"
 
 
 @pytest.fixture(autouse=True)
-def no_surroundings(monkeypatch, tmp_path):
-    for name in (
-        "K8S_AUTH_KUBECONFIG",
-        "K8S_AUTH_CONTEXT",
-        "KUBECONFIG",
-        "KUBERNETES_SERVICE_HOST",
-    ):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
-        monkeypatch.delenv(name, raising=False)
+def temporary_files(no_surroundings, monkeypatch, tmp_path):
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
 
@@ -450,10 +441,7 @@ def secure(cluster, tmp_path, tls):
     inner = cluster.server._server
     inner.socket = context.wrap_socket(inner.socket, server_side=True)
     data = {name: base64.b64encode(text).decode() for name, text in pems.items()}
-    user = {
-        "client-certificate-data": data["client.crt"],
-        "client-key-data": data["client.key"],
-    }
+    user = {"client-certificate-data": data["client.crt"], "client-key-data": data["client.key"]}
     config = json.loads(Path(cluster.kubeconfig(tmp_path, **user)).read_text())
     config["clusters"][0]["cluster"] = {
         "server": cluster.server.url.replace("http:", "https:"),

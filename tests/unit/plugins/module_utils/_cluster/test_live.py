@@ -6,10 +6,7 @@ from __future__ import annotations
 import tempfile
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._base.errors import (
-    ApiError,
-    NimError,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster import reader as observer
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster

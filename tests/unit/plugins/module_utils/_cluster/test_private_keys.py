@@ -10,9 +10,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster import private_keys as keys
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.private_keys import generate_keys
-from ansible_collections.nimops.nim.plugins.module_utils._engine.generated_keys import (
-    GENERATED_KEY,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.generated_keys import GENERATED_KEY
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 SECRET = {"kind": "Secret", "data": {"private.key": GENERATED_KEY, "other": "eA=="}}

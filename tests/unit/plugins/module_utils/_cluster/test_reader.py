@@ -162,10 +162,7 @@ LOG = ReadLog("log", "nim", "p", "main")
 def test_read_log_missing(cluster, see, refused, code):
     cluster.refuse["GET", f"{POD}/log"] = [refused(code, "is waiting to start")]
     assert see(LOG)["log"] == ""
-    assert cluster.server.requests[-1].query == {
-        "container": "main",
-        "limitBytes": str(LOG_LIMIT),
-    }
+    assert cluster.server.requests[-1].query == {"container": "main", "limitBytes": str(LOG_LIMIT)}
 
 
 def test_read_log_forbidden(cluster, see, refused):

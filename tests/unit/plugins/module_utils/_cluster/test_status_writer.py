@@ -179,11 +179,7 @@ def gone_after_conflict(cluster, resource):
 def test_report_deleted_resource(cluster, resource, run, assess, change):
     assess(
         lambda *_: Assessment(
-            {"conditions": []},
-            [EVENT],
-            [Trigger("NIMService", "other", "k", "v")],
-            True,
-            "failed",
+            {"conditions": []}, [EVENT], [Trigger("NIMService", "other", "k", "v")], True, "failed"
         )
     )
     change(cluster, resource)
@@ -243,10 +239,7 @@ def test_write_refused_event(cluster, resource, run, refused, monkeypatch):
 
 
 def test_write_triggers(cluster, resource, run, assess, refused):
-    stamps = [
-        Trigger("NIMService", "absent", "k", "v"),
-        Trigger("NIMService", "other", "k", "v"),
-    ]
+    stamps = [Trigger("NIMService", "absent", "k", "v"), Trigger("NIMService", "other", "k", "v")]
     assess(lambda *_: Assessment({"conditions": []}, [], stamps))
     path = PATH.replace("llm", "other")
     cluster.put(path, {"metadata": {"name": "other", "annotations": {"mine": "1"}}})
@@ -396,11 +389,7 @@ def test_report_period_wake_on_child(
     ],
 )
 def test_event_of_name(name):
-    cr = {
-        "apiVersion": "v",
-        "kind": "NIMService",
-        "metadata": {"name": name, "namespace": "nim"},
-    }
+    cr = {"apiVersion": "v", "kind": "NIMService", "metadata": {"name": name, "namespace": "nim"}}
     made = event_of(cr, EVENT, NOW)["metadata"]["name"]
     label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
     assert len(made) <= 253

@@ -98,7 +98,6 @@ REFUSED = {
     "result": {},
     "error": {"reason": "Unprocessable Entity", "msg": in_bytes("no")},
 }
-ODD = {"changed": False, "result": {}, "error": {}}
 SKIPPED = {"changed": False, "skipped": True, "skip_reason": "Conditional result was False"}
 
 
@@ -126,6 +125,12 @@ MAKE_OUTCOME_WRITTEN_CASES = {
         ["Service/nim/b"],
         [("Service", "a", "no")],
     ),
+    "refused without a message": (
+        {"apply": [A]},
+        {"changed": False, "result": {}, "error": {"reason": ""}},
+        [],
+        [("Service", "a", "rejected without a message")],
+    ),
     "skipped": ({"apply": []}, SKIPPED, [], []),
     "nothing": ({}, {}, [], []),
     "no object": ({"apply": [A]}, {"result": {}, "changed": False}, [], []),
@@ -148,13 +153,6 @@ def test_make_outcome_written(plan, written, names, refusals):
     found = outcome(plan, written)
     assert list(found.written) == names
     assert found.refusals == [Refusal(*item) for item in refusals]
-
-
-def test_make_outcome_error_without_message():
-    silent = ODD | {"error": {"reason": ""}}
-    assert outcome({"apply": [A]}, silent).refusals == [
-        Refusal("Service", "a", "rejected without a message")
-    ]
 
 
 MAKE_OUTCOME_DELETED_CASES = {
@@ -212,15 +210,12 @@ def test_make_outcome_raced(message, code, is_raced):
     assert (applied.written, deleted.deleted) == ({}, [])
 
 
-def test_make_outcome_loop():
-    found = outcome({"prune": [A, B]}, deleted={"results": [REFUSED, {"result": {}}]})
+@pytest.mark.parametrize(
+    "deleted", [{"results": [REFUSED, {"result": {}}]}, many(REFUSED, {"result": {}})]
+)
+def test_make_outcome_several_deleted(deleted):
+    found = outcome({"prune": [A, B]}, deleted=deleted)
     assert (found.deleted, [item.name for item in found.refusals]) == (["Service/nim/b"], ["a"])
-
-
-def test_make_outcome_several_deleted():
-    found = outcome({"prune": [A, B]}, deleted=many(REFUSED, {"result": {}}))
-    assert found.deleted == ["Service/nim/b"]
-    assert [item.name for item in found.refusals] == ["a"]
 
 
 def test_make_outcome_dry():

@@ -9,9 +9,7 @@ import threading
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.writer import (
-    execute_plan,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.writer import execute_plan
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from ansible_collections.nimops.nim.plugins.module_utils._engine.secret_placeholders import (
@@ -181,11 +179,7 @@ DEPLOYMENT = child("Deployment", "apps/v1") | pods(serviceAccountName="a")
 DAEMON_SET = child("DaemonSet", "apps/v1") | pods(serviceAccountName="a")
 CONNECTED = [ACCOUNT, OF_A_SERVICE[1], BINDING, SERVICE, ROUTE, SCALER, DEPLOYMENT, DAEMON_SET]
 WAIT_FOR_ACCOUNT = [
-    "RoleBinding",
-    "HTTPRoute",
-    "HorizontalPodAutoscaler",
-    "Deployment",
-    "DaemonSet",
+    *("RoleBinding", "HTTPRoute", "HorizontalPodAutoscaler", "Deployment", "DaemonSet"),
 ]
 
 

@@ -4,10 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import (
-    Kind,
-    with_article,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import Kind, with_article
 
 
 @pytest.mark.parametrize(

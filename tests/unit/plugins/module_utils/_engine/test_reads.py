@@ -65,11 +65,6 @@ def test_read_key_of_different_answers() -> None:
     assert len({ReadNodes(), ReadNodes(), ReadNodeRows()}) == 2
 
 
-def test_read_key_equal_for_equal_reads() -> None:
-    reads = [ReadDigest("Secret", "ns", "s", tuple(keys), "", "") for keys in ("ab", "ba", "aab")]
-    assert {read.key for read in reads} == {'Secret/ns/s#["a", "b"]'}
-
-
 def test_read_flags() -> None:
     reads = [read for read, *_rest in READS.values()]
     assert [read for read in reads if read.is_child] == [ReadChild("Pod", "nim", "c")]

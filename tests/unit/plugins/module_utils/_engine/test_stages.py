@@ -61,13 +61,8 @@ def test_stages_of_daemonsets_after_node_labels() -> None:
         "daemonsets": ["DaemonSet"],
     }
     assert names.index("rest") < names.index("daemonsets")
-
-
-def test_stages_of_special_daemonset_after_labels() -> None:
-    assert stages(item("DaemonSet", text=EMOJI), patch=[NODE]) == {
-        "rest": ["DaemonSet"],
-        "others": ["Node"],
-    }
+    special = stages(item("DaemonSet", text=EMOJI), patch=[NODE])
+    assert special == {"rest": ["DaemonSet"], "others": ["Node"]}
 
 
 def test_stages_of_special_characters() -> None:

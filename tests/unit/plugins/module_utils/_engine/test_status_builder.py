@@ -76,30 +76,19 @@ def test_retry_fails_run():
     assert find_condition(found.status["conditions"], "Reconciling")["reason"] == "Retrying"
 
 
+REASON, SOON = ("R", "m"), {"requeue": Requeue(after=True)}
+WOKEN = {"reconciling": REASON, "requeue_while_reconciling": False}
+
+
 @pytest.mark.parametrize(
     ("fields", "after"),
     [
-        ({}, False),
-        ({"reconciling": ("R", "m")}, True),
-        ({"reconciling": ("R", "m"), "requeue_while_reconciling": False}, False),
-        (
-            {
-                "reconciling": ("R", "m"),
-                "requeue_while_reconciling": False,
-                "requeue": Requeue(after=True),
-            },
-            True,
-        ),
-        ({"stalled": ("S", "m")}, False),
-        ({"stalled": ("S", "m"), "requeue": Requeue(after=True)}, True),
-    ],
-    ids=[
-        "settled",
-        "reconciling",
-        "woken",
-        "woken and requeued",
-        "stalled",
-        "stalled and requeued",
+        pytest.param({}, False, id="settled"),
+        pytest.param({"reconciling": REASON}, True, id="reconciling"),
+        pytest.param(WOKEN, False, id="woken"),
+        pytest.param(WOKEN | SOON, True, id="woken and requeued"),
+        pytest.param({"stalled": REASON}, False, id="stalled"),
+        pytest.param({"stalled": REASON} | SOON, True, id="stalled and requeued"),
     ],
 )
 def test_finish_requeue(fields, after):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import asdict
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
@@ -105,7 +106,7 @@ def test_steps_second_pass_changes_nothing(cluster: SimulatedCluster) -> None:
 
 
 def test_report_competing_operator(cluster: SimulatedCluster) -> None:
-    """`rivals.py` says which writes are another operator's."""
+    """`competing_operator.py` defines the writes of another operator."""
     hashes = {"f:metadata": {"f:annotations": {"f:nvidia.com/parent-spec-hash": {}}}}
     time = cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     entries = [
@@ -155,7 +156,5 @@ def test_plan_finalize_of_nim_kinds(name: str, cluster: SimulatedCluster) -> Non
 
 
 def test_plan_from_dict(cluster: SimulatedCluster) -> None:
-    from dataclasses import asdict
-
     _wanted, plan = steps.plan(TOY, toy(), App(toy()).observed)
     assert Plan.from_dict(asdict(plan)) == plan

@@ -28,10 +28,7 @@ HOSTS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def no_surroundings(monkeypatch):
-    for name in (TEST_VARIABLE, "KUBERNETES_SERVICE_HOST", "https_proxy", "HTTPS_PROXY"):
-        monkeypatch.delenv(name, raising=False)
+pytestmark = pytest.mark.usefixtures("no_surroundings")
 
 
 class World:

@@ -24,18 +24,7 @@ USER = "$oauthtoken:s3cr3t"
 BASIC = "Basic " + base64.b64encode(USER.encode()).decode()
 
 
-@pytest.fixture(autouse=True)
-def no_surroundings(monkeypatch):
-    for name in (
-        "NIMOPS_REGISTRIES",
-        egress.TEST_VARIABLE,
-        "KUBERNETES_SERVICE_HOST",
-        "http_proxy",
-        "https_proxy",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-    ):
-        monkeypatch.delenv(name, raising=False)
+pytestmark = pytest.mark.usefixtures("no_surroundings")
 
 
 @pytest.fixture
@@ -166,15 +155,8 @@ def test_find_credentials_unusable_secret(config):
 
 
 PRIVATE = (
-    "10.0.0.5",
-    "10.0.0.5:10250",
-    "172.16.0.1:5000",
-    "192.168.1.1",
-    "100.64.0.1:443",
-    "[fd00::1]",
-    "[fd00::1]:10250",
-    "[::ffff:a00:5]:10250",
-    "[64:ff9b::a00:5]",
+    *("10.0.0.5", "10.0.0.5:10250", "172.16.0.1:5000", "192.168.1.1", "100.64.0.1:443"),
+    *("[fd00::1]", "[fd00::1]:10250", "[::ffff:a00:5]:10250", "[64:ff9b::a00:5]"),
 )
 """Private addresses, as the host of an image."""
 

@@ -139,14 +139,8 @@ def test_fetch_ipv6(raw):
 @pytest.mark.parametrize(
     "url",
     [
-        "",
-        "http://",
-        "http:///x",
-        "ftp://h/x",
-        "http://h:port/",
-        "http://[::1/",
-        "http://h:99999/",
-        "http://\x00/",
+        *("", "http://", "http:///x", "ftp://h/x", "http://h:port/", "http://[::1/"),
+        *("http://h:99999/", "http://\x00/"),
     ],
 )
 def test_fetch_invalid_urls(url):

@@ -104,11 +104,7 @@ WAIT_IN_PASS_CASES = {
     "all share the time of the pass": (
         [(2.0, "a"), (2.0, "b"), (0.1, "c")],
         True,
-        (
-            [("a", True), (BusyError, True), (BusyError, True)],
-            [*TAKEN, ("release",)],
-            3.0,
-        ),
+        ([("a", True), (BusyError, True), (BusyError, True)], [*TAKEN, ("release",)], 3.0),
     ),
 }
 
