@@ -297,16 +297,8 @@ def required(*fields: str) -> Bad:
 
 
 DATABASE_BAD: Bad = {
-    "database port 0": (
-        {"spec.databaseConfig.port": 0},
-        "spec.databaseConfig.port",
-        "greater than or equal to 1",
-    ),
-    "database port 65536": (
-        {"spec.databaseConfig.port": 65536},
-        "spec.databaseConfig.port",
-        "less than or equal to 65535",
-    ),
+    "database port 0": at("spec.databaseConfig.port", 0, "greater than or equal to 1"),
+    "database port 65536": at("spec.databaseConfig.port", 65536, "less than or equal to 65535"),
     **{
         f"empty {field}": (
             {f"spec.databaseConfig.{field}": ""},

@@ -225,7 +225,7 @@ ORDERS = {
 
 @pytest.mark.parametrize(("order", "wanted"), ORDERS.values(), ids=ORDERS)
 def test_gather_contents(harness, take, order, wanted):
-    files, index, _said = take(**order)
+    files, index, _messages = take(**order)
     besides = BESIDES if wanted else BESIDES - {"secrets.yaml"}
     assert set(files) == wanted | besides
     assert [item["path"] for item in index["files"]] == list(files)
@@ -252,13 +252,13 @@ def fleet(harness, monkeypatch):
 
 @pytest.mark.parametrize("order", [{"resource": "Fleet/gpus", "namespace": "nim"}, {}], ids=str)
 def test_gather_cluster_scoped_resource(fleet, take, order):
-    files, _index, _said = take(**order)
+    files, _index, _messages = take(**order)
     assert {path for path in files if path.startswith("cluster/")} == fleet
     assert (f"{NIM}nimservices.apps.nvidia.com/llm.yaml" in files) is not bool(order)
 
 
 def test_gather_namespace(fleet, take):
-    files, _index, _said = take(namespace="nim")
+    files, _index, _messages = take(namespace="nim")
     assert not [path for path in files if path.startswith("cluster/")]
 
 
@@ -278,7 +278,7 @@ def test_gather_without_secret_values(harness, take, order):
 
 
 def test_gather_never_reads_secrets(harness, take):
-    files, _index, _said = take()
+    files, _index, _messages = take()
     asked = [item for item in harness.cluster.calls("GET") if "/secrets" in item.path]
     assert {item.path.rpartition("/")[2] for item in asked} == {"ngc-api", "ngc"}
     assert {item.headers["accept"].split(";")[1] for item in asked} == {"as=PartialObjectMetadata"}
@@ -311,7 +311,7 @@ def test_gather_events_of_one_resource(harness, take):
 
 
 def test_gather_logs(harness, take):
-    files, index, _said = take()
+    files, index, _messages = take()
     assert files[f"{NIM}pods/llm-1-a/main.log"].endswith("previous=False\n")
     assert files[f"{NIM}pods/llm-1-a/main.previous.log"].endswith("previous=True\n")
     assert {
@@ -321,7 +321,7 @@ def test_gather_logs(harness, take):
 
 
 def test_gather_nodes_and_definitions(harness, take):
-    files, _index, _said = take()
+    files, _index, _messages = take()
     (node,) = yaml.safe_load(files["nodes.yaml"])
     assert (node["name"], node["allocatable"]) == ("gpu-0", {"nvidia.com/gpu": "8"})
     (definition,) = yaml.safe_load(files["versions/definitions.yaml"])
@@ -346,7 +346,7 @@ def test_gather_long_log(harness, take, monkeypatch):
     monkeypatch.setattr(gathering, "_END_BYTES", 500)
     path = f"{NIM}pods/llm-1-a/main.log"
     harness.cluster.texts[f"{harness.path('Pod', 'llm-1-a')}/log"] = answer
-    files, index, _said = take()
+    files, index, _messages = take()
     head, _cut, end = files[path].partition("\n--- nimops: lines omitted ---\n")
     assert head.startswith("line 0\n")
     assert head + "\n" in lines
@@ -368,7 +368,7 @@ def test_gather_forbidden(harness, take, refused):
     }
     for path, why in forbidden.items():
         harness.cluster.refuse["GET", path] = [refused(403, why)] * 2
-    files, index, _said = take()
+    files, index, _messages = take()
     assert set(files) == (OF_SERVICE | {PIPELINE} | BESIDES) - {
         *(f"{NIM}events.yaml", f"{NIM}pods/llm-1-a/main.log", "nodes.yaml"),
         *(f"{NIM}pods/llm-1-a/main.previous.log", "versions/definitions.yaml"),
@@ -447,7 +447,7 @@ def test_gather_call_time_limit(harness, take, monkeypatch):
         return found
 
     monkeypatch.setattr(gathering, "within", hang)
-    files, index, _said = take()
+    files, index, _messages = take()
     assert "nodes.yaml" in files
     path = f"{NIM}pods/llm-1-a/main.log"
     assert {"what": path, "why": "no complete answer within 60 s"} in index["unread"]
@@ -456,7 +456,7 @@ def test_gather_call_time_limit(harness, take, monkeypatch):
 def test_gather_size_limit(harness, take):
     noisy = "".join(f"{number * 2654435761 % 2**32:x}\n" for number in range(60_000))
     harness.cluster.texts[f"{harness.path('Pod', 'llm-1-a')}/log"] = noisy
-    files, index, _said = take(limit=256 << 10)
+    files, index, _messages = take(limit=256 << 10)
     assert OF_SERVICE - set(files) <= {f"{NIM}pods/llm-1-a/main.previous.log"}
     whys = [item["why"] for item in index["cut"]]
     assert any("bytes fit" in why for why in whys)

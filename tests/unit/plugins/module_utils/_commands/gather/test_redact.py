@@ -109,12 +109,12 @@ def test_redact_text(text):
 
 @pytest.mark.parametrize("token", LOOKS)
 @pytest.mark.parametrize("text", ["{}", "got {}, and", '"{}"', "a/{}/b", "x={}", "2026Z {}\nnext"])
-def test_redact_text_harmless(token, text):
+def test_redact_text_tokens(token, text):
     assert redact_text(text.format(token)) == text.format(MARK)
 
 
 @pytest.mark.parametrize("text", KEPT)
-def test_redact_text_rest(text):
+def test_redact_text_keeps(text):
     assert redact_text(text) == text
 
 
@@ -186,7 +186,7 @@ def test_redact_object(item):
     assert json.dumps(item) == before, "the input stays as it is"
 
 
-def test_redact_object_rest():
+def test_redact_object_keeps():
     pod = {
         "kind": "Pod",
         "metadata": {"name": "llm", "annotations": {"x": "y"}, "labels": {"secret": "true"}},
