@@ -9,9 +9,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.access import (
     constraint_access,
     rbac_access,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.rbac import (
-    role_names,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.rbac import role_names
 
 
 def test_upgrade_access_reads_only():

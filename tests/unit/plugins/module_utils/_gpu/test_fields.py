@@ -4,12 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.fields import (
-    block,
-    flag,
-    given,
-    text,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.fields import block, flag, given, text
 
 SPEC = {"a": {"b": {"c": "x"}, "off": False, "none": None, "empty": ""}, "null": None}
 

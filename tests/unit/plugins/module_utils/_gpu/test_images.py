@@ -15,9 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.images import (
     resolve_image,
     with_os,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import (
-    parse_operand,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import parse_operand
 
 REFERENCE = re.compile(r"[a-z0-9.-]+\.[a-z]+(/[a-z0-9-]+)+:[A-Za-z0-9.-]+")
 

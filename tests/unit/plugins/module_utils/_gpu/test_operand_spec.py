@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import (
-    parse_operand,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import parse_operand
 
 
 @pytest.mark.parametrize(

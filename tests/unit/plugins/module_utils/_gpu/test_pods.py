@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import (
-    parse_operand,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import parse_operand
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.pods import (
     NODE_NAME,
     add_volumes,

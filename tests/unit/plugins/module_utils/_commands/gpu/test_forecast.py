@@ -12,15 +12,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.simulated
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
-    take_step,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
-    parse_policy,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import (
-    Node,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import take_step
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import parse_policy
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import Node
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -17,12 +17,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.simulated
     SimulatedUpgrade,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
-    take_step,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
-    parse_policy,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import take_step
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import parse_policy
 
 APPS = {item.name: item.app for item in COMPONENTS}
 DEPLOYED = [name for name in APPS if name not in ("mig-manager", "node-status-exporter")]

@@ -8,12 +8,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.simulated
     gpus_of,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
-    take_step,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
-    parse_policy,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import take_step
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import parse_policy
 
 POLICY = parse_policy({})
 

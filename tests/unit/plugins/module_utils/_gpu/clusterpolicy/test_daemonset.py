@@ -12,10 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.daem
     validate,
     wait_for_toolkit,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.scripts import (
-    TEXTS,
-    WAIT_FOR_TOOLKIT,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.scripts import TEXTS, WAIT_FOR_TOOLKIT
 
 PART_OF = "app.kubernetes.io/part-of"
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
-    GPU_CLUSTERS,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import GPU_CLUSTERS
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.desired import (
     desired,
     is_deployed,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import OPERANDS
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
-    DAEMON_SETS,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import DAEMON_SETS
 
 
 def names(wanted):

@@ -6,9 +6,7 @@ from __future__ import annotations
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.plugin_config import (
     add_plugin_config,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import (
-    parse_operand,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import parse_operand
 
 CONFIG = {"devicePlugin": {"config": {"name": "sharing", "default": "slices"}}}
 

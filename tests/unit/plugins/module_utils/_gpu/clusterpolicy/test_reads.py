@@ -21,9 +21,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.oper
     RUNTIME_CLASSES,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.reads import reads
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
-    DAEMON_SETS,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import DAEMON_SETS
 
 CLUSTER = {POLICIES.key: None, GPU_CLUSTER_KIND.key: None, CLUSTER_VERSIONS.key: None}
 STACK = {
@@ -50,10 +48,7 @@ def test_reads_cluster_first(gpu):
 
 @pytest.mark.parametrize(
     ("answers", "spec", "policies"),
-    [
-        ({}, {"sandboxWorkloads": {"enabled": True}}, None),
-        ({}, {}, "older"),
-    ],
+    [({}, {"sandboxWorkloads": {"enabled": True}}, None), ({}, {}, "older")],
 )
 def test_reads_not_served(gpu, answers, spec, policies):
     if policies:

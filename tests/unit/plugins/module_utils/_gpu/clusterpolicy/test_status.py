@@ -118,10 +118,7 @@ def test_assess_requeue_slow(gpu, case, outcome, is_slow):
     assert (found.requeue.after, found.requeue.slow) == (True, is_slow)
 
 
-@pytest.mark.parametrize(
-    ("spec", "nodes"),
-    [({"dcgm": {"enabled": False}}, None), ({}, [])],
-)
+@pytest.mark.parametrize(("spec", "nodes"), [({"dcgm": {"enabled": False}}, None), ({}, [])])
 def test_assess_ignores_disabled_operands(gpu, spec, nodes):
     app = gpu.app(spec, live=[daemon_set(gpu, "nvidia-dcgm", 0)], nodes=nodes)
     assert assess(app, DONE).status["state"] == "ready"
@@ -147,10 +144,7 @@ def test_assess_upgrade(gpu):
     nodes = [gpu.node(f"gpu-{number}", state) for number in range(7)]
     found = assess(gpu.app(policy, nodes=nodes), DONE)
     assert found.status["state"] == "ready"
-    assert said(found, "Reconciling")[1:] == (
-        "DriverUpgrade",
-        "checking the driver of each node",
-    )
+    assert said(found, "Reconciling")[1:] == ("DriverUpgrade", "checking the driver of each node")
     assert found.requeue.after
 
 

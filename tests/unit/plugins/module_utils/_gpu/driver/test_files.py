@@ -8,10 +8,7 @@ from dataclasses import replace
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.files import build_files
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import (
-    Driver,
-    Sources,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import Driver, Sources
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OperatingSystem
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import OperandSpec
 

@@ -5,29 +5,20 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._gpu import scripts
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.files import (
-    Files,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.files import Files
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
     Images,
     build_driver_pod,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import Driver
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import (
-    parse_operand,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import parse_operand
 
 IMAGES = Images("r.test/d:1-u24", "r.test/m:1", "r.test/fs:1-u24", "r.test/gdr:1-u24")
 OFF = parse_operand({}, is_enabled=False)
 
 
 def pod_of(files=None, **fields):
-    given = {
-        "operand": parse_operand({}),
-        "manager": parse_operand({}),
-        "gds": OFF,
-        "gdrcopy": OFF,
-    }
+    given = {"operand": parse_operand({}), "manager": parse_operand({}), "gds": OFF, "gdrcopy": OFF}
     return build_driver_pod(Driver(**{**given, **fields}), IMAGES, files or Files())
 
 

@@ -17,16 +17,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pool import
     pool_reads,
     why_not_precompiled,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import (
-    Driver,
-    Sources,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import (
-    OperatingSystem,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import (
-    OperandSpec,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import Driver, Sources
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OperatingSystem
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import OperandSpec
 
 OFF = OperandSpec(is_enabled=False)
 DRIVER = Driver(operand=OperandSpec(), manager=OperandSpec(), gds=OFF, gdrcopy=OFF)

@@ -17,9 +17,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
     NVIDIA_DRIVERS,
     POLICIES,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
-    DAEMON_SETS,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import DAEMON_SETS
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.app import DriverApp
 

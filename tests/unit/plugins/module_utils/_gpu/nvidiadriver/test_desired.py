@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
-    CLUSTER_VERSIONS,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import CLUSTER_VERSIONS
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.desired import (
     desired,

@@ -12,9 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
     NVIDIA_DRIVERS,
     POLICIES,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
-    DAEMON_SETS,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import DAEMON_SETS
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.pools import (
     OS_LABEL,
     daemon_set_name,

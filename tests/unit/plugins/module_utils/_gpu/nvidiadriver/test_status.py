@@ -66,8 +66,7 @@ def test_assess_requeue_slow(nvd, settings, owner, is_slow):
 
 
 @pytest.mark.parametrize(
-    ("nodes", "text"),
-    [([None], "node gpu-0 is being labeled"), (["a"], " is being created")],
+    ("nodes", "text"), [([None], "node gpu-0 is being labeled"), (["a"], " is being created")]
 )
 def test_assess_just_wanted(nvd, nodes, text):
     found = assess(nvd.app(nodes=[nvd.node(owner=owner) for owner in nodes]), DONE)

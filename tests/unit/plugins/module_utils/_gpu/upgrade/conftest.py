@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.revisions import (
-    Revisions,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.revisions import Revisions
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.services import (
     Services,
     node_of,

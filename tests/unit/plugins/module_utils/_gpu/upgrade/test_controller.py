@@ -7,12 +7,8 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
-    take_step,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
-    parse_policy,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import take_step
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import parse_policy
 
 DRAIN = {"drain": {"enable": True}}
 JOBS = {"waitForCompletion": {"podSelector": "job=a"}}
@@ -42,170 +38,94 @@ def with_empty_dir(pod):
     return {**pod, "spec": {**pod["spec"], "volumes": [{"name": "tmp", "emptyDir": {}}]}}
 
 
-# (id, state, node, policy, snapshot, expected): ``node``: annotations and options; ``snapshot``: a
-# function of the factory; ``expected``: the new state, the cordon, and the pods that end
+AFTER_CORDON = states.RUNNING[1:]
+
+
+def in_sync(_gpu):
+    return {"drivers": {"n": "new"}}
+
+
+def case(id_, state, around=lambda g: {}, *, to="", node=(), policy=None, cordon=None, ends=()):
+    """``around``: arguments of the snapshot; ``node``: options and annotations of the node.
+
+    Expected: ``to``, the new state; ``cordon``; ``ends``, the names of the evicted pods.
+    """
+    options = {"cordoned": state in AFTER_CORDON} | dict(node)
+    return pytest.param(state, options, policy or {}, around, (to, cordon, list(ends)), id=id_)
+
+
 TRANSITIONS = [
-    # nothing known, or done
-    ("unknown, in sync", "", {}, {}, lambda g: {"drivers": {"n": "new"}}, (states.DONE, None, [])),
-    ("unknown, outdated", "", {}, {}, lambda g: {}, (states.REQUIRED, None, [])),
-    ("done, in sync", states.DONE, {}, {}, lambda g: {"drivers": {"n": "new"}}, ("", None, [])),
-    ("done, outdated", states.DONE, {}, {}, lambda g: {}, (states.REQUIRED, None, [])),
-    (
-        "an unknown word",
-        "upgrade-maybe",
-        {},
-        {},
-        lambda g: {"drivers": {"n": "new"}},
-        (states.DONE, None, []),
-    ),
-    ("no driver pod", states.DONE, {}, {}, lambda g: {"drivers": {}}, ("", None, [])),
-    ("no driver pod, unknown", "", {}, {}, lambda g: {"drivers": {}}, ("", None, [])),
-    (
-        "asked for",
-        states.DONE,
-        {labels.REQUESTED: "true"},
-        {},
-        lambda g: {"drivers": {"n": "new"}},
-        (states.REQUIRED, None, []),
-    ),
-    (
-        "asked for, but not with true",
-        states.DONE,
-        {labels.REQUESTED: "no"},
-        {},
-        lambda g: {"drivers": {"n": "new"}},
-        ("", None, []),
-    ),
-    (
+    # unknown or done
+    case("unknown, in sync", "", in_sync, to=states.DONE),
+    case("unknown, outdated", "", to=states.REQUIRED),
+    case("done, in sync", states.DONE, in_sync),
+    case("done, outdated", states.DONE, to=states.REQUIRED),
+    case("an unknown word", "upgrade-maybe", in_sync, to=states.DONE),
+    case("no driver pod", states.DONE, lambda g: {"drivers": {}}),
+    case("no driver pod, unknown", "", lambda g: {"drivers": {}}),
+    case("requested", states.DONE, in_sync, to=states.REQUIRED, node={labels.REQUESTED: "true"}),
+    case("requested, but not with true", states.DONE, in_sync, node={labels.REQUESTED: "no"}),
+    case(
         "a driver waits for a safe load",
         states.DONE,
-        {labels.SAFE_LOAD: "true"},
-        {},
-        lambda g: {"drivers": {"n": "new"}},
-        (states.REQUIRED, None, []),
+        in_sync,
+        to=states.REQUIRED,
+        node={labels.SAFE_LOAD: "true"},
     ),
-    (
-        "an orphan is left alone until asked for",
+    case(
+        "an orphan without a request",
         states.DONE,
-        {},
-        {},
         lambda g: {"drivers": {"n": g.pod("d", "n", namespace="gpu", owner="")}},
-        ("", None, []),
     ),
     # required
-    ("a slot is free", states.REQUIRED, {}, {}, lambda g: {}, (states.CORDON, None, [])),
-    (
-        "skipped",
-        states.REQUIRED,
-        {"labels": {labels.SKIP: "true"}},
-        {},
-        lambda g: {},
-        ("", None, []),
-    ),
-    (
-        "not skipped",
-        states.REQUIRED,
-        {"labels": {labels.SKIP: "false"}},
-        {},
-        lambda g: {},
-        (states.CORDON, None, []),
-    ),
-    (
-        "none may be unavailable",
-        states.REQUIRED,
-        {},
-        {"maxUnavailable": 0},
-        lambda g: {},
-        ("", None, []),
-    ),
-    (
+    case("a slot is free", states.REQUIRED, to=states.CORDON),
+    case("skipped", states.REQUIRED, node={"labels": {labels.SKIP: "true"}}),
+    case("not skipped", states.REQUIRED, to=states.CORDON, node={"labels": {labels.SKIP: "false"}}),
+    case("none may be unavailable", states.REQUIRED, policy={"maxUnavailable": 0}),
+    case(
         "cordoned, so it needs no slot",
         states.REQUIRED,
-        {"cordoned": True},
-        {"maxUnavailable": 0},
-        lambda g: {},
-        (states.CORDON, None, []),
+        to=states.CORDON,
+        node={"cordoned": True},
+        policy={"maxUnavailable": 0},
     ),
-    (
+    case(
         "the same driver in another pod",
         states.REQUIRED,
-        {},
-        {},
         lambda g: {"digests": ("a", "a")},
-        (states.RESTART, True, []),
+        to=states.RESTART,
+        cordon=True,
     ),
-    (
-        "no digest",
+    case("no digest", states.REQUIRED, lambda g: {"digests": ("", "")}, to=states.CORDON),
+    case("its pods were not read", states.REQUIRED, lambda g: {"unread": ["n"]}),
+    case("its driver is gone for now", states.REQUIRED, lambda g: {"drivers": {}}),
+    case("in sync, as in the reference", states.REQUIRED, in_sync, to=states.CORDON),
+    case(
+        "in sync again, without a request",
         states.REQUIRED,
-        {},
-        {},
-        lambda g: {"digests": ("", "")},
-        (states.CORDON, None, []),
-    ),
-    (
-        "its pods were not read",
-        states.REQUIRED,
-        {},
-        {},
-        lambda g: {"unread": ["n"]},
-        ("", None, []),
-    ),
-    (
-        "its driver is gone for now",
-        states.REQUIRED,
-        {},
-        {},
-        lambda g: {"drivers": {}},
-        ("", None, []),
-    ),
-    (
-        "in sync, as the reference goes on",
-        states.REQUIRED,
-        {},
-        {},
-        lambda g: {"drivers": {"n": "new"}},
-        (states.CORDON, None, []),
-    ),
-    (
-        "in sync again, and nothing else asked",
-        states.REQUIRED,
-        {SINCE: "upgrade-required 1 outdated"},
-        {},
-        lambda g: {"drivers": {"n": "new"}},
-        (states.DONE, None, []),
+        in_sync,
+        to=states.DONE,
+        node={SINCE: "upgrade-required 1 outdated"},
     ),
     # cordon
-    ("cordoned", states.CORDON, {}, {}, lambda g: {}, (states.JOBS, True, [])),
+    case("cordoned", states.CORDON, to=states.JOBS, cordon=True),
     # jobs
-    (
-        "no jobs to wait for",
-        states.JOBS,
-        {"cordoned": True},
-        {},
-        lambda g: {},
-        (states.POD_DELETION, None, []),
-    ),
-    (
+    case("no jobs to wait for", states.JOBS, to=states.POD_DELETION),
+    case(
         "a job runs",
         states.JOBS,
-        {"cordoned": True},
-        JOBS,
         lambda g: {"pods": [g.pod("j", "n", owner="Job", labels={"job": "a"})]},
-        ("", None, []),
+        policy=JOBS,
     ),
-    (
+    case(
         "a job is pending",
         states.JOBS,
-        {"cordoned": True},
-        JOBS,
         lambda g: {"pods": [ended(g.pod("j", "n", labels={"job": "a"}), "Pending")]},
-        ("", None, []),
+        policy=JOBS,
     ),
-    (
+    case(
         "jobs of others and ended ones do not matter",
         states.JOBS,
-        {"cordoned": True},
-        JOBS,
         lambda g: {
             "pods": [
                 g.pod("other", "n", labels={"job": "b"}),
@@ -213,180 +133,138 @@ TRANSITIONS = [
                 ended(g.pod("k", "n", labels={"job": "a"}), "Failed"),
             ]
         },
-        (states.POD_DELETION, None, []),
+        to=states.POD_DELETION,
+        policy=JOBS,
     ),
-    (
+    case(
         "a job runs, the time is not over",
         states.JOBS,
-        {"cordoned": True, labels.JOBS_SINCE: "901"},
-        {"waitForCompletion": {"podSelector": "job=a", "timeoutSeconds": 100}},
         lambda g: {"pods": [g.pod("j", "n", labels={"job": "a"})]},
-        ("", None, []),
+        node={labels.JOBS_SINCE: "901"},
+        policy={"waitForCompletion": {"podSelector": "job=a", "timeoutSeconds": 100}},
     ),
-    (
+    case(
         "a job runs, the time is over",
         states.JOBS,
-        {"cordoned": True, labels.JOBS_SINCE: "900"},
-        {"waitForCompletion": {"podSelector": "job=a", "timeoutSeconds": 100}},
         lambda g: {"pods": [g.pod("j", "n", labels={"job": "a"})]},
-        (states.POD_DELETION, None, []),
+        to=states.POD_DELETION,
+        node={labels.JOBS_SINCE: "900"},
+        policy={"waitForCompletion": {"podSelector": "job=a", "timeoutSeconds": 100}},
     ),
-    (
-        "its jobs were not read",
-        states.JOBS,
-        {"cordoned": True},
-        JOBS,
-        lambda g: {"unread": ["n"]},
-        ("", None, []),
-    ),
+    case("its jobs were not read", states.JOBS, lambda g: {"unread": ["n"]}, policy=JOBS),
     # pod deletion
-    (
-        "no pods",
-        states.POD_DELETION,
-        {"cordoned": True},
-        {},
-        lambda g: {},
-        (states.RESTART, None, []),
-    ),
-    (
+    case("no pods", states.POD_DELETION, to=states.RESTART),
+    case(
         "pods without GPUs stay",
         states.POD_DELETION,
-        {"cordoned": True},
-        {},
         lambda g: {"pods": [g.pod("a", "n")]},
-        (states.RESTART, None, []),
+        to=states.RESTART,
     ),
-    (
+    case(
         "pods with GPUs go",
         states.POD_DELETION,
-        {"cordoned": True},
-        {},
         lambda g: {"pods": [g.pod("a", "n", gpus=1), g.pod("b", "n")]},
-        ("", None, ["a"]),
+        ends=["a"],
     ),
-    (
+    case(
         "one is leaving",
         states.POD_DELETION,
-        {"cordoned": True},
-        {},
         lambda g: {"pods": [leaving(g.pod("a", "n", gpus=1))]},
-        ("", None, []),
     ),
-    (
+    case(
         "a pod that may not be evicted, and one that has ended",
         states.POD_DELETION,
-        {"cordoned": True},
-        {},
         lambda g: {
             "pods": [
                 labeled(g.pod("a", "n", gpus=1), **{labels.SKIP_DRAIN: "true"}),
                 ended(g.pod("b", "n", gpus=1)),
             ]
         },
-        (states.RESTART, None, []),
+        to=states.RESTART,
     ),
-    (
-        "nobody would replace it",
+    case(
+        "no controller",
         states.POD_DELETION,
-        {"cordoned": True},
-        {},
         lambda g: {"pods": [g.pod("a", "n", gpus=1, owner="")]},
-        (states.FAILED, None, []),
+        to=states.FAILED,
     ),
-    (
-        "nobody would replace it, by force",
+    case(
+        "no controller, by force",
         states.POD_DELETION,
-        {"cordoned": True},
-        {"podDeletion": {"force": True}},
         lambda g: {"pods": [g.pod("a", "n", gpus=1, owner="")]},
-        ("", None, ["a"]),
+        policy={"podDeletion": {"force": True}},
+        ends=["a"],
     ),
-    (
+    case(
         "it has local data",
         states.POD_DELETION,
-        {"cordoned": True},
-        DRAIN,
         lambda g: {"pods": [with_empty_dir(g.pod("a", "n", gpus=1))]},
-        (states.DRAIN, None, []),
+        to=states.DRAIN,
+        policy=DRAIN,
     ),
-    (
+    case(
         "it has local data that may go",
         states.POD_DELETION,
-        {"cordoned": True},
-        {"podDeletion": {"deleteEmptyDir": True}},
         lambda g: {"pods": [with_empty_dir(g.pod("a", "n", gpus=1))]},
-        ("", None, ["a"]),
+        policy={"podDeletion": {"deleteEmptyDir": True}},
+        ends=["a"],
     ),
-    (
+    case(
         "a DaemonSet has GPUs",
         states.POD_DELETION,
-        {"cordoned": True},
-        {},
         lambda g: {"pods": [g.pod("a", "n", gpus=1, owner="DaemonSet")]},
-        (states.FAILED, None, []),
+        to=states.FAILED,
     ),
-    (
+    case(
         "a budget holds it",
         states.POD_DELETION,
-        {"cordoned": True, SINCE: "pod-deletion-required 701"},
-        {},
         lambda g: {
             "pods": [g.replica("a", "n")],
             "budgets": (g.budget(healthy=1),),
             "is_guarded": False,
         },
-        ("", None, ["a"]),
+        node={SINCE: "pod-deletion-required 701"},
+        ends=["a"],
     ),
-    (
+    case(
         "a budget holds it for too long",
         states.POD_DELETION,
-        {"cordoned": True, SINCE: "pod-deletion-required 700"},
-        {},
         lambda g: {
             "pods": [g.replica("a", "n")],
             "budgets": (g.budget(healthy=1),),
             "is_guarded": False,
         },
-        (states.FAILED, None, []),
+        to=states.FAILED,
+        node={SINCE: "pod-deletion-required 700"},
     ),
-    (
+    case(
         "a budget holds it for too long, then drain",
         states.POD_DELETION,
-        {"cordoned": True, SINCE: "pod-deletion-required 700"},
-        DRAIN,
         lambda g: {"pods": [g.replica("a", "n")]},
-        (states.DRAIN, None, []),
+        to=states.DRAIN,
+        node={SINCE: "pod-deletion-required 700"},
+        policy=DRAIN,
     ),
-    (
-        "a budget holds it for ever, if no limit is given",
+    case(
+        "a budget holds it without a limit",
         states.POD_DELETION,
-        {"cordoned": True, SINCE: "pod-deletion-required 1"},
-        {"podDeletion": {"timeoutSeconds": 0}},
         lambda g: {"pods": [g.pod("a", "n", gpus=1)]},
-        ("", None, ["a"]),
+        node={SINCE: "pod-deletion-required 1"},
+        policy={"podDeletion": {"timeoutSeconds": 0}},
+        ends=["a"],
     ),
-    (
+    case(
         "the time of another state does not count",
         states.POD_DELETION,
-        {"cordoned": True, SINCE: "cordon-required 1"},
-        {},
         lambda g: {"pods": [g.pod("a", "n", gpus=1)]},
-        ("", None, ["a"]),
+        node={SINCE: "cordon-required 1"},
+        ends=["a"],
     ),
     # drain
-    (
-        "drain is off",
-        states.DRAIN,
-        {"cordoned": True},
-        {},
-        lambda g: {"unread": ["n"]},
-        (states.RESTART, None, []),
-    ),
-    (
+    case("drain is off", states.DRAIN, lambda g: {"unread": ["n"]}, to=states.RESTART),
+    case(
         "all pods go but those of DaemonSets and of the kubelet",
         states.DRAIN,
-        {"cordoned": True},
-        DRAIN,
         lambda g: {
             "pods": [
                 g.pod("a", "n"),
@@ -402,203 +280,135 @@ TRANSITIONS = [
                 },
             ]
         },
-        ("", None, ["a", "b"]),
+        policy=DRAIN,
+        ends=["a", "b"],
     ),
-    (
+    case(
         "only the selected ones",
         states.DRAIN,
-        {"cordoned": True},
-        {"drain": {"enable": True, "podSelector": "app=x"}},
         lambda g: {"pods": [g.pod("a", "n"), g.pod("b", "n", labels={"app": "x"})]},
-        ("", None, ["b"]),
+        policy={"drain": {"enable": True, "podSelector": "app=x"}},
+        ends=["b"],
     ),
-    (
+    case(
         "none is left",
         states.DRAIN,
-        {"cordoned": True},
-        DRAIN,
         lambda g: {"pods": [g.pod("d", "n", owner="DaemonSet")]},
-        (states.RESTART, None, []),
+        to=states.RESTART,
+        policy=DRAIN,
     ),
-    (
-        "a pod that nobody would replace",
+    case(
+        "no controller to drain",
         states.DRAIN,
-        {"cordoned": True},
-        DRAIN,
         lambda g: {"pods": [g.pod("a", "n", owner="")]},
-        (states.FAILED, None, []),
+        to=states.FAILED,
+        policy=DRAIN,
     ),
-    (
+    case(
         "it takes too long",
         states.DRAIN,
-        {"cordoned": True, SINCE: "drain-required 700"},
-        DRAIN,
         lambda g: {"pods": [g.pod("a", "n")]},
-        (states.FAILED, None, []),
+        to=states.FAILED,
+        node={SINCE: "drain-required 700"},
+        policy=DRAIN,
     ),
     # restart
-    (
-        "the driver is outdated",
-        states.RESTART,
-        {"cordoned": True},
-        {},
-        lambda g: {},
-        ("", None, ["driver-n"]),
-    ),
-    (
-        "no driver pod yet",
-        states.RESTART,
-        {"cordoned": True},
-        {},
-        lambda g: {"drivers": {}},
-        ("", None, []),
-    ),
-    (
+    case("the driver is outdated", states.RESTART, ends=["driver-n"]),
+    case("no driver pod yet", states.RESTART, lambda g: {"drivers": {}}),
+    case(
         "the driver is leaving",
         states.RESTART,
-        {"cordoned": True},
-        {},
         lambda g: {"drivers": {"n": leaving(g.driver("n", "old"))}},
-        ("", None, []),
     ),
-    (
+    case(
         "an orphan",
         states.RESTART,
-        {"cordoned": True},
-        {},
         lambda g: {"drivers": {"n": g.pod("d", "n", namespace="gpu", owner="")}},
-        ("", None, ["d"]),
+        ends=["d"],
     ),
-    (
-        "the new driver is ready",
-        states.RESTART,
-        {"cordoned": True},
-        {},
-        lambda g: {"drivers": {"n": "new"}},
-        (states.VALIDATION, None, []),
-    ),
-    (
-        "the new driver starts",
-        states.RESTART,
-        {"cordoned": True},
-        {},
-        lambda g: {"drivers": {"n": failing(g, 10)}},
-        ("", None, []),
-    ),
-    (
+    case("the new driver is ready", states.RESTART, in_sync, to=states.VALIDATION),
+    case("the new driver starts", states.RESTART, lambda g: {"drivers": {"n": failing(g, 10)}}),
+    case(
         "the new driver fails",
         states.RESTART,
-        {"cordoned": True},
-        {},
         lambda g: {"drivers": {"n": failing(g, 11)}},
-        (states.FAILED, None, []),
+        to=states.FAILED,
     ),
-    (
+    case(
         "its driver manager fails",
         states.RESTART,
-        {"cordoned": True},
-        {},
         lambda g: {"drivers": {"n": failing(g, 11, "initContainerStatuses")}},
-        (states.FAILED, None, []),
+        to=states.FAILED,
     ),
     # validation
-    (
-        "no validator",
-        states.VALIDATION,
-        {labels.VALIDATION_SINCE: "1"},
-        {},
-        lambda g: {},
-        ("", None, []),
-    ),
-    (
+    case("no validator", states.VALIDATION, node={labels.VALIDATION_SINCE: "1", "cordoned": False}),
+    case(
         "validated",
         states.VALIDATION,
-        {"cordoned": True},
-        {},
         lambda g: {"validators": [g.validator("n")]},
-        (states.UNCORDON, None, []),
+        to=states.UNCORDON,
     ),
-    (
+    case(
         "validated, cordoned before",
         states.VALIDATION,
-        {"cordoned": True, labels.WAS_CORDONED: "true"},
-        {},
         lambda g: {"validators": [g.validator("n")]},
-        (states.DONE, None, []),
+        to=states.DONE,
+        node={labels.WAS_CORDONED: "true"},
     ),
-    (
+    case(
         "not yet validated",
         states.VALIDATION,
-        {labels.VALIDATION_SINCE: "401"},
-        {},
         lambda g: {"validators": [g.validator("n", ready=False)]},
-        ("", None, []),
+        node={labels.VALIDATION_SINCE: "401", "cordoned": False},
     ),
-    (
+    case(
         "validation takes too long",
         states.VALIDATION,
-        {labels.VALIDATION_SINCE: "400"},
-        {},
         lambda g: {"validators": [g.validator("n", ready=False)]},
-        (states.FAILED, None, []),
+        to=states.FAILED,
+        node={labels.VALIDATION_SINCE: "400", "cordoned": False},
     ),
     # uncordon
-    ("uncordoned", states.UNCORDON, {"cordoned": True}, {}, lambda g: {}, (states.DONE, False, [])),
+    case("uncordoned", states.UNCORDON, to=states.DONE, cordon=False),
     # failed
-    ("still outdated", states.FAILED, {"cordoned": True}, {}, lambda g: {}, ("", None, [])),
-    (
-        "mended",
+    case("still outdated", states.FAILED),
+    case("fixed", states.FAILED, in_sync, to=states.UNCORDON),
+    case(
+        "fixed, cordoned before",
         states.FAILED,
-        {"cordoned": True},
-        {},
-        lambda g: {"drivers": {"n": "new"}},
-        (states.UNCORDON, None, []),
+        in_sync,
+        to=states.DONE,
+        node={labels.WAS_CORDONED: "true"},
     ),
-    (
-        "mended, cordoned before",
-        states.FAILED,
-        {"cordoned": True, labels.WAS_CORDONED: "true"},
-        {},
-        lambda g: {"drivers": {"n": "new"}},
-        (states.DONE, None, []),
-    ),
-    (
+    case(
         "the driver is ready, but does not validate",
         states.FAILED,
-        {"cordoned": True},
-        {},
         lambda g: {"drivers": {"n": "new"}, "validators": [g.validator("n", ready=False)]},
-        ("", None, []),
     ),
-    (
-        "failed without a driver pod",
-        states.FAILED,
-        {"cordoned": True},
-        {},
-        lambda g: {"drivers": {}},
-        ("", None, []),
-    ),
+    case("failed without a driver pod", states.FAILED, lambda g: {"drivers": {}}),
 ]
 
 
-def options_of(given):
-    options = {key: value for key, value in given.items() if "/" not in key}
-    return options, {key.replace("/", "__"): value for key, value in given.items() if "/" in key}
-
-
 def take(gpu, snapshot, state, node, policy, around):
-    options, annotations = options_of(node)
-    made = gpu.node("n", state, **options, **annotations)
     given = around(gpu)
     pods = given.pop("pods", [])
-    (step,) = take_step(snapshot([made], pods, **given), parse_policy(policy)).nodes or (None,)
-    return step
+    found = snapshot([gpu.node("n", state, **node)], pods, **given)
+    return (*take_step(found, parse_policy(policy)).nodes, None)[0]
 
 
-@pytest.mark.parametrize(
-    ("state", "node", "policy", "around", "expected"),
-    [pytest.param(*rest, id=name) for name, *rest in TRANSITIONS],
-)
+@pytest.fixture
+def step_of(gpu, snapshot):
+    """The step of one node in this state; ``node``: its options and annotations."""
+
+    def make(state, pods=(), *, node=(), policy=None, **around):
+        found = snapshot([gpu.node("n", state, **dict(node))], pods, **around)
+        (step,) = take_step(found, parse_policy(policy)).nodes
+        return step
+
+    return make
+
+
+@pytest.mark.parametrize(("state", "node", "policy", "around", "expected"), TRANSITIONS)
 def test_take_step_transitions(gpu, snapshot, state, node, policy, around, expected):
     step = take(gpu, snapshot, state, node, policy, around)
     if step is None:
@@ -637,141 +447,97 @@ def patch_of(step):
     return merge_patch_of(step.patch())
 
 
-def test_take_step_one_patch(gpu, snapshot):
-    node = gpu.node("n", states.CORDON, nimops__x="y")
-    (step,) = take_step(snapshot([node]), parse_policy({})).nodes
-    assert patch_of(step) == {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": "n",
-            "uid": "uid-n",
-            "labels": {labels.STATE: states.JOBS},
-            "annotations": {SINCE: f"{states.JOBS} 1000"},
-        },
-        "spec": {"unschedulable": True},
-    }
+def written(label, annotations, unschedulable):
+    """The patch of node n."""
+    metadata = {"name": "n", "uid": "uid-n", "labels": label, "annotations": annotations}
+    spec = {"unschedulable": unschedulable}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec}
 
 
-def test_take_step_removes_annotations(gpu, snapshot):
-    marks = {
-        SINCE: "uncordon-required 1",
-        WHY: "x",
-        labels.VALIDATION_SINCE: "1",
-        labels.JOBS_SINCE: "1",
-    }
-    options, annotations = options_of({"cordoned": True, **marks})
-    node = gpu.node("n", states.UNCORDON, **options, **annotations)
-    (step,) = take_step(snapshot([node]), parse_policy({})).nodes
-    assert patch_of(step) == {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": "n",
-            "uid": "uid-n",
-            "labels": {labels.STATE: states.DONE},
-            "annotations": dict.fromkeys(marks),
-        },
-        "spec": {"unschedulable": None},
-    }
+def test_take_step_one_patch(step_of):
+    step = step_of(states.CORDON, node={"nimops/x": "y"})
+    since = {SINCE: f"{states.JOBS} 1000"}
+    assert patch_of(step) == written({labels.STATE: states.JOBS}, since, True)
 
 
-def test_take_step_was_cordoned(gpu, snapshot):
-    node = gpu.node("n", states.DONE, cordoned=True)
-    (step,) = take_step(snapshot([node]), parse_policy({})).nodes
+def test_take_step_removes_annotations(step_of):
+    limits = {labels.VALIDATION_SINCE: "1", labels.JOBS_SINCE: "1"}
+    marks = {SINCE: "uncordon-required 1", WHY: "x", **limits}
+    step = step_of(states.UNCORDON, node={"cordoned": True, **marks})
+    gone = dict.fromkeys(marks)
+    assert patch_of(step) == written({labels.STATE: states.DONE}, gone, None)
+
+
+def test_take_step_was_cordoned(step_of):
+    step = step_of(states.DONE, node={"cordoned": True})
     assert step.annotations[labels.WAS_CORDONED] == "true"
 
 
-def test_take_step_stale_was_cordoned(gpu, snapshot):
-    options, annotations = options_of({labels.WAS_CORDONED: "true"})
-    node = gpu.node("n", states.DONE, **options, **annotations)
-    (step,) = take_step(snapshot([node]), parse_policy({})).nodes
+def test_take_step_stale_was_cordoned(step_of):
+    step = step_of(states.DONE, node={labels.WAS_CORDONED: "true"})
     assert patch_of(step)["metadata"]["annotations"][labels.WAS_CORDONED] is None
 
 
-def test_take_step_limit_start(gpu, snapshot):
+def test_take_step_limit_start(gpu, step_of):
     policy = {"waitForCompletion": {"podSelector": "job=a", "timeoutSeconds": 5}}
-    pods = [gpu.pod("j", "n", labels={"job": "a"})]
-    (step,) = take_step(snapshot([gpu.node("n", states.JOBS)], pods), parse_policy(policy)).nodes
+    step = step_of(states.JOBS, [gpu.pod("j", "n", labels={"job": "a"})], policy=policy)
     assert step.annotations[labels.JOBS_SINCE] == "1000"
-    around = {"validators": [gpu.validator("n", ready=False)]}
-    (step,) = take_step(
-        snapshot([gpu.node("n", states.VALIDATION)], **around), parse_policy({})
-    ).nodes
+    step = step_of(states.VALIDATION, validators=[gpu.validator("n", ready=False)])
     assert step.annotations[labels.VALIDATION_SINCE] == "1000"
 
 
-def test_take_step_without_clock(gpu, snapshot):
-    options, annotations = options_of({labels.VALIDATION_SINCE: "1"})
-    node = gpu.node("n", states.VALIDATION, **options, **annotations)
-    around = {"validators": [gpu.validator("n", ready=False)], "now": 0}
-    (step,) = take_step(snapshot([node], **around), parse_policy({})).nodes
+def test_take_step_without_clock(gpu, step_of):
+    node, validators = {labels.VALIDATION_SINCE: "1"}, [gpu.validator("n", ready=False)]
+    step = step_of(states.VALIDATION, node=node, validators=validators, now=0)
     assert (step.has_moved, step.patch()) == (False, None)
 
 
-def test_take_step_request_while_waiting(gpu, snapshot):
-    _options, annotations = options_of(
-        {labels.REQUESTED: "true", SINCE: "upgrade-required 1 outdated"}
-    )
-    node = gpu.node("n", states.REQUIRED, labels={labels.SKIP: "true"}, **annotations)
-    (step,) = take_step(snapshot([node], drivers={"n": "new"}), parse_policy({})).nodes
+def test_take_step_request_while_waiting(step_of):
+    node = {labels.REQUESTED: "true", SINCE: "upgrade-required 1 outdated"}
+    node["labels"] = {labels.SKIP: "true"}
+    step = step_of(states.REQUIRED, node=node, drivers={"n": "new"})
     assert step.annotations[labels.REQUESTED] is None
     assert step.annotations[SINCE] == "upgrade-required 1000", "it is not done when in sync"
 
 
-def test_take_step_safe_load(gpu, snapshot):
-    _options, annotations = options_of({labels.SAFE_LOAD: "true"})
-    node = gpu.node("n", states.RESTART, **annotations)
-    pod = gpu.driver("n", "new", ready=False)
-    (step,) = take_step(snapshot([node], drivers={"n": pod}), parse_policy({})).nodes
+def test_take_step_safe_load(gpu, step_of):
+    drivers = {"n": gpu.driver("n", "new", ready=False)}
+    step = step_of(states.RESTART, node={labels.SAFE_LOAD: "true"}, drivers=drivers)
     assert step.annotations[labels.SAFE_LOAD] is None
 
 
-def test_take_step_failure_reason(gpu, snapshot):
-    pods = [gpu.pod("a", "n", gpus=1, owner="")]
-    (step,) = take_step(
-        snapshot([gpu.node("n", states.POD_DELETION)], pods), parse_policy({})
-    ).nodes
+def test_take_step_failure_reason(gpu, step_of):
+    step = step_of(states.POD_DELETION, [gpu.pod("a", "n", gpus=1, owner="")])
     why = "Pod nim/a has no controller that would replace it: delete it, or set force"
     assert (step.annotations[WHY], step.waits, step.is_stuck) == (why, why, True)
-    _options, annotations = options_of({WHY: f"{why}\x1b[31m"})
-    node = gpu.node("n", states.FAILED, **annotations)
-    (step,) = take_step(snapshot([node]), parse_policy({})).nodes
-    assert step.waits == f"manual action: {why}[31m"
-    assert step.is_stuck
+    step = step_of(states.FAILED, node={WHY: f"{why}\x1b[31m"})
+    assert (step.waits, step.is_stuck) == (f"manual action: {why}[31m", True)
 
 
-def test_take_step_budget_never_allows(gpu, snapshot):
-    pods = [gpu.replica("a", "n")]
+def test_take_step_budget_never_allows(gpu, step_of):
     budgets = (gpu.budget(wanted=2, maxUnavailable=0),)
-    around = {"budgets": budgets, "is_guarded": False}
-    (step,) = take_step(
-        snapshot([gpu.node("n", states.POD_DELETION)], pods, **around), parse_policy({})
-    ).nodes
+    pods = [gpu.replica("a", "n")]
+    step = step_of(states.POD_DELETION, pods, budgets=budgets, is_guarded=False)
     assert step.is_stuck
     assert "PodDisruptionBudget nim/b (maxUnavailable: 0) never lets" in step.waits
     assert step.waits.endswith("(at most 300 s)")
 
 
-def test_take_step_several_budgets(gpu, snapshot):
+def test_take_step_several_budgets(gpu, step_of):
     pods = [gpu.replica("a", "n"), gpu.pod("b", "n", gpus=1)]
-    around = {"budgets": (gpu.budget("x"), gpu.budget("y")), "is_guarded": False}
-    nodes = [gpu.node("n", states.POD_DELETION)]
-    (step,) = take_step(snapshot(nodes, pods, **around), parse_policy({})).nodes
+    budgets = (gpu.budget("x"), gpu.budget("y"))
+    step = step_of(states.POD_DELETION, pods, budgets=budgets, is_guarded=False)
     assert [item.live["metadata"]["name"] for item in step.evictions] == ["b"]
     assert step.is_stuck
     assert "let one budget select it" in step.waits
 
 
-def test_take_step_without_driver(gpu, snapshot):
-    deployed = {"nvidia.com/gpu.deploy.driver": ""}
-    node = gpu.node("n", states.DRAIN, cordoned=True, labels=deployed)
-    (step,) = take_step(snapshot([node], drivers={}), parse_policy({})).nodes
+def test_take_step_without_driver(step_of):
+    node = {"cordoned": True, "labels": {"nvidia.com/gpu.deploy.driver": ""}}
+    step = step_of(states.DRAIN, node=node, drivers={})
     assert (step.has_moved, step.is_cordoned) == (True, False)
     assert patch_of(step)["metadata"]["labels"] == {labels.STATE: None}
-    _options, annotations = options_of({labels.WAS_CORDONED: "true"})
-    node = gpu.node("n", states.DRAIN, cordoned=True, labels=deployed, **annotations)
-    (step,) = take_step(snapshot([node], drivers={}), parse_policy({})).nodes
+    step = step_of(states.DRAIN, node={**node, labels.WAS_CORDONED: "true"}, drivers={})
     assert step.is_cordoned is None
 
 
@@ -790,10 +556,8 @@ def test_take_step_device_claims(gpu, snapshot):
 
 def test_take_step_repeatable(gpu, snapshot):
     """The same snapshot gives the same step, and nothing that it says is written twice."""
-    for _name, state, node, policy, around, _expected in TRANSITIONS:
+    for item in TRANSITIONS:
+        state, node, policy, around, _expected = item.values
         one, two = (take(gpu, snapshot, state, node, policy, around) for _ in range(2))
-        assert one is None or (one.state, one.patch(), one.waits) == (
-            two.state,
-            two.patch(),
-            two.waits,
-        )
+        same = (two.state, two.patch(), two.waits) if two else None
+        assert same == ((one.state, one.patch(), one.waits) if one else None)

@@ -5,12 +5,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
-    take_step,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
-    parse_policy,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import take_step
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import parse_policy
 
 R, C, P, F = states.REQUIRED, states.CORDON, states.POD_DELETION, states.FAILED
 POLICY = parse_policy({"maxParallelUpgrades": 0, "maxUnavailable": "100%"})

@@ -10,9 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.pods impor
     name_pods,
     why_not_evictable,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
-    Evicting,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import Evicting
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadNodeRows, ReadTime
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
-    parse_policy,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import parse_policy
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.reads import (
     read_pods_on,
     upgrade_reads,
     upgrade_step,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import (
-    NO_DRIVER,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import NO_DRIVER
 
 ON = parse_policy({"maxParallelUpgrades": 2, "maxUnavailable": "100%"})
 

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.services import (
-    Services,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.services import Services
 
 
 def group(gpu, key, *pods):

@@ -5,18 +5,10 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import states
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
-    take_step,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
-    parse_policy,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.slots import (
-    count_slots,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import (
-    Node,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import take_step
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import parse_policy
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.slots import count_slots
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import Node
 
 R, C, J, F, D = states.REQUIRED, states.CORDON, states.JOBS, states.FAILED, states.DONE
 

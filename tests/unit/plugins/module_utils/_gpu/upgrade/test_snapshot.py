@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.revisions import (
-    Revisions,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.revisions import Revisions
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import (
     NO_DRIVER,
     Driver,

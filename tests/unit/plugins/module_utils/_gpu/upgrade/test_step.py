@@ -6,9 +6,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import (
-    Node,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import Node
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.step import (
     NodeStep,
     Step,

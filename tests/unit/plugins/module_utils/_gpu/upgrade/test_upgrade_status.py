@@ -4,19 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._engine.status_builder import (
-    StatusBuilder,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.status_builder import StatusBuilder
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
-    take_step,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
-    parse_policy,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.step import (
-    switch_off,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import take_step
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import parse_policy
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.step import switch_off
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.upgrade_status import (
     describe_upgrade,
     report_upgrade,
@@ -65,10 +57,7 @@ def test_describe_upgrade_over(gpu, snapshot):
         (None, ("DriverUpgrade", "driver upgrades: 1 in progress, 0 pending")),
         (
             ("OperandNotReady", "state-driver: a"),
-            (
-                "OperandNotReady",
-                "state-driver: a; driver upgrades: 1 in progress, 0 pending",
-            ),
+            ("OperandNotReady", "state-driver: a; driver upgrades: 1 in progress, 0 pending"),
         ),
     ],
 )

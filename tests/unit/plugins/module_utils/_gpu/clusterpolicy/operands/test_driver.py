@@ -10,9 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.errors import Nim
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.operands.driver import (
     OPERAND,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
-    DAEMON_SETS,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import DAEMON_SETS
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.images import IMAGES
 
 KERNEL = "feature.node.kubernetes.io/kernel-version.full"
@@ -71,8 +69,7 @@ def test_driver_precompiled_per_kernel(gpu):
 
 
 @pytest.mark.parametrize(
-    ("field", "what"),
-    [("gds", "GPUDirect Storage driver (nvidia-fs)"), ("gdrcopy", "GDRCopy")],
+    ("field", "what"), [("gds", "GPUDirect Storage driver (nvidia-fs)"), ("gdrcopy", "GDRCopy")]
 )
 def test_driver_precompiled_side_containers(gpu, field, what):
     with pytest.raises(NimError) as caught:
