@@ -54,7 +54,7 @@ CRASHED = {"waiting": {"reason": "CrashLoopBackOff"}}
 ENDED = {"lastState": {"terminated": {"reason": "Error", "exitCode": 1}}, "restartCount": 2}
 
 
-def look(nodes, pods=(), deployed=DEPLOYED, **more):
+def status_of(nodes, pods=(), deployed=DEPLOYED, **more):
     daemon_sets = [{"metadata": {"name": name, "labels": {"app": APPS[name]}}} for name in deployed]
     return status_of_nodes(StackView(nodes, pods, daemon_sets, **more))
 
@@ -77,12 +77,12 @@ CHAIN = {
 
 
 def test_status_ready(gpu):
-    (found,) = look([node_of(gpu)], stack())
+    (found,) = status_of([node_of(gpu)], stack())
     assert found.to_dict() == {"node": "n", "state": "Ready", "upgrade": "", "troubles": []}
 
 
 def test_status_first_of_chain(gpu):
-    (found,) = look([node_of(gpu)], stack(driver={"state": RUNNING}, **CHAIN))
+    (found,) = status_of([node_of(gpu)], stack(driver={"state": RUNNING}, **CHAIN))
     (trouble,) = found.troubles
     assert (found.state, trouble.component, trouble.pod) == ("Waiting", "driver", "gpu/driver-n")
     assert trouble.since == "2026-01-01T00:05:00Z"
@@ -95,7 +95,7 @@ def test_status_first_of_chain(gpu):
 
 def test_status_driver_crash(gpu):
     pods = stack(driver={"state": CRASHED, **ENDED}, **CHAIN)
-    (found,) = look([node_of(gpu)], pods)
+    (found,) = status_of([node_of(gpu)], pods)
     (trouble,) = found.troubles
     assert (found.state, trouble.is_fault) == ("Failed", True)
     assert str(trouble.log) == "kubectl -n gpu logs driver-n -c main --previous"
@@ -103,16 +103,15 @@ def test_status_driver_crash(gpu):
 
 def test_status_independent_faults(gpu):
     more = CHAIN | {"dcgm_exporter": {"state": CRASHED, **ENDED}}
-    (found,) = look([node_of(gpu)], stack(driver={"state": RUNNING}, **more))
+    (found,) = status_of([node_of(gpu)], stack(driver={"state": RUNNING}, **more))
     assert [item.component for item in found.troubles] == ["driver", "dcgm-exporter"]
     assert found.state == "Failed"
 
 
 def test_status_validator_blocks(gpu):
     failing = {"init": "toolkit-validation", "state": CRASHED, **ENDED}
-    (found,) = look(
-        [node_of(gpu)], stack(operator_validator=failing, device_plugin=WAITS_FOR_TOOLKIT)
-    )
+    pods = stack(operator_validator=failing, device_plugin=WAITS_FOR_TOOLKIT)
+    (found,) = status_of([node_of(gpu)], pods)
     (trouble,) = found.troubles
     assert (trouble.component, trouble.blocks) == ("operator-validator", ("device-plugin",))
 
@@ -120,7 +119,7 @@ def test_status_validator_blocks(gpu):
 def test_status_dependent_fault_omitted(gpu):
     failing = {"init": "toolkit-validation", "state": CRASHED, **ENDED}
     pods = stack(container_toolkit={"state": RUNNING}, operator_validator=failing)
-    (found,) = look([node_of(gpu)], pods)
+    (found,) = status_of([node_of(gpu)], pods)
     (trouble,) = found.troubles
     assert (trouble.component, trouble.blocks) == ("container-toolkit", ("operator-validator",))
 
@@ -128,7 +127,7 @@ def test_status_dependent_fault_omitted(gpu):
 def test_status_driver_of_host(gpu):
     deployed = [name for name in DEPLOYED if name != "driver"]
     pods = [pod for pod in stack(**CHAIN) if not pod["metadata"]["name"].startswith("driver")]
-    (found,) = look([node_of(gpu)], pods, deployed)
+    (found,) = status_of([node_of(gpu)], pods, deployed)
     assert found.troubles[0].component == "container-toolkit"
     assert "install one on the node" in found.troubles[0].advice
     names = [log.pod for log in logs_to_read([found], 9)]
@@ -157,20 +156,20 @@ def test_status_driver_of_host(gpu):
 )
 def test_status_labels(gpu, labels, state, component, waits):
     pods = [pod for pod in stack() if not pod["metadata"]["name"].startswith("driver")]
-    (found,) = look([node_of(gpu, labels=labels)], pods)
+    (found,) = status_of([node_of(gpu, labels=labels)], pods)
     assert found.state == state
-    told = [(item.component, item.waits.startswith(waits)) for item in found.troubles]
-    assert told == ([(component, True)] if component else [])
+    troubles = [(item.component, item.waits.startswith(waits)) for item in found.troubles]
+    assert troubles == ([(component, True)] if component else [])
 
 
 def test_status_node_not_ready(gpu):
-    (found,) = look([node_of(gpu, ready=False)], stack())
+    (found,) = status_of([node_of(gpu, ready=False)], stack())
     assert (found.state, found.troubles[0].component) == ("Failed", "node")
 
 
 def test_status_sorting(gpu):
     nodes = [node_of(gpu, "a"), node_of(gpu, "b"), {"metadata": {"name": "cpu"}}]
-    found = look(nodes, [*stack("a"), *stack("b", driver={"state": CRASHED, **ENDED})])
+    found = status_of(nodes, [*stack("a"), *stack("b", driver={"state": CRASHED, **ENDED})])
     assert [(item.node, item.state) for item in found] == [("b", "Failed"), ("a", "Ready")]
 
 
@@ -179,13 +178,13 @@ def test_status_sorting(gpu):
     [(states.DRAIN, "Upgrading"), (states.FAILED, "Failed"), (states.DONE, "Ready")],
 )
 def test_status_upgrade(gpu, state, expected):
-    since = {labels.SINCE.replace("/", "__"): f"{state} 1767225600"}
+    since = {labels.SINCE: f"{state} 1767225600"}
     nodes = [node_of(gpu, state=state, cordoned=state != states.DONE, **since)]
     revision = "new" if state == states.DONE else "old"
     pods = [gpu.driver("n", revision), gpu.replica("r", "n")]
     simulation = SimulatedUpgrade(nodes, pods, [gpu.revision("new", 2)])
     policy = parse_policy({"drain": {"enable": True}})
-    (found,) = look(nodes, stack(), step=take_step(simulation.snapshot(), policy))
+    (found,) = status_of(nodes, stack(), step=take_step(simulation.snapshot(), policy))
     assert found.state == expected
     if state != states.DONE:
         assert found.upgrade == state
@@ -195,20 +194,20 @@ def test_status_upgrade(gpu, state, expected):
 
 def test_with_logs(gpu):
     pods = stack(driver={"state": CRASHED, **ENDED})
-    found = look([node_of(gpu)], pods)
+    found = status_of([node_of(gpu)], pods)
     (log,) = logs_to_read(found, 5)
     assert log == Log("gpu", "driver-n", "main", is_previous=True)
     assert logs_to_read(found, 0) == []
-    (told,) = with_logs(found, {log: "Module nouveau is in use \x1b[31m"})
-    assert told.troubles[0].advice.startswith("the kernel module nouveau holds the GPU")
-    (told,) = with_logs(found, {})
-    assert told.troubles[0].advice == ""
+    (advised,) = with_logs(found, {log: "Module nouveau is in use \x1b[31m"})
+    assert advised.troubles[0].advice.startswith("the kernel module nouveau holds the GPU")
+    (advised,) = with_logs(found, {})
+    assert advised.troubles[0].advice == ""
 
 
 def test_with_logs_event_suffices(gpu):
     pods = stack(device_plugin={"state": {"waiting": {"reason": "ContainerCreating"}}})
     warnings = {"device-plugin-n": ["FailedCreatePodSandBox: no runtime for nvidia"]}
-    found = look([node_of(gpu)], pods, warnings=warnings)
+    found = status_of([node_of(gpu)], pods, warnings=warnings)
     assert "RuntimeClass" in found[0].troubles[0].advice
     assert logs_to_read(found, 5) == []
 
@@ -223,7 +222,7 @@ def test_status_missing_runtime(gpu):
         **{name.replace("-", "_"): held for name in names},
     )
     warnings = {f"{name}-n": ["FailedCreatePodSandBox: no runtime for nvidia"] for name in names}
-    (found,) = look([node_of(gpu)], pods, warnings=warnings)
+    (found,) = status_of([node_of(gpu)], pods, warnings=warnings)
     assert [(item.component, item.blocks) for item in found.troubles] == [
         ("driver", ("container-toolkit", *names))
     ]
@@ -231,6 +230,7 @@ def test_status_missing_runtime(gpu):
 
 
 NFD = {"feature.node.kubernetes.io/cpu.x": "true"}
+GPU = NFD | {"nvidia.com/gpu.present": "true"}
 
 
 def policy_of(state="ready", **error):
@@ -244,22 +244,14 @@ def policy_of(state="ready", **error):
         ([], {}, "there is no ClusterPolicy"),
         ([policy_of()], {}, "no node has labels of Node Feature Discovery"),
         ([policy_of()], NFD, "Node Feature Discovery found no node with a GPU"),
-        (
-            [policy_of("ignored")],
-            NFD | {"nvidia.com/gpu.present": "true"},
-            "ClusterPolicy p is ignored",
-        ),
+        ([policy_of("ignored")], GPU, "ClusterPolicy p is ignored"),
         (
             [policy_of("notReady", message="states not ready:\n[state-driver]")],
-            NFD | {"nvidia.com/gpu.present": "true"},
+            GPU,
             "ClusterPolicy p: states not ready: [state-driver]",
         ),
-        ([policy_of()], NFD | {"nvidia.com/gpu.present": "true"}, ""),
-        (
-            [policy_of("")],
-            NFD | {"nvidia.com/gpu.present": "true"},
-            "ClusterPolicy p has no status: check that the operator runs",
-        ),
+        ([policy_of()], GPU, ""),
+        ([policy_of("")], GPU, "ClusterPolicy p has no status: check that the operator runs"),
     ],
 )
 def test_find_stack_problems(policies, labels, expected):

@@ -13,6 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.status import assess
 
 DONE = Outcome()
+NO_GPU = {"feature.node.kubernetes.io/pci-10de.present": None}
 
 
 def said(assessment, kind):
@@ -21,12 +22,8 @@ def said(assessment, kind):
 
 
 def daemon_set(gpu, name, available=1):
-    status = {
-        "observedGeneration": 1,
-        "desiredNumberScheduled": 1,
-        "updatedNumberScheduled": 1,
-        "numberAvailable": available,
-    }
+    ones = ("observedGeneration", "desiredNumberScheduled", "updatedNumberScheduled")
+    status = {**dict.fromkeys(ones, 1), "numberAvailable": available}
     return gpu.live("DaemonSet", name, metadata={"generation": 1}, status=status)
 
 
@@ -38,11 +35,7 @@ def daemon_set(gpu, name, available=1):
             "Reconciled",
             "ClusterPolicy is ready as all resources have been successfully reconciled",
         ),
-        (
-            {"feature.node.kubernetes.io/pci-10de.present": None},
-            "NoGPUNodes",
-            "No GPU node found, watching for new nodes to join the cluster.",
-        ),
+        (NO_GPU, "NoGPUNodes", "No GPU node found, watching for new nodes to join the cluster."),
     ],
 )
 def test_assess_ready(gpu, labels, reason, message):
@@ -62,11 +55,8 @@ def test_assess_ready_without_nfd(gpu):
 
 
 def test_assess_not_ready_reasons(gpu):
-    live = [
-        daemon_set(gpu, "nvidia-driver-daemonset", 0),
-        daemon_set(gpu, "nvidia-dcgm", 0),
-        daemon_set(gpu, "nvidia-mig-manager"),
-    ]
+    live = [daemon_set(gpu, name, 0) for name in ("nvidia-driver-daemonset", "nvidia-dcgm")]
+    live += [daemon_set(gpu, "nvidia-mig-manager")]
     found = assess(gpu.app({}, live=live), DONE)
     assert found.status["state"] == "notReady"
     assert said(found, "Ready") == ("False", "Error", "")
@@ -86,30 +76,23 @@ def test_assess_not_ready_reasons(gpu):
 
 WRITTEN = Outcome(written={"DaemonSet/gpu-operator/nvidia-dcgm": {"metadata": {}}})
 UPGRADES = {"driver": {"upgradePolicy": {"autoUpgrade": True}}}
-UPGRADED = {
-    "nvidia.com/gpu-driver-upgrade-state": "cordon-required",
-    "nvidia.com/gpu.present": "true",
-}
+STATE = "nvidia.com/gpu-driver-upgrade-state"
+CORDON = {STATE: "cordon-required", "nvidia.com/gpu.present": "true"}
+EVENTS = {"child_events": True}
 
 
 @pytest.mark.parametrize(
     ("case", "outcome", "is_slow"),
     [
-        pytest.param({"child_events": True}, DONE, True, id="events tell the end of it"),
-        pytest.param({}, DONE, False, id="nobody tells"),
-        pytest.param({"child_events": True}, WRITTEN, False, id="not watched yet"),
-        pytest.param(
-            {"child_events": True, "owner": "gone"}, DONE, False, id="another's object goes untold"
-        ),
-        pytest.param(
-            {"child_events": True, "spec": UPGRADES, "labels": UPGRADED},
-            DONE,
-            False,
-            id="an upgrade goes on untold",
-        ),
+        pytest.param(EVENTS, DONE, True, id="watch event at the end"),
+        pytest.param({}, DONE, False, id="no watch event"),
+        pytest.param(EVENTS, WRITTEN, False, id="not watched yet"),
+        pytest.param({**EVENTS, "owner": "gone"}, DONE, False, id="object of a deleted policy"),
+        pytest.param({**EVENTS, "spec": UPGRADES, "labels": CORDON}, DONE, False, id="upgrade"),
     ],
 )
 def test_assess_requeue_slow(gpu, case, outcome, is_slow):
+    case = dict(case)
     live = [daemon_set(gpu, "nvidia-driver-daemonset", 0)]
     live += [gpu.live("Role", "nvidia-dcgm", owner=case.pop("owner", "cluster-policy"))]
     nodes = [gpu.node(labels=case.pop("labels", {}))]
@@ -136,24 +119,15 @@ def test_assess_leaving_objects(gpu, nodes):
 
 
 def test_assess_upgrade(gpu):
-    policy = {"driver": {"upgradePolicy": {"autoUpgrade": True}}}
-    state = {
-        "nvidia.com/gpu-driver-upgrade-state": "cordon-required",
-        "nvidia.com/gpu.present": "true",
-    }
-    nodes = [gpu.node(f"gpu-{number}", state) for number in range(7)]
-    found = assess(gpu.app(policy, nodes=nodes), DONE)
+    nodes = [gpu.node(f"gpu-{number}", CORDON) for number in range(7)]
+    found = assess(gpu.app(UPGRADES, nodes=nodes), DONE)
     assert found.status["state"] == "ready"
     assert said(found, "Reconciling")[1:] == ("DriverUpgrade", "checking the driver of each node")
     assert found.requeue.after
 
 
 def driver_nodes(gpu, state):
-    labels = {
-        "nvidia.com/gpu-operator.driver.owner": "a",
-        "nvidia.com/gpu-driver-upgrade-state": state,
-    }
-    return [gpu.node(labels=labels)]
+    return [gpu.node(labels={"nvidia.com/gpu-operator.driver.owner": "a", STATE: state})]
 
 
 @pytest.mark.parametrize("is_unready", [False, True])
@@ -197,15 +171,12 @@ def test_assess_just_written(gpu):
 
 
 def test_assess_error_retried(gpu):
-    found = assess(gpu.app({}), Outcome(failure="Failed to reconcile state-driver: no"))
+    failure = "Failed to reconcile state-driver: no"
+    found = assess(gpu.app({}), Outcome(failure=failure))
     assert found.status["state"] == "notReady"
-    assert said(found, "Error") == (
-        "True",
-        "ReconcileFailed",
-        "Failed to reconcile state-driver: no",
-    )
+    assert said(found, "Error") == ("True", "ReconcileFailed", failure)
     assert said(found, "Ready") == ("False", "Error", "")
-    assert found.error == "Failed to reconcile state-driver: no"
+    assert found.error == failure
     assert [event.reason for event in found.events] == ["ReconcileFailed"]
 
 
