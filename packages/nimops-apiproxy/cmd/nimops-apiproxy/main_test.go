@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// As a program of its own, this binary is the proxy.
+// TestMain runs the proxy if a test starts this binary as the program.
 func TestMain(m *testing.M) {
 	if os.Getenv("AS_PROXY") != "" {
 		os.Exit(run(os.Args[1:]))

@@ -262,7 +262,7 @@ func TestDeferralUrgentOwner(t *testing.T) {
 	equal(t, w.next(), "ADDED "+last.name)
 }
 
-// An event must not follow a newer event that passes while its object is fetched.
+// TestDeferralOvertaken: an event must not follow a newer event that passes while its object is fetched.
 func TestDeferralOvertaken(t *testing.T) {
 	var out strings.Builder
 	s := &stream{out: nopCloser{&out}, observe: func(*stream, event) []byte { return nil }}
@@ -340,7 +340,7 @@ func TestDeferralUrgency(t *testing.T) {
 	}
 }
 
-// After a watch was closed for long, objects do not arrive all at once.
+// TestDeferralNextLate: after a watch was closed for long, objects do not arrive all at once.
 func TestDeferralNextLate(t *testing.T) {
 	open := &streams{opened: func() {}}
 	d := newDeferral(5*time.Minute, interval, "", &Upstream{}, open)

@@ -56,17 +56,18 @@ func start(t *testing.T, spread time.Duration, upstream http.HandlerFunc) *setup
 // startWith has other kinds in watches.yaml.
 func startWith(t *testing.T, spread time.Duration, kinds string, upstream http.HandlerFunc) *setup {
 	t.Helper()
-	server := httptest.NewUnstartedServer(upstream)
+	return startAt(t, spread, kinds, configOf(t, upstream))
+}
+
+// configOf starts a simulated API server with a handler, and returns its configuration.
+func configOf(t *testing.T, handler http.HandlerFunc) *rest.Config {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	return startAt(t, spread, kinds, &rest.Config{
-		Host:        server.URL + "/prefix",
-		BearerToken: credential,
-		TLSClientConfig: rest.TLSClientConfig{
-			CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
-		},
-	})
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	return &rest.Config{Host: server.URL + "/prefix", BearerToken: credential, TLSClientConfig: rest.TLSClientConfig{CAData: authority}}
 }
 
 func startAt(t *testing.T, spread time.Duration, kinds string, config *rest.Config) *setup {

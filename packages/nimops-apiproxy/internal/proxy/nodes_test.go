@@ -6,7 +6,6 @@ package proxy
 import (
 	"context"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"maps"
@@ -118,16 +117,7 @@ func (c *cluster) set(change func()) {
 // notifyNodes starts a notifier for a cluster's nodes, with short times.
 func notifyNodes(t *testing.T, c *cluster) chan string {
 	t.Helper()
-	server := httptest.NewUnstartedServer(http.HandlerFunc(c.serve))
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	upstream, err := NewUpstream(&rest.Config{
-		Host: server.URL + "/prefix",
-		TLSClientConfig: rest.TLSClientConfig{
-			CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
-		},
-	}, "nimops-apiproxy/test")
+	upstream, err := NewUpstream(configOf(t, c.serve), "nimops-apiproxy/test")
 	if err != nil {
 		t.Fatal(err)
 	}
