@@ -29,6 +29,9 @@ Record = dict[str, list[str]]
 """input → [version, digest]"""
 
 
+_WAITING = "Waiting for "
+
+
 class Input(t.NamedTuple):
     """A Secret or ConfigMap that the ``field`` of the spec names.
 
@@ -51,7 +54,7 @@ class Input(t.NamedTuple):
         """The missing input, if it does not exist."""
         return Missing(
             f"{self.kind}NotFound",
-            f"Waiting for {self.title}, which does not exist ({self.field})",
+            f"{_WAITING}{self.title}, which does not exist ({self.field})",
             self.is_copied,
         )
 
@@ -60,7 +63,7 @@ class Input(t.NamedTuple):
         named = ", ".join(f'"{key}"' for key in keys)
         return Missing(
             f"{self.kind}KeyNotFound",
-            f"Waiting for {self.title} to have {named} ({self.field})",
+            f"{_WAITING}{self.title} to have {named} ({self.field})",
             self.is_copied,
         )
 
@@ -90,18 +93,29 @@ def input_reads(app: App, inputs: t.Iterable[Input]) -> list[Read]:
     ]
 
 
-def missing_input(app: App, inputs: t.Iterable[Input]) -> Missing | None:
-    """The first input that does not exist, or lacks a key; blocking inputs come first."""
-    for item in sorted(inputs, key=lambda item: not item.is_copied):
+def missing_inputs(app: App, inputs: t.Iterable[Input]) -> list[Missing]:
+    """The inputs that do not exist, or lack a key."""
+    missing = []
+    for item in inputs:
         key = digest_key(item.kind, app.namespace, item.name, item.keys)
         if not app.observed.has(key):
             continue
         found = app.observed.get(key)
         if found is None:
-            return item.absent()
-        if found["missing"]:
-            return item.lacking(found["missing"])
-    return None
+            missing.append(item.absent())
+        elif found["missing"]:
+            missing.append(item.lacking(found["missing"]))
+    return missing
+
+
+def join_missing(missing: t.Iterable[Missing]) -> Missing | None:
+    """All missing inputs as one, which has the reason of the first; blocking inputs come first."""
+    ordered = sorted(missing, key=lambda item: not item.is_blocking)
+    if not ordered:
+        return None
+    first, *others = ordered
+    texts = [first.message, *(item.message.removeprefix(_WAITING) for item in others)]
+    return Missing(first.reason, "; ".join(texts), first.is_blocking)
 
 
 def record_inputs(app: App, inputs: t.Iterable[Input], values: Labels | None = None) -> Record:

@@ -14,7 +14,7 @@ from functools import cached_property
 from .._base.types import Manifest
 from .._builders.app import App
 from .._builders.env import EnvVar, secret_env
-from .._builders.inputs import Input, Missing, missing_input
+from .._builders.inputs import Input, Missing, missing_inputs
 from .._engine.metadata import Labels
 from .._engine.reads import Read
 from .grants import Grant
@@ -77,9 +77,9 @@ class NemoApp(App):
         database = self.spec.database
         return [database.input(is_copied=bool(self.url_key))] if database else []
 
-    def missing(self) -> Missing | None:
-        """A missing input that must exist before the Deployment is created, if any."""
-        return missing_input(self, self.inputs())
+    def missing(self) -> list[Missing]:
+        """The missing inputs that must exist before the Deployment is created."""
+        return missing_inputs(self, self.inputs())
 
     def more_reads(self) -> list[Read]:
         """Reads beyond the children, the claim and the inputs."""

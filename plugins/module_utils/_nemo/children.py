@@ -22,6 +22,7 @@ from .._builders.inputs import (
     Missing,
     input_reads,
     is_restart_due,
+    join_missing,
     live_pod_annotations,
     record_annotation,
     record_inputs,
@@ -158,17 +159,17 @@ def desired(app: NemoApp) -> Desired:
 
 
 def find_missing(app: NemoApp) -> Missing | None:
-    """The first missing object that the pods need, if any."""
-    claim = app.spec.claim
+    """The missing objects that the pods need, if any."""
+    missing, claim = [], app.spec.claim
     if claim and not claim.is_created:
         kind = "PersistentVolumeClaim"
         if app.was_read(kind, claim.name) and app.live(kind, claim.name) is None:
-            return Missing(
-                f"{kind}NotFound",
+            text = (
                 f'Waiting for {kind} "{claim.name}", which does not exist: create it, or set'
-                f" {claim.field}.create",
+                f" {claim.field}.create"
             )
-    return app.missing()
+            missing.append(Missing(f"{kind}NotFound", text))
+    return join_missing([*missing, *app.missing()])
 
 
 def build_deployment(app: NemoApp) -> Manifest:

@@ -87,15 +87,15 @@ class CustomizerApp(NemoApp):
         names = [self.name, *(item.name for item in self._sources())]
         return [ReadObject("ConfigMap", self.namespace, name) for name in names]
 
-    def missing(self) -> Missing | None:
-        """The first missing input; ConfigMaps come before Secrets."""
+    def missing(self) -> list[Missing]:
+        """The missing inputs; ConfigMaps come before Secrets."""
+        missing = []
         for item in self._sources():
             if self.live("ConfigMap", item.name) is None:
-                return item.absent()
-            texts = self._texts(item.name)
-            if lacking := [key for key in item.keys if key not in texts]:
-                return item.lacking(lacking)
-        return super().missing()
+                missing.append(item.absent())
+            elif lacking := [key for key in item.keys if key not in self._texts(item.name)]:
+                missing.append(item.lacking(lacking))
+        return [*missing, *super().missing()]
 
     def config_maps(self) -> list[Manifest]:
         """The ConfigMap with `config.yaml`."""

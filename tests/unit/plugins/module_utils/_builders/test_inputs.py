@@ -14,7 +14,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.inputs import
     Input,
     input_reads,
     is_restart_due,
-    missing_input,
+    join_missing,
+    missing_inputs,
     record_annotation,
     record_inputs,
     restart_annotation,
@@ -150,10 +151,17 @@ def test_input_reads_after_record(app: Make) -> None:
         pytest.param((), "", "", id="not read yet"),
         pytest.param((answer("p"), answer("r")), "", "", id="all there"),
         pytest.param(
-            (None, None),
+            (None, answer("r")),
             "SecretNotFound",
             'Waiting for Secret "pg", which does not exist (spec.databaseConfig.credentials)',
             id="no Secret",
+        ),
+        pytest.param(
+            (None, None),
+            "SecretNotFound",
+            'Waiting for Secret "pg", which does not exist (spec.databaseConfig.credentials); ConfigMap "rails",'
+            " which does not exist (spec.configStore.configMap.name)",
+            id="neither",
         ),
         pytest.param(
             (answer("p", "1", "password", "b"),),
@@ -169,6 +177,6 @@ def test_input_reads_after_record(app: Make) -> None:
         ),
     ],
 )
-def test_missing_input(app: Make, answers: t.Any, reason: str, message: str) -> None:
-    found = missing_input(seen(app, None, *answers), INPUTS)
+def test_missing_inputs(app: Make, answers: t.Any, reason: str, message: str) -> None:
+    found = join_missing(missing_inputs(seen(app, None, *answers), INPUTS))
     assert (found or ("", ""))[:2] == (reason, message)

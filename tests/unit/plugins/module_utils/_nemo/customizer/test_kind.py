@@ -297,6 +297,21 @@ def test_missing(
     assert {"ConfigMap", "Secret", "Deployment"}.isdisjoint(around.children)
 
 
+def test_missing_names_all(around: t.Any) -> None:
+    """S5: a user provides everything at once."""
+    drop(around, "models")
+    around.training["data"].clear()
+    around.answers.update({key: None for key in around.answers if key.startswith("Secret/")})
+    around.answers['Secret/ns/pg-secret#["password"]'] = None
+    found = find_missing(around.app)
+    assert found is not None
+    assert found.reason == "ConfigMapNotFound"
+    first, *others = found.message.split("; ")
+    assert first.startswith('Waiting for ConfigMap "models", which does not exist')
+    assert others[0].startswith('ConfigMap "training" to have "training"')
+    assert 'Secret "pg-secret", which does not exist' in "; ".join(others[1:])
+
+
 def test_invalid_text_requeues(around: t.Any) -> None:
     """No watch reports the correction, and the runtime retries failed runs with back-off."""
     around.training["data"]["training"] = "lr: &a 1\nb: *a"
