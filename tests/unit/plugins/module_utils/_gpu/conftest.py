@@ -22,3 +22,28 @@ def make_app():
         return StackApp(resource, Observed(found))
 
     return make
+
+
+@pytest.fixture
+def rules():
+    """(group, resource, verb) of the rules of manifests, and of those that a kind holds."""
+
+    def granted(manifests):
+        return {
+            (group, resource, verb)
+            for manifest in manifests
+            for given in manifest.get("rules") or []
+            for group in given["apiGroups"]
+            for resource in given["resources"]
+            for verb in given["verbs"]
+        }
+
+    def held(kind):
+        return {
+            (item.group, resource, verb)
+            for item in kind.rules
+            for resource in item.resources.split()
+            for verb in item.verbs.split()
+        }
+
+    return granted, held

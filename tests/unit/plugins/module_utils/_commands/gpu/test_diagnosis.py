@@ -45,36 +45,30 @@ def waiting(reason, message=""):
     return {"waiting": {"reason": reason, "message": message}}
 
 
+DRIVER, PLUGIN = "nvidia-driver-ctr", "nvidia-device-plugin"
+CRASHES, PENDING = waiting("CrashLoopBackOff"), pod_of([], [("c", WAITING, {})])
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+UNSCHEDULABLE |= {"message": "m"}
+
+
 @pytest.mark.parametrize(
     ("component", "pod", "expected"),
     [
         pytest.param(
             "driver",
-            pod_of([("k8s-driver-manager", RUNNING, {})], [("nvidia-driver-ctr", WAITING, {})]),
+            pod_of([("k8s-driver-manager", RUNNING, {})], [(DRIVER, WAITING, {})]),
             {"waits": "the driver manager to stop", "container": "k8s-driver-manager", "since": T1},
             id="driver manager",
         ),
         pytest.param(
             "driver",
-            pod_of(
-                [("k8s-driver-manager", DONE, {"ready": True})],
-                [("nvidia-driver-ctr", RUNNING, {})],
-            ),
-            {"waits": "the driver to be built", "container": "nvidia-driver-ctr", "needs": ""},
+            pod_of([("k8s-driver-manager", DONE, {"ready": True})], [(DRIVER, RUNNING, {})]),
+            {"waits": "the driver to be built", "container": DRIVER, "needs": ""},
             id="driver is built",
         ),
         pytest.param(
             "driver",
-            pod_of(
-                [],
-                [
-                    (
-                        "nvidia-driver-ctr",
-                        waiting("ErrImagePull", "r/driver:1-sles15: not found"),
-                        {},
-                    )
-                ],
-            ),
+            pod_of([], [(DRIVER, waiting("ErrImagePull", "r/driver:1-sles15: not found"), {})]),
             {
                 "waits": "image r/i:1 to be pulled",
                 "container": "",
@@ -85,25 +79,16 @@ def waiting(reason, message=""):
         ),
         pytest.param(
             "device-plugin",
-            pod_of([], [("nvidia-device-plugin", waiting("ImagePullBackOff", "denied"), {})]),
+            pod_of([], [(PLUGIN, waiting("ImagePullBackOff", "denied"), {})]),
             {"is_fault": True, "advice": "the registry refuses the pull"},
             id="no permission to pull",
         ),
         pytest.param(
             "driver",
-            pod_of(
-                [],
-                [
-                    (
-                        "nvidia-driver-ctr",
-                        waiting("CrashLoopBackOff"),
-                        {"restartCount": 3, "lastState": FAILED},
-                    )
-                ],
-            ),
+            pod_of([], [(DRIVER, CRASHES, {"restartCount": 3, "lastState": FAILED})]),
             {
                 "waits": "container nvidia-driver-ctr: ended 4 times, last with Error, exit code 1",
-                "container": "nvidia-driver-ctr",
+                "container": DRIVER,
                 "is_fault": True,
                 "has_ended": True,
             },
@@ -139,16 +124,11 @@ def waiting(reason, message=""):
         ),
         pytest.param(
             "device-plugin",
-            pod_of([], [("nvidia-device-plugin", RUNNING, {})]),
+            pod_of([], [(PLUGIN, RUNNING, {})]),
             {"waits": "the device plugin to register its GPUs"},
             id="plugin",
         ),
-        pytest.param(
-            "dcgm",
-            pod_of([], [("c", WAITING, {})]),
-            {"waits": "its containers to start"},
-            id="starts",
-        ),
+        pytest.param("dcgm", PENDING, {"waits": "its containers to start"}, id="starts"),
         pytest.param(
             "dcgm",
             pod_of([], [("c", WAITING, {})], deletionTimestamp=T1),
@@ -157,19 +137,7 @@ def waiting(reason, message=""):
         ),
         pytest.param(
             "dcgm",
-            {
-                "metadata": {"name": "p"},
-                "status": {
-                    "conditions": [
-                        {
-                            "type": "PodScheduled",
-                            "status": "False",
-                            "reason": "Unschedulable",
-                            "message": "m",
-                        }
-                    ]
-                },
-            },
+            {"metadata": {"name": "p"}, "status": {"conditions": [UNSCHEDULABLE]}},
             {"waits": "Unschedulable: m", "is_fault": True},
             id="not scheduled",
         ),
@@ -189,8 +157,8 @@ def test_diagnose_ready(gpu):
 
 def test_diagnose_from_event():
     pod = pod_of([], [("c", waiting("ContainerCreating"), {})])
-    told = 'FailedCreatePodSandBox: no runtime for\n"nvidia" is configured'
-    found = diagnose(BY_NAME["device-plugin"], pod, [told])
+    events = 'FailedCreatePodSandBox: no runtime for\n"nvidia" is configured'
+    found = diagnose(BY_NAME["device-plugin"], pod, [events])
     assert found.waits == (
         'its containers to be created: FailedCreatePodSandBox: no runtime for "nvidia" is configured'
     )
@@ -199,13 +167,13 @@ def test_diagnose_from_event():
 
 
 def test_diagnose_probe_output():
-    pod = pod_of([], [("nvidia-driver-ctr", RUNNING, {})])
-    told = [
+    pod = pod_of([], [(DRIVER, RUNNING, {})])
+    events = [
         "Unhealthy: Startup probe failed: the kernel module gdrdrv is not loaded",
         "FailedCreatePodSandBox: no devices were found",
         "Unhealthy: Startup probe failed: it couldn't communicate with the NVIDIA driver",
     ]
-    found = diagnose(BY_NAME["driver"], pod, told)
+    found = diagnose(BY_NAME["driver"], pod, events)
     assert found.advice == "the driver is not loaded: check dmesg on the node"
     assert (found.is_fault, found.container) == (False, "nvidia-driver-ctr")
-    assert diagnose(BY_NAME["driver"], pod, told[:2]).advice == "", "what is over says nothing"
+    assert diagnose(BY_NAME["driver"], pod, events[:2]).advice == "", "what is over says nothing"

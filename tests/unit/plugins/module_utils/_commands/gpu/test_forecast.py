@@ -21,7 +21,10 @@ from hypothesis import strategies as st
 DONE, FAILED, REQUIRED = states.DONE, states.FAILED, states.REQUIRED
 
 
-def forecast_upgrade(simulation, policy):
+NO_POLICY = parse_policy({})
+
+
+def forecast_upgrade(simulation, policy=NO_POLICY):
     return forecast.forecast_upgrade(simulation, {None: policy})
 
 
@@ -47,7 +50,7 @@ def service(gpu, name, *nodes, gpus=1):
 
 
 def test_forecast_no_work(gpu, simulate):
-    found = forecast_upgrade(simulate({"a": DONE}, revision="new"), parse_policy({}))
+    found = forecast_upgrade(simulate({"a": DONE}, revision="new"))
     assert (found.nodes, found.services, found.total, found.has_work) == ([], [], 1, False)
 
 
@@ -55,11 +58,8 @@ def test_forecast_sequential_nodes(gpu, simulate):
     pods = service(gpu, "llm", "a", "b")
     made = simulate({"b": DONE, "a": DONE, "c": DONE}, pods, workloads=[gpu.workload(2)])
     found = forecast_upgrade(made, parse_policy({"autoUpgrade": True}))
-    assert [(item.node, item.order, item.state, item.meanwhile) for item in found.nodes] == [
-        ("a", 1, DONE, []),
-        ("b", 2, DONE, []),
-        ("c", 3, DONE, []),
-    ]
+    nodes = [(item.node, item.order, item.state, item.meanwhile) for item in found.nodes]
+    assert nodes == [("a", 1, DONE, []), ("b", 2, DONE, []), ("c", 3, DONE, [])]
     assert found.nodes[0].evicted == ["nim/llm-0"]
     (seen,) = found.services
     assert (seen.before, seen.lowest, seen.after, seen.homeless) == (2, 1, 2, 0)
@@ -68,7 +68,7 @@ def test_forecast_sequential_nodes(gpu, simulate):
 
 
 def test_forecast_several_drivers(gpu, simulate):
-    """`a` has a pod that the ClusterPolicy has left behind, `c` belongs to nobody."""
+    """`a` has an orphaned pod of the ClusterPolicy, `c` has no owner."""
     pods = service(gpu, "llm", "a", "b")
     nodes_before = dict.fromkeys("abcd", DONE)
     made = simulate(nodes_before, pods, workloads=[gpu.workload(2)])
@@ -77,11 +77,8 @@ def test_forecast_several_drivers(gpu, simulate):
     del made.pods[0]["metadata"]["ownerReferences"]
     policies = {"one": parse_policy({}), "two": parse_policy({})}
     found = forecast.forecast_upgrade(made, policies)
-    assert [(item.node, item.order, item.state) for item in found.nodes] == [
-        ("a", 1, DONE),
-        ("d", 2, DONE),
-        ("b", 3, DONE),
-    ]
+    nodes = [(item.node, item.order, item.state) for item in found.nodes]
+    assert nodes == [("a", 1, DONE), ("d", 2, DONE), ("b", 3, DONE)]
     assert found.nodes[1].meanwhile == ["a"]
     assert (found.services[0].lowest, found.total, found.is_complete) == (1, 3, True)
     assert forecast.forecast_upgrade(made, policies).nodes == []
@@ -89,20 +86,16 @@ def test_forecast_several_drivers(gpu, simulate):
 
 def test_forecast_too_few_gpus(gpu, simulate):
     pods = service(gpu, "llm", "a", "b", gpus=8)
-    found = forecast_upgrade(
-        simulate({"a": DONE, "b": DONE}, pods, workloads=[gpu.workload(2, gpus=8)]),
-        parse_policy({}),
-    )
+    made = simulate({"a": DONE, "b": DONE}, pods, workloads=[gpu.workload(2, gpus=8)])
+    found = forecast_upgrade(made)
     (seen,) = found.services
     assert (seen.lowest, seen.homeless, seen.gpus, seen.nodes) == (1, 1, 8, ["a", "b"])
     assert [item.state for item in found.nodes] == [DONE, DONE]
 
 
 def test_forecast_only_replica(gpu, simulate):
-    found = forecast_upgrade(
-        simulate({"a": DONE}, service(gpu, "llm", "a"), workloads=[gpu.workload(1)]),
-        parse_policy({}),
-    )
+    made = simulate({"a": DONE}, service(gpu, "llm", "a"), workloads=[gpu.workload(1)])
+    found = forecast_upgrade(made)
     assert found.services[0].lowest == 0
     assert found.nodes[0].notes == ["NIMService nim/llm has no ready replica during the upgrade"]
 
@@ -111,7 +104,7 @@ def test_forecast_budget_never_allows(gpu, simulate):
     pods = service(gpu, "llm", "a", "b")
     budgets = [gpu.budget(wanted=2, maxUnavailable=0)]
     made = simulate({"a": DONE, "b": DONE, "c": DONE}, pods, budgets=budgets)
-    found = forecast_upgrade(made, parse_policy({}))
+    found = forecast_upgrade(made)
     ends = {item.node: (item.order, item.state, item.is_stuck) for item in found.nodes}
     assert ends == {"a": (0, REQUIRED, True), "b": (0, REQUIRED, True), "c": (1, DONE, False)}
     assert [item.node for item in found.problems] == ["a", "b"]
@@ -119,11 +112,9 @@ def test_forecast_budget_never_allows(gpu, simulate):
 
 
 def test_forecast_budget_without_guard(gpu, simulate):
-    budgets = [gpu.budget(wanted=2, maxUnavailable=0)]
-    made = simulate(
-        {"a": DONE, "b": DONE}, service(gpu, "llm", "a", "a"), budgets=budgets, is_guarded=False
-    )
-    found = forecast_upgrade(made, parse_policy({}))
+    pods, budgets = service(gpu, "llm", "a", "a"), [gpu.budget(wanted=2, maxUnavailable=0)]
+    made = simulate({"a": DONE, "b": DONE}, pods, budgets=budgets, is_guarded=False)
+    found = forecast_upgrade(made)
     ends = {item.node: (item.state, item.is_stuck) for item in found.nodes}
     assert ends == {"a": (FAILED, True), "b": (REQUIRED, True)}
     assert any("not evicted within 300 s" in item for item in found.nodes[0].waits)
@@ -131,29 +122,23 @@ def test_forecast_budget_without_guard(gpu, simulate):
 
 def test_forecast_budget_allows_one(gpu, simulate):
     pods = service(gpu, "llm", "a", "a", "b")
-    made = simulate(
-        {"a": DONE, "b": DONE}, pods, budgets=[gpu.budget(expected=3, wanted=2, healthy=3)]
-    )
-    found = forecast_upgrade(made, parse_policy({}))
+    budgets = [gpu.budget(expected=3, wanted=2, healthy=3)]
+    made = simulate({"a": DONE, "b": DONE}, pods, budgets=budgets)
+    found = forecast_upgrade(made)
     assert [item.state for item in found.nodes] == [DONE, DONE]
     assert found.services[0].lowest == 2
 
 
 def test_forecast_idle_nodes_omitted(gpu, simulate):
-    assert (
-        forecast_upgrade(simulate({"a": "", "b": DONE}, revision="new"), parse_policy({})).nodes
-        == []
-    )
+    assert forecast_upgrade(simulate({"a": "", "b": DONE}, revision="new")).nodes == []
 
 
 def test_forecast_without_validator(gpu, simulate):
     made = simulate({"a": DONE, "b": DONE})
     made.pods = [pod for pod in made.pods if not pod["metadata"]["name"].startswith("validator")]
-    first, second = forecast_upgrade(made, parse_policy({})).nodes
-    assert (first.state, first.waits) == (
-        states.VALIDATION,
-        ["a pod of the DaemonSet nvidia-operator-validator"],
-    )
+    first, second = forecast_upgrade(made).nodes
+    assert first.state == states.VALIDATION
+    assert first.waits == ["a pod of the DaemonSet nvidia-operator-validator"]
     assert (second.state, second.order) == (REQUIRED, 0)
     assert second.waits[0].startswith("its turn")
 
@@ -170,26 +155,21 @@ def test_forecast_waits_for_jobs(gpu, simulate):
 def test_forecast_skipped_node(gpu, simulate):
     made = simulate({"a": REQUIRED})
     made.nodes[0]["metadata"]["labels"][labels.SKIP] = "true"
-    (node,) = forecast_upgrade(made, parse_policy({})).nodes
-    assert (node.order, node.state, node.waits) == (
-        0,
-        REQUIRED,
-        [f"the label {labels.SKIP}=true to be removed"],
-    )
+    (node,) = forecast_upgrade(made).nodes
+    assert (node.order, node.state) == (0, REQUIRED)
+    assert node.waits == [f"the label {labels.SKIP}=true to be removed"]
 
 
 def test_forecast_resumed_upgrade(gpu, simulate):
     nodes_before = {state: state for state in states.RUNNING if state != FAILED}
-    found = forecast_upgrade(simulate(nodes_before), parse_policy({}))
+    found = forecast_upgrade(simulate(nodes_before))
     assert {item.state for item in found.nodes} == {DONE}
     assert {item.order > 0 for item in found.nodes} == {True}
 
 
 def test_forecast_to_dict(gpu, simulate):
-    found = forecast_upgrade(
-        simulate({"a": DONE}, service(gpu, "llm", "a"), workloads=[gpu.workload(1)]),
-        parse_policy({}),
-    )
+    made = simulate({"a": DONE}, service(gpu, "llm", "a"), workloads=[gpu.workload(1)])
+    found = forecast_upgrade(made)
     data = found.to_dict()
     assert data["nodes"][0]["evicted"] == ["nim/llm-0"]
     assert data["services"][0]["name"] == "llm"
@@ -248,13 +228,10 @@ def build(gpu, simulate, nodes_before, pods, is_guarded):
 def test_forecast_all_nodes_done(gpu, simulate, drawn):
     nodes_before, pods, policy, is_guarded = drawn
     made = build(gpu, simulate, nodes_before, pods, is_guarded)
-    for node in made.nodes:  # a failed one is mended by hand
+    for node in made.nodes:  # failed nodes are fixed manually
         if Node(node).state == FAILED:
-            pod = next(
-                x
-                for x in made.pods
-                if x["metadata"]["name"] == f"driver-{node['metadata']['name']}"
-            )
+            name = f"driver-{node['metadata']['name']}"
+            pod = next(item for item in made.pods if item["metadata"]["name"] == name)
             pod["metadata"]["labels"]["controller-revision-hash"] = "new"
     found = forecast_upgrade(made, parse_policy(policy))
     assert found.is_complete
@@ -264,7 +241,7 @@ def test_forecast_all_nodes_done(gpu, simulate, drawn):
 
 
 def steps_of(made, policy):
-    """Each step until the end, with what the cluster is like before it."""
+    """Yield each step before it is applied."""
     for _number in range(2000):
         step = take_step(made.snapshot(), policy)
         yield step
@@ -308,8 +285,7 @@ def test_forecast_protected_pods(gpu, simulate, drawn):
 def test_forecast_guard_keeps_replica(gpu, simulate, drawn):
     nodes_before, pods, policy, _is_guarded = drawn
     pods = [(name, node, 1, "") for name, node, _gpus, _what in pods]
-    nodes_before = dict.fromkeys(nodes_before, DONE)
-    nodes_before["spare"] = DONE
+    nodes_before = dict.fromkeys([*nodes_before, "spare"], DONE)
     made = build(gpu, simulate, nodes_before, pods, True)
     counts = {service.name: service.ready for service in made.snapshot().services}
     for _step in steps_of(made, parse_policy({**policy, "maxUnavailable": 1})):
@@ -320,7 +296,7 @@ def test_forecast_guard_keeps_replica(gpu, simulate, drawn):
 @EVERY
 @given(clusters())
 def test_forecast_interrupted_step(gpu, simulate, drawn):
-    """A step of which only some is written ends where the whole one does."""
+    """Partially written steps lead to the same end."""
     nodes_before, pods, policy, is_guarded = drawn
     parsed = parse_policy(policy)
     made = build(gpu, simulate, dict.fromkeys(nodes_before, DONE), pods, is_guarded)

@@ -19,6 +19,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.reading i
 
 POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
 DRIVERS = "/apis/nvidia.com/v1alpha1/nvidiadrivers"
+AUTO = {"upgradePolicy": {"autoUpgrade": True}}
+SANDBOXES = {"sandboxWorkloads": {"enabled": True}, "driver": AUTO}
 
 
 @pytest.fixture
@@ -44,25 +46,16 @@ def test_read_policies_unknown_kind(cluster, client, refused):
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        ({"driver": {"upgradePolicy": {"autoUpgrade": True}}}, ""),
+        ({"driver": AUTO}, ""),
         ({}, "autoUpgrade is not true"),
         ({"driver": {"enabled": False}}, "driver.enabled is false"),
         pytest.param(
             {"driver": {"enabled": False, "upgradePolicy": {"maxUnavailable": "many"}}},
             "driver.enabled is false",
-            id="a policy that nobody follows may be wrong",
+            id="unused invalid policy",
         ),
-        (
-            {
-                "sandboxWorkloads": {"enabled": True},
-                "driver": {"upgradePolicy": {"autoUpgrade": True}},
-            },
-            "sandboxWorkloads.enabled is true",
-        ),
-        (
-            {"driver": {"useNvidiaDriverCRD": True, "upgradePolicy": {"autoUpgrade": True}}},
-            "there is no NVIDIADriver",
-        ),
+        (SANDBOXES, "sandboxWorkloads.enabled is true"),
+        ({"driver": {"useNvidiaDriverCRD": True, **AUTO}}, "there is no NVIDIADriver"),
     ],
 )
 def test_read_upgrades_reasons(client, spec, expected):
@@ -97,10 +90,8 @@ def test_read_upgrades_nvidia_drivers(cluster, client, answer, is_assumed, expec
     policy = {"spec": {"driver": {"useNvidiaDriverCRD": True}}}
     found = read_upgrades(client, policy, is_assumed=is_assumed)
     assert list(found.policies) == expected
-    assert [reason.split(":")[0] for reason in found.reasons] == [
-        "NVIDIADriver off",
-        "NVIDIADriver wrong",
-    ]
+    reasons = [reason.split(":")[0] for reason in found.reasons]
+    assert reasons == ["NVIDIADriver off", "NVIDIADriver wrong"]
 
 
 def test_read_simulation(cluster, client, gpu):
@@ -115,19 +106,14 @@ def test_read_simulation(cluster, client, gpu):
     put("/apis/apps/v1/namespaces/gpu/controllerrevisions", gpu.revision("new", 2))
     put("/apis/policy/v1/namespaces/nim/poddisruptionbudgets", gpu.budget())
     put("/apis/apps/v1/namespaces/nim/deployments", gpu.workload(2))
-    put(
-        "/apis/resource.k8s.io/v1/namespaces/nim/resourceclaims",
-        {"metadata": {"name": "c", "namespace": "nim"}},
-    )
+    claim = {"metadata": {"name": "c", "namespace": "nim"}}
+    put("/apis/resource.k8s.io/v1/namespaces/nim/resourceclaims", claim)
     found = read_simulation(client, is_guarded=False)
     snapshot = found.snapshot()
     assert [node.name for node in snapshot.managed] == ["n"]
     assert [service.wanted for service in snapshot.services] == [2]
-    assert (len(snapshot.budgets), list(snapshot.claims), snapshot.is_guarded) == (
-        1,
-        [("nim", "c")],
-        False,
-    )
+    assert (len(snapshot.budgets), list(snapshot.claims)) == (1, [("nim", "c")])
+    assert not snapshot.is_guarded
     assert snapshot.now > 1_700_000_000
     assert read_simulation(client).snapshot().is_guarded
 
@@ -158,15 +144,8 @@ def test_read_daemon_sets(cluster, client):
 
 
 def test_read_warnings_latest(cluster, client, answer):
-    events = [
-        {
-            "lastTimestamp": f"2026-01-0{i}",
-            "reason": f"R{i}",
-            "message": "m",
-            "involvedObject": {"uid": "u"},
-        }
-        for i in range(1, 6)
-    ]
+    about = {"message": "m", "involvedObject": {"uid": "u"}}
+    events = [{"lastTimestamp": f"2026-01-0{i}", "reason": f"R{i}", **about} for i in range(1, 6)]
     cluster.refuse["GET", "/api/v1/namespaces/gpu/events"] = [answer(200, {"items": events})]
     assert read_warnings(client, ["gpu"]) == {"u": ["R5: m", "R4: m", "R3: m"]}
     (call,) = cluster.calls("GET")

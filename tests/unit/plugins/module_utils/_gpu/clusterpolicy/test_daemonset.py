@@ -15,6 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.daem
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.scripts import TEXTS, WAIT_FOR_TOOLKIT
 
 PART_OF = "app.kubernetes.io/part-of"
+LIMIT = {"rollingUpdate": {"maxUnavailable": "3"}}
 
 
 def build(gpu, spec=None, pod=None, live=(), **fields):
@@ -65,11 +66,7 @@ def test_build_daemon_set_settings(gpu):
     [
         ({}, True, {"type": "OnDelete"}),
         ({"updateStrategy": "OnDelete"}, False, {"type": "OnDelete"}),
-        (
-            {"rollingUpdate": {"maxUnavailable": "3"}},
-            False,
-            {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 3}},
-        ),
+        (LIMIT, False, {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 3}}),
         ({"rollingUpdate": {"maxUnavailable": "many"}}, True, {"type": "OnDelete"}),
     ],
 )
@@ -88,9 +85,8 @@ def test_build_daemon_set_nri_annotation(gpu):
     spec = {"cdi": {"nriPluginEnabled": True}}
     pod = build(gpu, spec, gpu_container="main")["spec"]["template"]
     assert "runtimeClassName" not in pod["spec"]
-    assert pod["metadata"]["annotations"] == {
-        "nvidia.cdi.k8s.io/container.main": "management.nvidia.com/gpu=all"
-    }
+    devices = {"nvidia.cdi.k8s.io/container.main": "management.nvidia.com/gpu=all"}
+    assert pod["metadata"]["annotations"] == devices
 
 
 def test_build_daemon_set_live_texts(gpu):

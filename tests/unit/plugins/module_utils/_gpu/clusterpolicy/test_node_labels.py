@@ -66,11 +66,8 @@ def test_node_patch_user_values(gpu):
 
 def test_node_patch_gpu_removed(gpu):
     labels = {PCI: None, f"{DEPLOY}mig-manager": "true", f"{DEPLOY}driver": "false"}
-    assert written(settled(gpu, labels)) == {
-        PRESENT: "false",
-        f"{DEPLOY}mig-manager": None,
-        **dict.fromkeys(CONTAINER),
-    }
+    gone = dict.fromkeys([f"{DEPLOY}mig-manager", *CONTAINER])
+    assert written(settled(gpu, labels)) == {PRESENT: "false", **gone}
 
 
 def test_node_patch_gpu_removed_before(gpu):
@@ -85,15 +82,8 @@ def test_node_patch_operands_off(gpu):
 
 
 def test_node_patch_other_stacks(gpu):
-    labels = {
-        f"{DEPLOY}vgpu-manager": "true",
-        f"{DEPLOY}dra-driver": "false",
-        f"{DEPLOY}mine": "true",
-    }
-    assert written(settled(gpu, labels)) == {
-        f"{DEPLOY}vgpu-manager": None,
-        f"{DEPLOY}dra-driver": None,
-    }
+    others = {f"{DEPLOY}vgpu-manager": "true", f"{DEPLOY}dra-driver": "false"}
+    assert written(settled(gpu, {**others, f"{DEPLOY}mine": "true"})) == dict.fromkeys(others)
 
 
 @pytest.mark.parametrize(
@@ -168,14 +158,11 @@ def test_labeled(gpu):
 
 
 def test_node_patch_nvidia_driver_nodes(gpu):
-    marked = {"nvidia.com/gpu-driver-upgrade-enabled": "true"}
     owner = {"nvidia.com/gpu-operator.driver.owner": "a"}
-    spec = parse_spec(
-        {"driver": {"useNvidiaDriverCRD": True, "upgradePolicy": {"autoUpgrade": True}}}
-    )
+    spec = parse_spec({"driver": {"useNvidiaDriverCRD": True, **AUTO["driver"]}})
 
     def fields(labels):
-        patch = node_patch(spec, gpu.node(labels=labels, annotations=marked))
+        patch = node_patch(spec, gpu.node(labels=labels, annotations={UPGRADE: "true"}))
         return [item for item in patch.fields if item.path[1] == "annotations"]
 
     assert fields(owner) == []
