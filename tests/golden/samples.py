@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Write tests/golden/samples: what the samples of config/samples become, and what is said of it.
+"""Write tests/golden/samples: the rendered objects of config/samples, and the notes of the command.
 
---check writes nothing, and exits 1 with a diff when something would change. It uses the command that people use, so
-it knows nothing of our code.
+--check writes nothing, and exits 1 with a diff if something would change. It runs the command of users, so it is
+independent of our code.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ NOTES = "notes.txt"
 
 
 class RenderError(Exception):
-    """The samples cannot be rendered; the text is what the command said."""
+    """The samples cannot be rendered; the message is the output of the command."""
 
 
 def render(folder: Path) -> None:
-    """Render all samples into a folder, which is empty."""
+    """Render all samples into an empty folder."""
     files = [str(file) for file in sorted(SAMPLES.glob("*_*.yaml"))]
     variables = {
         "files": files,
@@ -49,12 +49,12 @@ def render(folder: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RenderError(f"{done.stdout}\n{done.stderr}")
-    said = [line for line in done.stderr.splitlines() if not line.startswith("wrote ")]
-    (folder / NOTES).write_text("".join(f"{line}\n" for line in sorted(said)))
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("wrote ")]
+    (folder / NOTES).write_text("".join(f"{line}\n" for line in sorted(lines)))
 
 
 def read(folder: Path) -> dict[str, str]:
-    """Path below the folder to content."""
+    """Path below the folder → content."""
     files = (file for file in folder.rglob("*") if file.is_file())
     return {str(file.relative_to(folder)): file.read_text() for file in sorted(files)}
 

@@ -56,8 +56,8 @@ def test_observe_and_report(run, cluster):
     assert seen["changed"] is False
     assert json.loads(seen["observed"])["resource"]["kind"] == "NIMService"
 
-    said = run("nimops.nim.nim_report", observed=seen["observed"])
-    assert (said["changed"], said["status"]["state"]) == (True, "NotReady")
+    reported = run("nimops.nim.nim_report", observed=seen["observed"])
+    assert (reported["changed"], reported["status"]["state"]) == (True, "NotReady")
     live = cluster.objects[api_path("NIMService", "nim", "llm")]
     assert live["status"]["state"] == "NotReady"
     again = run(
@@ -85,8 +85,8 @@ def test_reconcile(run, cluster):
     done = run("nimops.nim.nim_reconcile", resource=stored)
     assert (done["changed"], done["status"]["state"], done["period"]) == (True, "NotReady", "1s")
     assert "Deployment/nim/llm" in done["written"]
-    told = run("nimops.nim.requeue_after", resource=cluster.objects[path])
-    assert (told["changed"], told["written"], bool(told["period"])) == (False, [], True)
+    result = run("nimops.nim.requeue_after", resource=cluster.objects[path])
+    assert (result["changed"], result["written"], bool(result["period"])) == (False, [], True)
     assert run("nimops.nim.requeue_after", period="7s")["period"] == "7s"
     assert run("nimops.nim.requeue_after")["failed"] is True
 
@@ -100,8 +100,8 @@ def test_reconcile_reports_failure_in_status(run, cluster, servers):
     found = run("nimops.nim.requeue_after", resource=stored)
     assert (found["failed"], "period" in found) == (True, True)
     assert "not for you" in found["msg"]
-    said = cluster.objects[path]["status"]["conditions"]
-    assert [item for item in said if "not for you" in item["message"]]
+    reported = cluster.objects[path]["status"]["conditions"]
+    assert [item for item in reported if "not for you" in item["message"]]
 
 
 def test_reconcile_reports_internal_error(run, cluster, monkeypatch):
@@ -110,8 +110,8 @@ def test_reconcile_reports_internal_error(run, cluster, monkeypatch):
     monkeypatch.setattr(f"{RECONCILE}.reconcile", lambda *_: {}["lost"])
     found = run("nimops.nim.nim_reconcile", resource=stored)
     assert found["failed"] is True
-    said = cluster.objects[path]["status"]["conditions"]
-    assert [item for item in said if "unexpected KeyError: 'lost'" in item["message"]]
+    reported = cluster.objects[path]["status"]["conditions"]
+    assert [item for item in reported if "unexpected KeyError: 'lost'" in item["message"]]
 
 
 WRONG = {

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Servers on loopback: one whose answers a test writes, and one that acts as an API server."""
+"""Servers on loopback: one with answers of a test, and one that simulates an API server."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Answer:
 
 
 class Server:
-    """Answers with what ``respond`` returns, and keeps what it was asked."""
+    """Answers with the result of ``respond``, and records the requests."""
 
     def __init__(self, respond: t.Callable[[Request], Answer]) -> None:
         self.requests: list[Request] = []

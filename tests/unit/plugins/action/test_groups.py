@@ -92,11 +92,11 @@ def test_groups_missing_api_is_condition(play, new_cluster, tmp_path_factory):
                 tmp_path_factory.mktemp("missing"),
                 nimops_resource=RESOURCE,
             )
-        said = cluster.objects[SERVICE]["status"]
-        failed = next(item for item in said["conditions"] if item["type"] == "Failed")
+        reported = cluster.objects[SERVICE]["status"]
+        failed = next(item for item in reported["conditions"] if item["type"] == "Failed")
     finally:
         cluster.server.close()
-    assert (said["state"], failed["reason"]) == ("Failed", "LeaderWorkerSetFailed")
+    assert (reported["state"], failed["reason"]) == ("Failed", "LeaderWorkerSetFailed")
     assert failed["message"] == (
         'LeaderWorkerSet "llm-lws": no matches for kind "LeaderWorkerSet" in version'
         ' "leaderworkerset.x-k8s.io/v1": install LeaderWorkerSet (sigs.k8s.io/lws),'

@@ -33,7 +33,7 @@ ROCKET = {"name": "A", "value": "to the moon \U0001f680"}
 
 @dataclass
 class Pass:
-    """``results``: what the runtime gets to see of each task; ``writes``: paths."""
+    """``results``: the result of each task that the runtime sees; ``writes``: paths."""
 
     results: list[dict]
     writes: list[str]

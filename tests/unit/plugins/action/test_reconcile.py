@@ -86,7 +86,7 @@ def test_role_applies_children(reconciled):
 
 
 def test_role_evaluates_no_template(reconciled):
-    """Neither text of a resource, nor what the API server returns or refuses."""
+    """Text of a resource, and answers and refusals of the API server."""
     cluster, process, _results, _folder = reconciled
     assert "/apis/autoscaling/v2/namespaces/nim/horizontalpodautoscalers/fine" in cluster.objects
     assert f"touch {CANARY}" in process.stdout
@@ -101,17 +101,17 @@ def test_role_reports_status(reconciled):
 
 def test_role_reports_refusal_message(reconciled):
     cluster, _process, results, _folder = reconciled
-    said = cluster.objects[f"{SERVICES}/denied"]["status"]["conditions"]
-    assert any(NO in item["message"] for item in said)
-    assert not any("b'" in item["message"] or '"kind":' in item["message"] for item in said)
+    reported = cluster.objects[f"{SERVICES}/denied"]["status"]["conditions"]
+    assert any(NO in item["message"] for item in reported)
+    assert not any("b'" in item["message"] or '"kind":' in item["message"] for item in reported)
     assert NO in results["failure"], "it is tried again"
     assert f"{NAMESPACE}/services/denied" in cluster.objects, "the others are applied"
 
 
 def test_role_reports_failed_observe(reconciled):
     cluster, _process, results, _folder = reconciled
-    said = cluster.objects[f"{SERVICES}/unseen"]["status"]["conditions"]
-    assert any(BLIND in item["message"] for item in said)
+    reported = cluster.objects[f"{SERVICES}/unseen"]["status"]["conditions"]
+    assert any(BLIND in item["message"] for item in reported)
     assert BLIND in results["blindness"], "it is tried again"
     assert f"{NAMESPACE}/services/unseen" not in cluster.objects
 

@@ -47,7 +47,7 @@ def place(item):
 
 
 def filled(new_cluster):
-    """A cluster with the samples, and what they depend on."""
+    """A cluster with the samples and their dependencies."""
     cluster = new_cluster()
     facts = [GOLDEN / "facts.yaml", ROOT / "config/samples/nemo-prerequisites.yaml"]
     for item in [place(item) for file in facts for item in documents(file)] + resources():
@@ -97,7 +97,7 @@ def by_role(play, new_cluster, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def by_task(new_cluster, tmp_path_factory):
-    """(objects, what a plan said before each pass) by the operator's one task."""
+    """(objects, the plan before each pass) of the operator's one task."""
     environment = pytest.MonkeyPatch()
     environment.setenv("NIMOPS_REGISTRIES", "")
     environment.setenv("OPERATOR_VERSION", "1.2.3")

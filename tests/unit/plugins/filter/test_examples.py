@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The examples in the documentation of filters do what they say."""
+"""The examples in the documentation of filters have the documented results."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ NEMO_SPECS = {
 
 
 class Nemo:
-    """NeMo services named `x` in the namespace `ns`, and what is around them."""
+    """NeMo services named `x` in the namespace `ns`, with their dependencies."""
 
     kinds = tuple(NEMO_SPECS)
     database = NEMO_DATABASE

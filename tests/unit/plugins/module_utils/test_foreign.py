@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Each child in turn already exists and belongs to somebody else: nothing of ours refers to it.
+"""Each child in turn already exists with another owner: no object of ours refers to it.
 
 The resources are the samples and some variants, so that each kind of object that we write is among
 the children. `nimops_harness.mentions` finds references by a table of its own.
@@ -139,7 +139,7 @@ class Recorder(SimulatedCluster):
 
 
 class Case(t.NamedTuple):
-    """A resource, and what stands beside it."""
+    """A resource and its dependencies."""
 
     resource: Json
     around: list[Json]
@@ -177,18 +177,18 @@ def with_features(service: Json) -> Json:
 
 @cache
 def cases() -> dict[str, Case]:
-    """Each resource beside the others as they are when all is done."""
+    """Each resource, beside the others in their final state."""
     texts = [Text(file.name, file.read_text()) for file in SAMPLES]
     given = [stored(item) for item in custom_resources(texts, NAMESPACE)]
     given += [stored(variant(*item)) for item in VARIANTS]
     given += [with_features(item) for item in given if item["kind"].startswith("Nemo")]
-    told: list[Json] = []
+    reported: list[Json] = []
     for file in TOLD:
         for document in yaml.safe_load_all(file.read_text()):
-            told += (document or {}).get("items") or [document]
-    told += [*assumed_nodes(given, told), MONITORS]
+            reported += (document or {}).get("items") or [document]
+    reported += [*assumed_nodes(given, reported), MONITORS]
     run = simulation._Simulation(
-        SimulatedCluster(Facts(told, (), assumed_objects(), NAMESPACE).ask)
+        SimulatedCluster(Facts(reported, (), assumed_objects(), NAMESPACE).ask)
     )
     for item in given:
         run.add_resource(item)
@@ -199,7 +199,7 @@ def cases() -> dict[str, Case]:
     for item in done:
         fresh = {key: value for key, value in item.items() if key != "status"}
         name = f"{item['kind']} {item['metadata']['name']}"
-        around = [other for other in (*told, *done) if identity(other) != identity(item)]
+        around = [other for other in (*reported, *done) if identity(other) != identity(item)]
         found[name] = Case(fresh, around)
         if item["kind"] == "NVIDIADriver":
             found[name] = Case(fresh, [hand_over_drivers(other) for other in around])
@@ -316,7 +316,7 @@ def test_children_do_not_refer_to_foreign_objects(name: str, owners: list[Json])
 
 
 def assert_told(case: Case, key: ObjectKey, after: Json) -> None:
-    """The status is final, and says whose object it is."""
+    """The status is final, and names the owner of the object."""
     conditions = {item["type"]: item for item in after["status"]["conditions"]}
     stalled = conditions["Stalled"]
     assert stalled["status"] == "True", key

@@ -63,7 +63,7 @@ def test_layers_import_only_below(module: str) -> None:
     "module", sorted(name for name in MODULES if name.split(".")[0] in FAMILIES)
 )
 def test_layers_families_and_kinds_are_independent(module: str) -> None:
-    """A kind may import its family, a family what is below, and neither imports a kind."""
+    """A kind may import its family, a family lower layers, and neither imports a kind."""
     family = module.split(".", maxsplit=1)[0]
     found = imports_of(module)
     assert {other.split(".")[0] for other in found} & (FAMILIES - {family}) == set()
@@ -117,7 +117,7 @@ def test_layers_without_import_cycle() -> None:
 
 
 def test_layers_without_folder_cycle_in_kind() -> None:
-    """A sub-package of a kind is one room: what it needs does not need it."""
+    """The dependencies of a sub-package of a kind do not depend on it."""
     arrows: dict[str, set[str]] = {}
 
     def room(module: str) -> str:

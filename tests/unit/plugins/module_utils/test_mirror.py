@@ -49,7 +49,7 @@ OF_FOLDERS = {
     "test_takeover.py": "a kind takes over objects of the reference operator",
     "test_user_env.py": "all kinds whose spec has `env`",
 }
-"""Test file -> what it tests, instead of one module."""
+"""Test file → its subject, instead of one module."""
 
 
 def modules() -> set[str]:

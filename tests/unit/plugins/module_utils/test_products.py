@@ -121,7 +121,7 @@ def element(schema: Json, name: str) -> t.Any:
 
 
 def put(schema: Json, value: t.Any, path: Place, count: int, name: str = "x") -> t.Any:
-    """The value with what is at the path grown; parents that are missing are made."""
+    """The value with the field at the path enlarged; missing parents are created."""
     if not path:
         return grown(schema, value, count, name)
     first, *rest = path
@@ -149,7 +149,7 @@ def render(resource: Json) -> SimulationResult:
 
 
 class Growth:
-    """How what is rendered grows with the fields of one resource."""
+    """Growth of the rendered objects with the fields of one resource."""
 
     def __init__(self, base: Json) -> None:
         self.base, self.schema = base, schemas()[base["kind"]]["properties"]["spec"]
@@ -188,7 +188,7 @@ class Growth:
         """The places that can grow together."""
         chosen: list[Place] = []
         for place, _schema in list_places(self.schema, (), self.base["spec"]):
-            # A NIMService of a pipeline is a resource of its own. What is deeper is copied as it is.
+            # A NIMService of a pipeline is a separate resource. Deeper fields are copied unchanged.
             if place[:3] == ("services", 0, "spec") or len(place) > MOST_DEEP:
                 continue
             if self.size(dict.fromkeys([place], N)) > self.nothing and (
@@ -209,7 +209,7 @@ class Growth:
         return beside - (self.size({place: count}) - self.nothing)
 
     def multiplies(self, place: Place, others: t.Sequence[Place]) -> bool:
-        """Whether what they share grows faster than they do: its second difference is not 0."""
+        """Whether the shared size grows faster than the fields: its second difference is not 0."""
         once, twice, thrice = (self.shared(place, others, times * N) for times in (1, 2, 3))
         return thrice - 2 * twice + once > N
 
@@ -238,9 +238,9 @@ def test_products_are_refused_before_copying(base: Json) -> None:
             peak = tracemalloc.get_traced_memory()[1] >> 20
         finally:
             tracemalloc.stop()
-        said = "; ".join(text for texts in found.problems.values() for text in texts)
-        assert " in each of " in said, pair
-        assert [place for place in pair if f"spec.{place[0]}" not in said] == [], said
+        reported = "; ".join(text for texts in found.problems.values() for text in texts)
+        assert " in each of " in reported, pair
+        assert [place for place in pair if f"spec.{place[0]}" not in reported] == [], reported
         assert peak < MOST_MIB, pair
 
 
@@ -255,8 +255,8 @@ def test_products_search_finds_known() -> None:
 def test_products_reported_without_retry(base: Json) -> None:
     kind, outcome = kind_of(base), Outcome(failure="spec.env: too much", failure_reason=TOO_LARGE)
     resource = {**base, "metadata": {"namespace": "nim", **base["metadata"]}}
-    told = kind.assess(kind.app(resource, Observed({OPERATOR: {}})), outcome)
-    assert told.error == ""
-    (stalled,) = [item for item in told.status["conditions"] if item["type"] == "Stalled"]
+    result = kind.assess(kind.app(resource, Observed({OPERATOR: {}})), outcome)
+    assert result.error == ""
+    (stalled,) = [item for item in result.status["conditions"] if item["type"] == "Stalled"]
     assert (stalled["status"], stalled["message"]) == ("True", "spec.env: too much")
-    assert [event.message for event in told.events if "spec.env: too much" in event.message]
+    assert [event.message for event in result.events if "spec.env: too much" in event.message]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Verbs, called as people call them."""
+"""Verbs, called like by users."""
 
 from __future__ import annotations
 

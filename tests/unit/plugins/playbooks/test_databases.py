@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""nemo_dependencies without a PostgreSQL server: what it says then; tests/database has one."""
+"""nemo_dependencies without a PostgreSQL server; tests/database has one."""
 
 from __future__ import annotations
 

@@ -70,29 +70,29 @@ def test_examples_of_modules(run, module):
         tasks.insert(0, examples("nim_observe")[0])
     if module == "nim_status_info":
         tasks[-1]["ignore_errors"] = True  # as nothing is Ready here
-    code, said = run(tasks)
-    assert code == 0, said
-    assert f"ok={len(tasks)} " in said
-    assert f"ignored={int(module == 'nim_status_info')} " in said
+    code, message = run(tasks)
+    assert code == 0, message
+    assert f"ok={len(tasks)} " in message
+    assert f"ignored={int(module == 'nim_status_info')} " in message
 
 
 def test_examples_of_plan(run, cluster, answer):
     first, second, stop = examples("nim_plan_info")
     cluster.refuse["PATCH", api_path("NIMService", "nim", "llm")] = [answer(200, NIM)]
-    code, said = run([first, second])
-    assert code == 0, said
-    assert said.count("5 to create") == 2
-    assert "changed=2 " in said
-    code, said = run([second, stop])
-    assert (code, "Assertion failed" in said) == (2, True)
+    code, message = run([first, second])
+    assert code == 0, message
+    assert message.count("5 to create") == 2
+    assert "changed=2 " in message
+    code, message = run([second, stop])
+    assert (code, "Assertion failed" in message) == (2, True)
 
 
 def test_examples_of_apply(run):
     (task,) = examples("nim_apply")
     task["nimops.nim.nim_apply"]["wait_timeout"] = 0
-    code, said = run([task])
+    code, message = run([task])
     assert code == 2
-    assert "not Ready after 0 s: NIMService nim/llm: NotReady: Waiting for deployment" in said
+    assert "not Ready after 0 s: NIMService nim/llm: NotReady: Waiting for deployment" in message
 
 
 def test_examples_of_all_modules():
@@ -173,7 +173,7 @@ def variable_of(module, option):
 
 @pytest.mark.parametrize(("playbook", "name"), MODULES.items())
 def test_playbooks_pass_all_options(playbook, name):
-    """Under its own name, but for what Jinja has a meaning for."""
+    """Under its own name, except names with a meaning in Jinja."""
     (play,) = yaml.safe_load((ROOT / "playbooks" / f"{playbook}.yml").read_text())
     task = play["tasks"][0]
     variables = {item: variable_of(name, item) for item in options_of(name)}
@@ -204,8 +204,8 @@ def test_snippets_about_filters(run):
     tasks = [task for snippet in SNIPPETS for task in yaml.safe_load(snippet)]
     that = [f"found['{name}'] == shown['{name}']" for name in shown]
     check = {"ansible.builtin.assert": {"that": that}, "vars": {"found": found, "shown": shown}}
-    code, said = run([*tasks, check])
-    assert code == 0, said
+    code, message = run([*tasks, check])
+    assert code == 0, message
     assert len(SNIPPETS) == 3
 
 
@@ -230,8 +230,8 @@ def test_roles_argument_specs(run):
         role = kind.lower()
         resource = {"apiVersion": NIM["apiVersion"], "kind": kind, "metadata": gone, "spec": spec}
         include = {"ansible.builtin.include_role": {"name": f"nimops.nim.{role}"}}
-        code, said = run([include], **{f"{role}_resource": resource})
-        assert code == 0, said
-        code, said = run([include])
-        assert code == 2, said
-        assert f"set {role}_resource" in said
+        code, message = run([include], **{f"{role}_resource": resource})
+        assert code == 0, message
+        code, message = run([include])
+        assert code == 2, message
+        assert f"set {role}_resource" in message

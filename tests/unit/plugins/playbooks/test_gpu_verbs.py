@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""gpu_status and gpu_upgrade_plan as people call them."""
+"""gpu_status and gpu_upgrade_plan, called like by users."""
 
 from __future__ import annotations
 

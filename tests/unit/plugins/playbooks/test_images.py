@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""images as people call it."""
+"""images, called like by users."""
 
 from __future__ import annotations
 

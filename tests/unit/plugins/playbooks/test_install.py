@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The collection as people get it: built, installed into an empty folder, used in ten lines."""
+"""The collection, built, installed into an empty folder, and used in ten lines."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def ansible(program, *options, cwd, **environment):
         timeout=120,
         check=False,
     )
-    said = process.stdout + process.stderr
-    assert process.returncode == 0, said
-    return said
+    message = process.stdout + process.stderr
+    assert process.returncode == 0, message
+    return message
 
 
 def test_install_artifact_and_serve(cluster, tmp_path):
@@ -61,13 +61,13 @@ def test_install_artifact_and_serve(cluster, tmp_path):
     empty = tmp_path / "collections"
     install = ("collection", "install", "--offline", "--no-deps", "-p", str(empty), str(artefact))
     ansible("galaxy", *install, cwd=tmp_path, ANSIBLE_COLLECTIONS_PATH=str(empty))
-    # What it depends on comes from a registry otherwise.
+    # Otherwise the dependencies come from a registry.
     (empty / "ansible_collections/kubernetes").mkdir()
     (empty / "ansible_collections/kubernetes/core").symlink_to(kubernetes_core.__path__[0])
 
     (tmp_path / "play.yml").write_text(PLAYBOOK)
     (tmp_path / "nim.yaml").write_text(NIM)
-    said = ansible(
+    message = ansible(
         "playbook",
         "play.yml",
         cwd=tmp_path,
@@ -77,8 +77,8 @@ def test_install_artifact_and_serve(cluster, tmp_path):
         KUBECONFIG=cluster.kubeconfig(tmp_path),
         NIMOPS_REGISTRIES="",
     )
-    assert "ok=2    changed=2" in said
-    assert "[WARNING]" not in said
-    assert "DEPRECATION" not in said
+    assert "ok=2    changed=2" in message
+    assert "[WARNING]" not in message
+    assert "DEPRECATION" not in message
     assert (tmp_path / "rendered/default/deployment-llm.yaml").is_file()
     assert any(path.endswith("/deployments/llm") for path in cluster.objects)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""profiles and gather as people call them: what is on stdout, what on stderr, and the exit code."""
+"""profiles and gather, called like by users: stdout, stderr and the exit code."""
 
 from __future__ import annotations
 
@@ -121,12 +121,12 @@ def image(cluster):
 
     def play(log, phase="Running"):
         def answer(request):
-            said = respond(request)
+            response = respond(request)
             if request.method == "PATCH" and "/pods/" in request.path:
                 made.append(request.path)
                 cluster.texts[f"{request.path}/log"] = log
                 cluster.objects[request.path]["status"] = {"phase": phase}
-            return said
+            return response
 
         cluster.server.respond = answer
         return made

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""takeover as people call it. No controllers run here: molecule's scenario `takeover` has them."""
+"""takeover, called like by users. No controllers run here: molecule's scenario `takeover` has them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The verbs as people call them: what is on stdout, what on stderr, and the exit code."""
+"""The verbs, called like by users: stdout, stderr and the exit code."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_definition_evaluates_no_template(call, tmp_path):
 
 
 def test_files_from_process_substitution(start, file):
-    """As <(cat nim.yaml): a worker inherits what is open."""
+    """Like <(cat nim.yaml): a worker inherits open descriptors."""
     end, other = os.pipe()
     with os.fdopen(other, "w") as stream:
         stream.write(TEXT)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where children are, and how they say whose they are."""
+"""Namespaces, owners and labels of children."""
 
 from __future__ import annotations
 

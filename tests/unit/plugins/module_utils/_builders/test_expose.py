@@ -195,7 +195,8 @@ def limited(app: Make, **spec: t.Any) -> App:
 def test_annotation_violations(app: Make, fields: Json, wanted: list[str]) -> None:
     context = limited(app, annotations={"a": "1", "ok": "1"})
     found = [
-        fault.partition(": ")[0] for fault in annotation_violations(context, parse_expose(fields))
+        violation.partition(": ")[0]
+        for violation in annotation_violations(context, parse_expose(fields))
     ]
     assert [item.removeprefix("spec.expose.") for item in found] == wanted
 
@@ -203,6 +204,6 @@ def test_annotation_violations(app: Make, fields: Json, wanted: list[str]) -> No
 def test_label_violations(app: Make) -> None:
     context = limited(app, labels={"team": "a", "ok": "1", "app.kubernetes.io/name": "b"})
     expose = parse_expose({"service": {"labels": {"tier": "a"}}})
-    found = [fault.split(" is ")[0] for fault in label_violations(context, expose)]
+    found = [violation.split(" is ")[0] for violation in label_violations(context, expose)]
     assert found == ['spec.labels: "team"', 'spec.expose.service.labels: "tier"']
     assert len(label_violations(context, None)) == 1

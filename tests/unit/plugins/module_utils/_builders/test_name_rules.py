@@ -29,13 +29,13 @@ def test_check_name_valid(name: str, longest: int, is_label: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "longest", "is_label", "said"),
+    ("name", "longest", "is_label", "message"),
     [
         pytest.param("x" * 60, 59, True, "metadata.name: has 60 characters", id="too long"),
         pytest.param("x" * 64, MAX_LABEL, False, "at most 63", id="too long for a label"),
         pytest.param("a.b", 59, True, "metadata.name: a.b has a dot", id="dot"),
     ],
 )
-def test_check_name_invalid(name: str, longest: int, is_label: bool, said: str) -> None:
-    with pytest.raises(NimError, match=said):
+def test_check_name_invalid(name: str, longest: int, is_label: bool, message: str) -> None:
+    with pytest.raises(NimError, match=message):
         check_name(resource(name), longest, is_label=is_label)

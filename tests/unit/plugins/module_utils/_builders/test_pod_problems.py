@@ -178,9 +178,9 @@ def test_why_not_ready_is_stable(states: list[Json], why: str) -> None:
 
 
 def test_describe_bounded_and_printable() -> None:
-    told = why_not_ready(pod(waiting("ErrImagePull", "a\n\n\tb\x1b[31m" + "c" * 5000)))
-    assert told.startswith(", container ctr: ErrImagePull: a b[31mccc")
-    assert len(told) == 400
+    result = why_not_ready(pod(waiting("ErrImagePull", "a\n\n\tb\x1b[31m" + "c" * 5000)))
+    assert result.startswith(", container ctr: ErrImagePull: a b[31mccc")
+    assert len(result) == 400
     assert describe({"reason": "r" * 5000}) == "r" * 400
 
 
@@ -233,8 +233,10 @@ EXPLAIN_PODS_CASES = {
 }
 
 
-@pytest.mark.parametrize(("pods", "said"), EXPLAIN_PODS_CASES.values(), ids=EXPLAIN_PODS_CASES)
-def test_explain_pods(pods: list[Json], said: t.Any) -> None:
-    if isinstance(said, list):
-        said = "; ".join(f"Pod {name}, container ctr: ErrImagePull: {name[0]}" for name in said)
-    assert explain_pods(pods) == said
+@pytest.mark.parametrize(("pods", "reported"), EXPLAIN_PODS_CASES.values(), ids=EXPLAIN_PODS_CASES)
+def test_explain_pods(pods: list[Json], reported: t.Any) -> None:
+    if isinstance(reported, list):
+        reported = "; ".join(
+            f"Pod {name}, container ctr: ErrImagePull: {name[0]}" for name in reported
+        )
+    assert explain_pods(pods) == reported

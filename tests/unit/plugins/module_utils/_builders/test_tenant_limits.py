@@ -27,12 +27,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.tenant_limits
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 
 
-def told(**environment: str) -> Observed:
+def limits(**environment: str) -> Observed:
     return Observed({"operator": read_switches(environment)})
 
 
 def test_limits_default_allows_everything() -> None:
-    for observed in (told(), Observed({})):
+    for observed in (limits(), Observed({})):
         assert host_path_violations(observed, "f", "/etc") == []
         assert root_violations(observed, "f", 0) == []
         assert key_violations(observed, POD_LABELS, "f", ["any/key"]) == []
@@ -67,22 +67,24 @@ def test_limits_default_allows_everything() -> None:
     ],
 )
 def test_host_path_violations(allowed: str, path: str, may: bool) -> None:
-    faults = host_path_violations(told(NIMOPS_HOST_PATHS=allowed), "spec.storage.hostPath", path)
-    assert (not faults) is may
-    for fault in faults:
-        assert fault.startswith(f'spec.storage.hostPath: "{path}" is forbidden: ')
-        assert "NIMOPS_HOST_PATHS" in fault
+    violations = host_path_violations(
+        limits(NIMOPS_HOST_PATHS=allowed), "spec.storage.hostPath", path
+    )
+    assert (not violations) is may
+    for violation in violations:
+        assert violation.startswith(f'spec.storage.hostPath: "{path}" is forbidden: ')
+        assert "NIMOPS_HOST_PATHS" in violation
 
 
 @pytest.mark.parametrize("bad", ["data", "/data/../etc", "/srv,data", "**"])
 def test_host_path_violations_bad_prefix(bad: str) -> None:
-    (fault,) = host_path_violations(told(NIMOPS_HOST_PATHS=bad), "f", "/srv/x")
-    assert "not a plain path" in fault
-    assert repr(bad.rsplit(",", maxsplit=1)[-1]) in fault
+    (violation,) = host_path_violations(limits(NIMOPS_HOST_PATHS=bad), "f", "/srv/x")
+    assert "not a plain path" in violation
+    assert repr(bad.rsplit(",", maxsplit=1)[-1]) in violation
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         ("allow", ""),
         (" allow ", ""),
@@ -92,13 +94,13 @@ def test_host_path_violations_bad_prefix(bad: str) -> None:
         ("Allow", "use allow or forbid"),
     ],
 )
-def test_root_violations(value: str, said: str) -> None:
-    observed = told(NIMOPS_ROOT_USER=value)
-    faults = root_violations(observed, "spec.userID", 0)
-    assert forbids_root(observed) is bool(said) is bool(faults)
-    for fault in faults:
-        assert fault.startswith("spec.userID: 0 is forbidden: ")
-        assert fault.endswith(said)
+def test_root_violations(value: str, message: str) -> None:
+    observed = limits(NIMOPS_ROOT_USER=value)
+    violations = root_violations(observed, "spec.userID", 0)
+    assert forbids_root(observed) is bool(message) is bool(violations)
+    for violation in violations:
+        assert violation.startswith("spec.userID: 0 is forbidden: ")
+        assert violation.endswith(message)
 
 
 @pytest.mark.parametrize(
@@ -111,9 +113,9 @@ def test_root_violations(value: str, said: str) -> None:
     ],
 )
 def test_root_user_violations(user: int | None, config_map: str, fields: list[str]) -> None:
-    faults = root_user_violations(told(NIMOPS_ROOT_USER="forbid"), user, config_map)
-    assert [fault.partition(":")[0] for fault in faults] == fields
-    assert root_user_violations(told(), user, config_map) == []
+    violations = root_user_violations(limits(NIMOPS_ROOT_USER="forbid"), user, config_map)
+    assert [violation.partition(":")[0] for violation in violations] == fields
+    assert root_user_violations(limits(), user, config_map) == []
 
 
 @pytest.mark.parametrize(
@@ -135,19 +137,19 @@ def test_root_user_violations(user: int | None, config_map: str, fields: list[st
 )
 @pytest.mark.parametrize("switch", [POD_LABELS, INGRESS_ANNOTATIONS])
 def test_key_violations(switch: str, allowed: str, key: str, may: bool) -> None:
-    faults = key_violations(told(**{switch: allowed}), switch, "spec.labels", [key])
-    assert (not faults) is may
-    for fault in faults:
-        assert fault.startswith(f'spec.labels: "{key}" is forbidden: the operator\'s {switch} ')
+    violations = key_violations(limits(**{switch: allowed}), switch, "spec.labels", [key])
+    assert (not violations) is may
+    for violation in violations:
+        assert violation.startswith(f'spec.labels: "{key}" is forbidden: the operator\'s {switch} ')
 
 
 @pytest.mark.parametrize("switch", [POD_LABELS, INGRESS_ANNOTATIONS, PROBE_HOSTS, EXPOSED_SERVICES])
 def test_is_restricted(switch: str) -> None:
-    assert not is_restricted(told(), switch)
-    assert not is_restricted(told(**{switch: "a, *"}), switch)
+    assert not is_restricted(limits(), switch)
+    assert not is_restricted(limits(**{switch: "a, *"}), switch)
     for given in ("", "a", "**"):
-        assert is_restricted(told(**{switch: given}), switch)
-    assert allows(told(**{switch: "a,b"}), switch) == f"the operator's {switch} allows a, b"
+        assert is_restricted(limits(**{switch: given}), switch)
+    assert allows(limits(**{switch: "a,b"}), switch) == f"the operator's {switch} allows a, b"
 
 
 @pytest.mark.parametrize(
@@ -162,15 +164,15 @@ def test_is_restricted(switch: str) -> None:
     ],
 )
 def test_name_violations(allowed: str, name: str, may: bool) -> None:
-    faults = name_violations(told(**{EXPOSED_SERVICES: allowed}), EXPOSED_SERVICES, "f", name)
-    assert (not faults) is may
-    assert all(fault.startswith(f'f: "{name}" is forbidden: ') for fault in faults)
+    violations = name_violations(limits(**{EXPOSED_SERVICES: allowed}), EXPOSED_SERVICES, "f", name)
+    assert (not violations) is may
+    assert all(violation.startswith(f'f: "{name}" is forbidden: ') for violation in violations)
 
 
 def test_security_violations() -> None:
     bad = {"privileged": True, "runAsUser": 0, "capabilities": {"add": ["A"], "drop": ["ALL"]}}
-    assert security_violations(told(), "f", bad) == []
-    found = security_violations(told(NIMOPS_ROOT_USER="forbid"), "f", bad)
+    assert security_violations(limits(), "f", bad) == []
+    found = security_violations(limits(NIMOPS_ROOT_USER="forbid"), "f", bad)
     assert [item.split(":")[0] for item in found] == [
         "f.capabilities.add", "f.privileged", "f.runAsUser",
     ]  # fmt: skip
@@ -178,7 +180,7 @@ def test_security_violations() -> None:
 
 @pytest.mark.parametrize("keys", [None, [], {}])
 def test_key_violations_without_keys(keys: t.Any) -> None:
-    assert key_violations(told(NIMOPS_POD_LABELS=""), POD_LABELS, "f", keys) == []
+    assert key_violations(limits(NIMOPS_POD_LABELS=""), POD_LABELS, "f", keys) == []
 
 
 def test_refuse_lists_all_violations() -> None:
@@ -189,5 +191,5 @@ def test_refuse_lists_all_violations() -> None:
 
 
 def test_host_path_violations_long_value() -> None:
-    (fault,) = host_path_violations(told(NIMOPS_HOST_PATHS=""), "f", "/" + "x" * 5000)
-    assert len(fault) < 500
+    (violation,) = host_path_violations(limits(NIMOPS_HOST_PATHS=""), "f", "/" + "x" * 5000)
+    assert len(violation) < 500

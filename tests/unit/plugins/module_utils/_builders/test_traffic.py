@@ -80,11 +80,13 @@ def test_selector_reads_restricted() -> None:
 def test_traffic_violations(kind: str, selector: Json | None, is_stolen: bool) -> None:
     item = service(selector, kind)
     found = app(item) if kind == "Service" else app(pools=[item])
-    faults = traffic_violations(found, deployment())
-    assert bool(faults) is is_stolen
-    for fault in faults:
-        assert fault.startswith(f'metadata.name: "postgres" is forbidden: {kind} "db" selects pods')
-        assert "NIMOPS_POD_LABELS allows none" in fault
+    violations = traffic_violations(found, deployment())
+    assert bool(violations) is is_stolen
+    for violation in violations:
+        assert violation.startswith(
+            f'metadata.name: "postgres" is forbidden: {kind} "db" selects pods'
+        )
+        assert "NIMOPS_POD_LABELS allows none" in violation
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def check(spec: Json, *children: Json, live: Json | None = None, **switches: str
     return within_limits(lambda _app: wanted)(App(resource, Observed(answers)))
 
 
-def faults_of(spec: Json, *children: Json, **switches: str) -> list[str]:
+def violations_of(spec: Json, *children: Json, **switches: str) -> list[str]:
     check(spec, *children)  # by default, all is allowed
     try:
         check(spec, *children, **switches)
@@ -90,10 +90,10 @@ HOSTS = fields_named(".httpGet.host", ".tcpSocket.host")
 @pytest.mark.parametrize(("kind", "field"), HOSTS, ids=[" ".join(item) for item in HOSTS])
 def test_within_limits_probe_hosts_complete(kind: str, field: str) -> None:
     spec = spec_with(field, "169.254.169.254")
-    assert faults_of(spec, NIMOPS_PROBE_HOSTS="") == [
+    assert violations_of(spec, NIMOPS_PROBE_HOSTS="") == [
         f'{field}: "169.254.169.254" is forbidden: the operator\'s NIMOPS_PROBE_HOSTS allows none'
     ]
-    assert faults_of(spec, NIMOPS_PROBE_HOSTS="169.254.*") == []
+    assert violations_of(spec, NIMOPS_PROBE_HOSTS="169.254.*") == []
 
 
 def test_within_limits_probe_hosts_of_all_kinds() -> None:
@@ -114,13 +114,13 @@ def test_within_limits_probe_hosts_of_all_kinds() -> None:
 )
 def test_within_limits_probe_host_patterns(patterns: str, host: str, is_allowed: bool) -> None:
     spec = {"livenessProbe": {"probe": {"httpGet": {"host": host}}}}
-    assert (not faults_of(spec, NIMOPS_PROBE_HOSTS=patterns)) is is_allowed
+    assert (not violations_of(spec, NIMOPS_PROBE_HOSTS=patterns)) is is_allowed
 
 
 def test_within_limits_ignores_picker_config() -> None:
     inner = {"httpGet": {"host": "a"}, "securityContext": {"privileged": True}}
     spec = {"expose": {"router": {"eppConfig": {"config": inner}}}}
-    assert faults_of(spec, NIMOPS_PROBE_HOSTS="", NIMOPS_ROOT_USER="forbid") == []
+    assert violations_of(spec, NIMOPS_PROBE_HOSTS="", NIMOPS_ROOT_USER="forbid") == []
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_within_limits_ignores_picker_config() -> None:
 @pytest.mark.parametrize("where", ["modelDownloadJobs", "sidecarContainers[0]"])
 def test_within_limits_security_contexts(where: str, security: Json, fields: list[str]) -> None:
     spec = spec_with(f"spec.{where}.securityContext", security)
-    faults = faults_of(spec, NIMOPS_ROOT_USER="forbid")
-    assert [fault.split(" is forbidden")[0] for fault in faults] == [
+    violations = violations_of(spec, NIMOPS_ROOT_USER="forbid")
+    assert [violation.split(" is forbidden")[0] for violation in violations] == [
         f"spec.{where}.securityContext.{field}" for field in fields
     ]
 
@@ -190,10 +190,10 @@ WITHIN_LIMITS_EXPOSED_SERVICES_CASES = {
     ids=WITHIN_LIMITS_EXPOSED_SERVICES_CASES,
 )
 def test_within_limits_exposed_services(children: list[Json], shown: list[str]) -> None:
-    faults = faults_of({}, *children, NIMOPS_EXPOSED_SERVICES="")
-    assert [fault.split('"')[1] for fault in faults] == shown
-    assert all("NIMOPS_EXPOSED_SERVICES allows none" in fault for fault in faults)
-    assert faults_of({}, *children, NIMOPS_EXPOSED_SERVICES="a,db,b/*,*/a") == []
+    violations = violations_of({}, *children, NIMOPS_EXPOSED_SERVICES="")
+    assert [violation.split('"')[1] for violation in violations] == shown
+    assert all("NIMOPS_EXPOSED_SERVICES allows none" in violation for violation in violations)
+    assert violations_of({}, *children, NIMOPS_EXPOSED_SERVICES="a,db,b/*,*/a") == []
 
 
 def test_within_limits_own_backends() -> None:

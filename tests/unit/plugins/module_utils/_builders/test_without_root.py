@@ -89,7 +89,7 @@ def containers_of(pod: Json) -> list[Json]:
 
 
 def risks_of(pod: Json) -> list[str]:
-    """Containers that may become root, by what is wrong with their security context."""
+    """Containers that may become root, with their security context."""
     found = []
     for container in containers_of(pod):
         security = container.get("securityContext") or {}
@@ -175,7 +175,7 @@ LIVE_CASES = {
 
 @pytest.mark.parametrize("live", LIVE_CASES.values(), ids=LIVE_CASES.keys())
 def test_without_root_keeps_running_pods(live: Json) -> None:
-    """Also when only what restarts no pod changes."""
+    """Also if only fields change that restart no pod."""
     running = deployment(**live)
     running["spec"]["replicas"] = 7
     child = without_root(Child(deployment()), running)

@@ -17,7 +17,7 @@ CR = {"kind": "NIMService", "metadata": {"name": "llm", "namespace": "nim"}}
 
 @pytest.fixture
 def see(cluster, tmp_path, monkeypatch):
-    """Observe with a kind whose reads are these, or what a function says."""
+    """Observe with a kind that has these reads, or those of a function."""
     client = Client(cluster.kubeconfig(tmp_path))
 
     def run(*wanted):

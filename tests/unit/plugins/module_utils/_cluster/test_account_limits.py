@@ -20,8 +20,8 @@ def find(cluster, tmp_path):
 
 
 def test_find_missing_limits_warns_with_advice(cluster, find):
-    (said,) = find()
-    assert "Apply admission.yaml" in said
+    (message,) = find()
+    assert "Apply admission.yaml" in message
     (request,) = cluster.calls("PATCH")
     assert request.query["dryRun"] == "All"
     assert request.body["type"] == "kubernetes.io/service-account-token"

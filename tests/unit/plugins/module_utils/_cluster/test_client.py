@@ -54,7 +54,7 @@ def test_get_missing(client):
 
 @pytest.mark.parametrize("name", ["a/b", "100%s", ".", "..", "../../pods"])
 def test_get_invalid_name_without_request(client, cluster, name):
-    """The operator's proxy answers 500 to some, and to others what is above."""
+    """The runtime's proxy answers 500 to some, and returns the parent path for others."""
     cluster.put(POD, {"metadata": {"name": "llm"}})
     path = api_path("Pod", "nim", name)
     assert client.get(path) is None
@@ -279,7 +279,7 @@ def test_evict_is_not_repeated(client, cluster, answer, slept):
 
 @pytest.fixture
 def breaking(tmp_path, kubeconfig_text):
-    """A server that closes each connection in the middle of the body: (client, what it got)."""
+    """A server that closes each connection in the middle of the body: (client, received data)."""
     got = []
 
     class Handler(socketserver.BaseRequestHandler):
@@ -380,7 +380,7 @@ def test_source_differs_per_process(cluster, tmp_path, monkeypatch):
 
 
 def test_source_in_pod_is_none(cluster, tmp_path, monkeypatch):
-    """They are renewed, and a kubeconfig that lies about is not what is used."""
+    """Credentials of a pod are renewed, and a kubeconfig in the home folder is not used."""
     (tmp_path / ".kube").mkdir()
     (tmp_path / ".kube" / "config").write_bytes(Path(cluster.kubeconfig(tmp_path)).read_bytes())
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -62,8 +62,8 @@ def test_load_resource_reserved_key_in_open_field(client, cluster):
     cluster.put(PATH, stored(**with_picker(__ansible_unsafe="y", n=1)))
     with pytest.raises(NimError, match=r"plugins\[0\]\.parameters\.__ansible_unsafe: "):
         load_resource(client, REFERENCE)
-    told = load_resource(client, REFERENCE, strict=False)
-    assert told["spec"] == with_picker(n=1)
+    lenient = load_resource(client, REFERENCE, strict=False)
+    assert lenient["spec"] == with_picker(n=1)
 
 
 def test_load_resource_reserved_key_during_deletion(client, cluster):

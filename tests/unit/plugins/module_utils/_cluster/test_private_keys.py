@@ -38,7 +38,7 @@ def test_generate_keys_keeps_rest():
 
 
 def test_generated_key_is_invalid_base64():
-    """So the API server refuses a Secret whose key was never made."""
+    """So the API server refuses a Secret without a generated key."""
     with pytest.raises(ValueError, match="base64"):
         base64.b64decode(GENERATED_KEY, validate=True)
 

@@ -126,7 +126,7 @@ def test_read_any_node_with_label(cluster, see, answer):
 
 
 def test_read_labelled(cluster, see, answer):
-    """The runtime's cache lacks what is not ours; were it asked, its pages would never end."""
+    """The runtime's cache lacks foreign objects, and its pages would never end."""
     deployment = {"metadata": {"name": "d", "namespace": "n"}, "spec": {"replicas": 1}}
     page = {"metadata": {"continue": "continue-not-supported"}, "items": [deployment]}
     cluster.refuse["GET", "/apis/apps/v1/deployments"] = [answer(200, page)]

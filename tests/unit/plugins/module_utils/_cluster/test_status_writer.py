@@ -95,10 +95,10 @@ def status_writes(cluster):
 
 
 def test_write_first_status(cluster, resource, run):
-    said = run(resource)
+    reported = run(resource)
     status = cluster.objects[PATH]["status"]
-    assert (said.changed, said.error, said.period) == (True, "", "")
-    assert said.status == status
+    assert (reported.changed, reported.error, reported.period) == (True, "", "")
+    assert reported.status == status
     assert status["state"] == "Ready"
     assert status["observedGeneration"] == 7
     assert status["conditions"][0]["observedGeneration"] == 7
@@ -113,8 +113,8 @@ def test_write_first_status(cluster, resource, run):
 def test_write_same_status(cluster, resource, run, assess):
     run(resource)
     assess(lambda *_: Assessment({"state": "Ready", "conditions": [READY]}))
-    said = run(cluster.objects[PATH])
-    assert said.changed is False
+    reported = run(cluster.objects[PATH])
+    assert reported.changed is False
     assert cluster.server.requests == []
 
 
@@ -144,12 +144,12 @@ def test_report_reassesses_after_conflict(cluster, resource, run, assess):
     newer = copy.deepcopy(resource) | {"status": {"passes": 5}, "spec": {"changed": True}}
     newer["metadata"]["generation"] = 8
     newer = cluster.put(PATH, newer)
-    said = run(resource)
-    assert said.status["passes"] == 6
+    reported = run(resource)
+    assert reported.status["passes"] == 6
     assert cluster.objects[PATH]["status"]["passes"] == 6
     assert len(seen) == 2
     assert seen[1]["spec"] == resource["spec"]
-    assert said.status["observedGeneration"] == 7, "what was reconciled, not what is there now"
+    assert reported.status["observedGeneration"] == 7, "what was reconciled, not what is there now"
     (refetch,) = cluster.calls("GET")
     assert refetch.query == {"fieldSelector": "metadata.name=llm"}
     assert len(writes(cluster)) == 3, "two tries, one event"
@@ -183,8 +183,8 @@ def test_report_deleted_resource(cluster, resource, run, assess, change):
         )
     )
     change(cluster, resource)
-    said = run(resource)
-    assert (said.changed, said.error, said.period) == (False, "", "")
+    reported = run(resource)
+    assert (reported.changed, reported.error, reported.period) == (False, "", "")
     assert sorted(name for name, _ in writes(cluster)) == ["events", "llm"], "no annotation"
 
 
@@ -290,8 +290,8 @@ def test_write_patches_conflict(cluster, resource, run, assess, change):
     assess(lambda *_: Assessment({"conditions": []}, patches=[patch], requeue=Requeue(after=True)))
     change(cluster)
     before = copy.deepcopy(cluster.objects.get(OTHER))
-    said = run(resource)
-    assert (said.error, said.period) == ("", "1s")
+    reported = run(resource)
+    assert (reported.error, reported.period) == ("", "1s")
     assert cluster.objects.get(OTHER) == before
 
 
@@ -311,9 +311,9 @@ def test_report_dry_run(cluster, resource, run, assess):
             {"conditions": [READY]}, [EVENT], stamps, requeue=Requeue(after=True), patches=patches
         )
     )
-    said = run(resource, dry=True)
-    assert said.changed is True
-    assert said.period
+    reported = run(resource, dry=True)
+    assert reported.changed is True
+    assert reported.period
     assert cluster.server.requests == []
 
 
@@ -333,8 +333,8 @@ def test_report_assesses_outcome_and_answers(resource, run, assess):
         return Assessment({"state": observed.get("x"), "model": outcome.failure, "conditions": []})
 
     assess(see)
-    said = run(resource, answers={"x": "seen"}, outcome=Outcome(failure="broken"))
-    assert (said.status["state"], said.status["model"]) == ("seen", "broken")
+    reported = run(resource, answers={"x": "seen"}, outcome=Outcome(failure="broken"))
+    assert (reported.status["state"], reported.status["model"]) == ("seen", "broken")
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def keys(*kinds):
     ],
 )
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "reported"),
     [
         pytest.param(403, "exceeded quota", id="refused"),
         pytest.param(422, "spec: bad", id="invalid"),
@@ -205,15 +205,17 @@ def keys(*kinds):
         pytest.param(422, "metadata.uid: Invalid value: x: field is immutable", id="replaced"),
     ],
 )
-def test_apply_skips_references_to_unwritten(cluster, write, refused, kind, waiting, status, said):
-    cluster.refuse["PATCH", api_path(kind, "nim", "a")] = [refused(status, said)]
+def test_apply_skips_references_to_unwritten(
+    cluster, write, refused, kind, waiting, status, reported
+):
+    cluster.refuse["PATCH", api_path(kind, "nim", "a")] = [refused(status, reported)]
     found = write(apply=CONNECTED)
     kinds = [item["kind"] for item in CONNECTED]
     lost = [kind, *waiting]
     assert list(found.written) == keys(*(item for item in kinds if item not in lost))
     sent = {call.path for call in cluster.calls("PATCH")}
     assert sent.isdisjoint(api_path(item, "nim", "a") for item in waiting)
-    if status == 409 or "uid" in said:
+    if status == 409 or "uid" in reported:
         assert (found.raced, found.refusals) == (keys(*lost), [])
     else:
         assert found.raced == []

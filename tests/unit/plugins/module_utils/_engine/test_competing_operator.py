@@ -65,14 +65,14 @@ def answers(*entries: Json, uid: str = "u1") -> Json:
     ],
 )
 def test_find_competing_write(found: Json, is_rival: bool) -> None:
-    said = find_competing_write(RESOURCE, found, NOW)
-    assert bool(said) is is_rival
-    assert not said or said.startswith(
+    message = find_competing_write(RESOURCE, found, NOW)
+    assert bool(message) is is_rival
+    assert not message or message.startswith(
         "Deployment llm: another operator (field manager manager) wrote it at "
     )
 
 
-def told(seconds: int) -> Json:
+def reported(seconds: int) -> Json:
     return {"type": CONTESTED, "status": "True", "lastTransitionTime": ago(seconds)}
 
 
@@ -81,10 +81,10 @@ def told(seconds: int) -> Json:
     [
         pytest.param([], False, False, 0, id="never"),
         pytest.param([], True, True, 1, id="begins"),
-        pytest.param([told(5)], True, True, 0, id="goes on"),
-        pytest.param([told(900)], True, True, 0, id="goes on for long"),
-        pytest.param([told(5)], False, True, 0, id="pauses"),
-        pytest.param([told(900)], False, False, 0, id="is over"),
+        pytest.param([reported(5)], True, True, 0, id="goes on"),
+        pytest.param([reported(900)], True, True, 0, id="goes on for long"),
+        pytest.param([reported(5)], False, True, 0, id="pauses"),
+        pytest.param([reported(900)], False, False, 0, id="is over"),
     ],
 )
 def test_report_competing_operator(
@@ -93,8 +93,8 @@ def test_report_competing_operator(
     ready = {"type": "Ready", "status": "True"}
     given = Assessment({"conditions": [ready, *conditions]})
     found = answers(OURS, theirs()) if is_active else answers(OURS)
-    said = report_competing_operator(RESOURCE, found, given, NOW)
-    assert bool(find_condition(said.status["conditions"], CONTESTED)) is is_contested
-    assert find_condition(said.status["conditions"], "Ready") == ready
-    assert len(said.events) == events
+    assessed = report_competing_operator(RESOURCE, found, given, NOW)
+    assert bool(find_condition(assessed.status["conditions"], CONTESTED)) is is_contested
+    assert find_condition(assessed.status["conditions"], "Ready") == ready
+    assert len(assessed.events) == events
     assert given.status["conditions"] == [ready, *conditions]

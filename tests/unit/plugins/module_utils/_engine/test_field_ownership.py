@@ -237,7 +237,7 @@ HASH = {"f:annotations": {"f:nvidia.com/last-applied-hash": {}}, "f:labels": {"f
 
 
 def test_adopt_fields_later_reference_update():
-    """It owns what it has added since we applied the object, without the managed-by label."""
+    """It owns the fields that it added since we applied the object, without the managed-by label."""
     finalizers = {"f:finalizers": {'v:"finalizer.nimservice.apps.nvidia.com"': {}}}
     update = entry({"f:metadata": HASH | finalizers}, "nim-operator", "Update")
     theirs, ours = adopt_fields(live_deployment(update), WANT)

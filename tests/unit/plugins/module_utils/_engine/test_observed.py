@@ -42,7 +42,7 @@ def test_unpack_empty(given):
 
 
 def test_pack_stays_text_in_ansible():
-    """It evaluates what a template gives if that begins as a literal does."""
+    """Ansible evaluates the result of a template that begins like a literal."""
     assert not pack(ANSWERS).startswith(("{", "["))
 
 

@@ -33,7 +33,7 @@ Json = dict[str, t.Any]
 
 PROXY = Path(__file__).parents[5] / "packages" / "nimops-apiproxy" / "internal" / "stub" / "stub.go"
 STAYS = " (running workloads stay unchanged)"
-TOLD = {"bytes": 1364992, "limit": 262144, "field": "spec.env", "fieldBytes": 1258496}
+EXCESS = {"bytes": 1364992, "limit": 262144, "field": "spec.env", "fieldBytes": 1258496}
 TEXT = (
     "spec.env: the resource has 1.3 MiB as JSON, more than 256 KiB: shorten spec.env (1.2 MiB)"
     + STAYS
@@ -45,9 +45,11 @@ def resource(kind: str = "NIMService", **fields: t.Any) -> Json:
     return {"apiVersion": "x/v1", "kind": kind, "metadata": metadata, **fields}
 
 
-def stub(kind: str = "NIMService", told: t.Any = TOLD, **fields: t.Any) -> Json:
+def stub(kind: str = "NIMService", annotation: t.Any = EXCESS, **fields: t.Any) -> Json:
     made = resource(kind, **fields)
-    made["metadata"]["annotations"] = {ANNOTATION: told if told is str else json.dumps(told)}
+    made["metadata"]["annotations"] = {
+        ANNOTATION: annotation if annotation is str else json.dumps(annotation)
+    }
     return made
 
 
@@ -142,9 +144,9 @@ def test_find_excess_depth() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "text"),
+    ("annotation", "text"),
     [
-        (TOLD, TEXT),
+        (EXCESS, TEXT),
         (
             {"depth": 100, "limit": 64, "field": "spec.a"},
             f"spec.a: lists and maps are nested 100 levels deep, more than 64: flatten them{STAYS}",
@@ -155,8 +157,8 @@ def test_find_excess_depth() -> None:
         ({"field": "\x1b[31m" + "x" * 9999}, None),
     ],
 )
-def test_stub_error(told: t.Any, text: str | None) -> None:
-    found = find_excess(stub(told=told))
+def test_stub_error(annotation: t.Any, text: str | None) -> None:
+    found = find_excess(stub(annotation=annotation))
     assert found
     assert found.reason == TOO_LARGE
     assert str(found) == text if text else len(str(found)) < 2000
@@ -257,7 +259,7 @@ def test_nvidiadriver_oversized_releases_nodes() -> None:
     assert [item["metadata"]["labels"][OWNER] for item in plan.patch] == [None]
 
 
-# What others of our kinds make of a stub
+# Stubs as dependencies of resources of our kinds
 
 
 def live_stub(kind: str, name: str, owner: Json | None = None, **status: t.Any) -> Json:

@@ -190,8 +190,8 @@ def test_compare_blocks_references_to_refused(gpu, is_there):
     plan = with_account(gpu, foreign_account(), pods if is_there else None)
     assert [item["kind"] for item in (*plan.apply, *plan.adopt)] == ["Service"]
     assert (plan.prune, plan.evict, plan.patch, plan.orphan) == ([], [], [], [])
-    told = [(item.kind, item.reason) for item in plan.refusals]
-    assert told == [("ServiceAccount", "NameTaken"), ("Deployment", "NameTaken")]
+    reported = [(item.kind, item.reason) for item in plan.refusals]
+    assert reported == [("ServiceAccount", "NameTaken"), ("Deployment", "NameTaken")]
     state = "stays as it is" if is_there else "is not created"
     assert plan.refusals[1].message == (
         f'Deployment "llm" {state}, as its spec.template.spec.serviceAccountName refers to'

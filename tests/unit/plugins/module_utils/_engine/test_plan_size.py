@@ -47,7 +47,7 @@ def test_refuse_large_sum_of_objects() -> None:
 
 
 def test_refuse_large_ignores_foreign_parts() -> None:
-    """Nodes, what managers are listed, and the escapes of a ConfigMap's text."""
+    """Nodes, managedFields, and the escapes of a ConfigMap's text."""
     refuse_large(CR, Plan(patch=[obj(MIB)] * 9))
     managed = {"metadata": {"name": "a", "managedFields": "x" * MIB}}
     refuse_large(CR, Plan(adopt=[obj(MIB + 5000, **managed)]))

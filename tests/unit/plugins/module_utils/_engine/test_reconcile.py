@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The order of the steps; what each of them does is in test_steps.py."""
+"""The order of the steps; test_steps.py tests each step."""
 
 from __future__ import annotations
 

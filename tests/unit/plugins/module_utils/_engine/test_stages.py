@@ -103,7 +103,7 @@ def test_stages_of_every_part_of_plan() -> None:
     )
 
 
-# What is left when something is refused
+# The remaining objects after a refusal
 
 PLAN = Plan(apply=[ACCOUNT, CONFIG, DEPLOYMENT, SCALER, SECRET, DAEMONS])
 NO = {"error": {"msg": 'Failed to apply object: b\'{"kind":"Status","message":"no","code":403}\''}}

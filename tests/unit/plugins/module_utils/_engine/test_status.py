@@ -45,29 +45,29 @@ def test_requeue_period_grows(elapsed, period):
 
 
 def test_requeue_period_at_least():
-    elapsed, looks = 0, []
+    elapsed, periods = 0, []
     while elapsed < 3600:
         since = format_time(NOW - timedelta(seconds=elapsed))
         created = {"metadata": {"creationTimestamp": since}}
-        looks.append(int(requeue_period(created, {"conditions": []}, NOW, at_least=5)[:-1]))
-        elapsed += looks[-1]
-    assert looks[:3] == [5, 5, 5]
-    assert looks[-1] == 300
-    assert len(looks) < 35, "in the first hour"
+        periods.append(int(requeue_period(created, {"conditions": []}, NOW, at_least=5)[:-1]))
+        elapsed += periods[-1]
+    assert periods[:3] == [5, 5, 5]
+    assert periods[-1] == 300
+    assert len(periods) < 35, "in the first hour"
 
 
 def test_wake_period():
-    """The first look is early: an event may have come before the runtime watched the child."""
-    elapsed, looks = 0, []
+    """The first pass is early: an event may precede the runtime's watch of the child."""
+    elapsed, periods = 0, []
     while elapsed < 600:
         since = format_time(NOW - timedelta(seconds=elapsed))
         created = {"metadata": {"creationTimestamp": since}}
-        looks.append(int(wake_period(created, {"conditions": []}, NOW, is_watched=True)[:-1]))
-        elapsed += looks[-1]
-    assert looks == [30, 300, 300]
+        periods.append(int(wake_period(created, {"conditions": []}, NOW, is_watched=True)[:-1]))
+        elapsed += periods[-1]
+    assert periods == [30, 300, 300]
 
 
-def test_requeue_period_without_transition():
+def test_wake_period_unwatched():
     created = {"metadata": {"creationTimestamp": format_time(NOW - timedelta(seconds=90))}}
     assert wake_period(created, {"conditions": []}, NOW, is_watched=False) == "5s"
 

@@ -41,7 +41,7 @@ def test_set_condition_and_remove_condition():
 
 
 @pytest.mark.parametrize(
-    ("old", "is_told"),
+    ("old", "has_event"),
     [
         pytest.param(None, True, id="new"),
         pytest.param(condition(FAILED, True, "ReconcileFailed", "no"), False, id="same"),
@@ -51,11 +51,11 @@ def test_set_condition_and_remove_condition():
         pytest.param(condition(FAILED, False, "Reconciled", "no"), True, id="again"),
     ],
 )
-def test_fail_event_once(old, is_told):
+def test_fail_event_once(old, has_event):
     builder = StatusBuilder({"conditions": [old] if old else []})
     builder.fail(FAILED, "Toy a", "no")
     text = "Toy a reconcile failed, msg: no"
-    assert builder.events == ([Event("Warning", "ReconcileFailed", text)] if is_told else [])
+    assert builder.events == ([Event("Warning", "ReconcileFailed", text)] if has_event else [])
     assert builder.conditions == [condition(FAILED, True, "ReconcileFailed", "no")]
 
 

@@ -163,7 +163,7 @@ PRIVATE = (
 
 @pytest.mark.parametrize("host", [*PRIVATE, "10.1", "0x0a.0.0.5", "012.0.0.5", "167772165:443"])
 def test_protocol_never_connects_to_private_address(monkeypatch, host):
-    """However it is written: what resolvers take for an address is neither a name nor one for us."""
+    """In any spelling: forms that only resolvers accept as addresses are invalid."""
     monkeypatch.setattr(egress, "_connect_to", lambda *_args: pytest.fail("connected"))
     monkeypatch.setattr(egress, "look_up", lambda *_args: pytest.fail("looked up"))
     assert download_protocol(f"{host}/a:1", [], seconds=1) == ""
@@ -199,7 +199,7 @@ def test_is_registry_allowed(monkeypatch, patterns, host, allowed):
 
 
 class Registry:
-    """The image `a:1`, made of platforms with these labels; asks for what ``scheme`` says."""
+    """The image `a:1`, made of platforms with these labels; requires the authentication ``scheme``."""
 
     def __init__(self, answer, *labels, scheme="", extra=()):
         self.answer, self.scheme, self.extra = answer, scheme, list(extra)

@@ -184,5 +184,5 @@ def test_fetch_in_pod_uses_checked_address(serve, answer, monkeypatch):
 
 
 def test_fetch_limit_of_two_calls():
-    """Two calls, the second after a 404: the bound is what holds a worker of the operator."""
+    """Two calls, the second after a 404: the sum limits the time of an operator's worker."""
     assert module.LIMIT_SECONDS <= 5

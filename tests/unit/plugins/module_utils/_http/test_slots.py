@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who may wait. That runs exclude each other is tested with processes: test_patience.py."""
+"""Slots of one process; test_timeouts.py tests the exclusion of several processes."""
 
 from __future__ import annotations
 

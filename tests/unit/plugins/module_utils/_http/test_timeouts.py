@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How long a pass waits, and that a few tenants do not hold up all others."""
+"""The waiting time of a pass: a few tenants must not block all others."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ class Room:
     """Slots that are free or not."""
 
     def __init__(self, *, is_free: bool) -> None:
-        self.is_free, self.said = is_free, []
+        self.is_free, self.message = is_free, []
 
     def take(self, namespace: str) -> bool:
-        self.said.append(("take", namespace))
+        self.message.append(("take", namespace))
         return self.is_free
 
     def release(self) -> None:
-        self.said.append(("release",))
+        self.message.append(("release",))
 
 
 def ask(*questions: tuple[float, t.Any], is_free: bool, seconds: float = 3.0) -> t.Any:
-    """(outcomes, whether each was slow by then, what was said to the slots, the time)."""
+    """(outcomes, whether each was slow by then, the calls of the slots, the time)."""
     clock, room, outcomes = Clock(), Room(is_free=is_free), []
     with Patience("ns", t.cast("Slots", room), clock) as patience:
         for needed, answer in questions:
@@ -71,7 +71,7 @@ def ask(*questions: tuple[float, t.Any], is_free: bool, seconds: float = 3.0) ->
             except Exception as error:
                 found = type(error)
             outcomes.append((found, patience.is_slow))
-    return outcomes, room.said, round(clock.now - 100, 3)
+    return outcomes, room.message, round(clock.now - 100, 3)
 
 
 TAKEN = [("take", "ns")]
@@ -176,7 +176,7 @@ class Workers:
     def __init__(self, folder: Path, count: int) -> None:
         self._jobs: list[str] = []
         self._lock = threading.Lock()
-        self.said: list[str] = []
+        self.message: list[str] = []
         self._children = [
             subprocess.Popen(
                 [sys.executable, "-c", WORKER, str(folder)],
@@ -196,7 +196,7 @@ class Workers:
             thread.start()
         for thread in threads:
             thread.join(120)
-        return self.said
+        return self.message
 
     def _serve(self, child: t.Any) -> None:
         while True:
@@ -210,8 +210,8 @@ class Workers:
             child.stdin.flush()
             line = child.stdout.readline().strip()
             with self._lock:
-                self.said.append(line)
-                if len(self.said) == self._count:
+                self.message.append(line)
+                if len(self.message) == self._count:
                     self._release.set()
 
 
@@ -225,10 +225,10 @@ def test_wait_with_four_hanging_tenants(serve: t.Any, answer: t.Any, tmp_path: P
 
     url = serve(respond).url
     jobs = [f"{tenant} {url}/{tenant}" for tenant in "abcde"]
-    said = Workers(folder, 4).run(jobs, 3, release)
-    assert sorted(line[2:] for line in said[:3]) == ["0", "0", "200"]
-    assert "e 200" in said[:3]
-    assert [line[2:] for line in said[3:]] == ["200", "200"]
+    message = Workers(folder, 4).run(jobs, 3, release)
+    assert sorted(line[2:] for line in message[:3]) == ["0", "0", "200"]
+    assert "e 200" in message[:3]
+    assert [line[2:] for line in message[3:]] == ["200", "200"]
 
 
 def test_wait_for_one_request_per_namespace(serve: t.Any, answer: t.Any, tmp_path: Path) -> None:
@@ -239,8 +239,8 @@ def test_wait_for_one_request_per_namespace(serve: t.Any, answer: t.Any, tmp_pat
 
     url = serve(respond).url
     jobs = [*[f"a {url}/{number}" for number in range(4)], f"b {url}/other"]
-    said = Workers(tmp_path / "slots", 4).run(jobs, 4, release)
-    assert (sorted(said[:4]), said[4:]) == (["a 0", "a 0", "a 0", "b 200"], ["a 200"])
+    message = Workers(tmp_path / "slots", 4).run(jobs, 4, release)
+    assert (sorted(message[:4]), message[4:]) == (["a 0", "a 0", "a 0", "b 200"], ["a 200"])
 
 
 HOLDER = """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""HTTPS to model servers: whose certificates count, and who is given a token."""
+"""HTTPS to model servers: trusted certificates, and recipients of the token."""
 
 from __future__ import annotations
 
