@@ -48,7 +48,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production),
 	@$(BIN)/mypy -p nimops_release
 	@$(BIN)/mypy release/chart/ready.py
 	@$(BIN)/mypy release/write_sbom.py
-	@$(BIN)/mypy tests/harness/nimops_harness tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/bench/chart.py
+	@$(BIN)/mypy tests/harness/nimops_harness tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@MYPYPATH=hack/image:sandbox $(BIN)/mypy -p nimops_image
 	@$(BIN)/yamllint --strict .
@@ -110,6 +110,6 @@ release: venv $(RELEASE_VENV)/.installed $(if $(WITHOUT_IMAGE),,image-programs) 
 	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/python release release --version "$(VERSION)" $(if $(WITHOUT_IMAGE),--without-image)
 
 .PHONY: bench
-bench: venv collection $(BENCH_VENV)/.installed ## Measure reconciles on the sandbox (BENCH=--quick for a quick try)
+bench: venv collection ## Measure reconciles on the sandbox (BENCH=--quick for a quick try)
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) $(BIN)/python tests/bench --chart-with $(BENCH_VENV)/bin/python $(BENCH)
+	@$(IN_SANDBOX) $(BIN)/python tests/bench $(BENCH)

@@ -29,14 +29,6 @@ $(RELEASE_VENV)/.installed: requirements/release.txt
 	@$(RELEASE_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements/release.txt >&2
 	@touch $@
 
-BENCH_VENV := $(CURDIR)/build/bench-venv
-
-$(BENCH_VENV)/.installed: requirements/bench.txt
-	@echo "installing the Python packages of requirements/bench.txt into build/bench-venv" >&2
-	@$(PYTHON) -m venv --clear $(BENCH_VENV)
-	@$(BENCH_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements/bench.txt >&2
-	@touch $@
-
 SANDBOX := $(PYTHON) sandbox
 IN_SANDBOX = eval "$$($(SANDBOX) env | tail -n 1)" &&
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The operator's token in other hands: what it can do where it has no business.
+"""Attacks with the operator's token outside of its namespaces and objects.
 
 All but the first attack are dry runs, which pass everything that a real request passes.
 """
@@ -13,37 +13,42 @@ import typing as t
 
 from nimops_harness.account import NAMESPACE as HOME
 from nimops_harness.account import POLICY, Account, install_account, token_secret
-from nimops_harness.cluster import Api, Resource, path_of
+from nimops_harness.cluster import (
+    ACCOUNTS,
+    BINDINGS,
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    NIMSERVICES,
+    PODS,
+    RBAC,
+    ROLES,
+    SECRETS,
+    Api,
+    Resource,
+    path_of,
+)
 from nimops_harness.workload import make_nimservice
 
 from .fields import Json
-from .harness import GROUP, Attack, Harness, Seen
+from .harness import Harness, Seen, attack
 
 SYSTEM = ("kube-system", "kube-public", "kube-node-lease")
 ADMIN = "attack-administrator"
 """An account of kube-system that may do everything."""
 
-SECRETS, PODS, ACCOUNTS, CONFIG_MAPS = (
-    ("api/v1", name) for name in ("secrets", "pods", "serviceaccounts", "configmaps")
-)
-DEPLOYMENTS = ("apis/apps/v1", "deployments")
-SERVICES = (GROUP.strip("/"), "nimservices")
-RBAC = "apis/rbac.authorization.k8s.io/v1"
-ROLES, BINDINGS = (RBAC, "roles"), (RBAC, "rolebindings")
 OURS = {"app.kubernetes.io/managed-by": "k8s-nim-operator"}
 DRIVER = {"app.kubernetes.io/component": "nvidia-driver"}
 SECURITY = {"pod-security.kubernetes.io/enforce": "privileged"}
 MERGE = "application/merge-patch+json"
+REFUSED = "refused by the policy on the operator's account, or by RBAC"
 Try = tuple[str, str]
-"""What was tried, and why it was refused; empty if it was not."""
+"""A request, and the reason of its refusal; empty if it was accepted."""
 
 
 def pod(account: str = "default") -> Json:
     return {
         "serviceAccountName": account,
-        "containers": [
-            {"name": "a", "image": "a", "securityContext": {"privileged": True}},
-        ],
+        "containers": [{"name": "a", "image": "a", "securityContext": {"privileged": True}}],
     }
 
 
@@ -88,12 +93,12 @@ def bodies(namespace: str) -> dict[Resource, Json]:
         BINDINGS: bind("nimops-manager-role", subject("default", namespace), kind="ClusterRole"),
         ("apis/networking.k8s.io/v1", "ingresses"): {"spec": {"defaultBackend": backend}},
         ("apis/autoscaling/v2", "horizontalpodautoscalers"): {"spec": scale | {"maxReplicas": 2}},
-        SERVICES: make_nimservice("a"),
+        NIMSERVICES: make_nimservice("a"),
     }
 
 
 def owners(kind: str = "NIMService", version: str = "apps.nvidia.com/v1alpha1") -> Json:
-    """Metadata that names an owner, which nobody looks up."""
+    """Metadata with an owner reference, which the API server does not check."""
     uid = "11111111-1111-1111-1111-111111111111"
     owner = {"apiVersion": version, "kind": kind, "name": "a", "uid": uid, "controller": True}
     return {"ownerReferences": [owner]}
@@ -104,15 +109,14 @@ def named(body: Json, name: str = "a", **metadata: t.Any) -> Json:
 
 
 def thief(harness: Harness) -> Account:
-    """Who has the operator's token."""
+    """A client with the operator's token."""
     if "account" not in harness.shared:
         harness.shared["account"] = install_account()
     return t.cast("Account", harness.shared["account"])
 
 
-def judge(tries: t.Iterable[Try], fine: str) -> Seen:
-    """Each has to be refused, and for the right reason: an invalid object proves nothing."""
-    done = list(tries)
+def judge(done: t.Collection[Try], fine: str) -> Seen:
+    """Each request must be refused for the right reason: an invalid object proves nothing."""
     problems = [f"accepted: {what}" for what, why in done if not why]
     reasons = (POLICY, " cannot ", "not currently held")
     problems += [
@@ -123,9 +127,27 @@ def judge(tries: t.Iterable[Try], fine: str) -> Seen:
     return Seen.of(problems, f"{len(done)} {fine}")
 
 
+Tries = t.Callable[[Harness, Account, str], t.Iterator[Try]]
+
+
+def tries(name: str, fine: str, *, quick: bool = False) -> t.Callable[[Tries], Tries]:
+    """Add an attack of these requests; they need no operator, so one side is enough."""
+
+    def add(generate: Tries) -> Tries:
+        @attack(f"account-{name}", REFUSED, sides=("prefork",), quick=quick)
+        def run(harness: Harness) -> Seen:
+            stolen, namespace = thief(harness), harness.namespace(name)
+            return judge(list(generate(harness, stolen, namespace)), fine)
+
+        return generate
+
+    return add
+
+
 # --- Secrets that mint tokens ----------------------------------------------------------------------
 
 
+@attack("account-cluster-admin", REFUSED, sides=("prefork",), quick=True)
 def attack_cluster_admin(harness: Harness) -> Seen:
     """The token of an administrator of kube-system, by a Secret that Kubernetes fills in."""
     stolen, place = thief(harness), path_of(SECRETS, "kube-system", "attack-token")
@@ -153,12 +175,9 @@ def read_token(stolen: Account, place: str) -> str:
     return base64.b64decode(data.get("token", "")).decode()
 
 
-def attack_tokens(harness: Harness) -> Seen:
-    """The same everywhere, by all ways to write one, and by other types of credentials."""
-    return judge(mint(thief(harness), harness.namespace("tokens")), "ways to mint a token refused")
-
-
-def mint(stolen: Account, namespace: str) -> t.Iterator[Try]:
+@tries("tokens", "ways to mint a token refused")
+def mint(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
+    """Secrets that mint tokens in all namespaces, by all verbs, and other types of credentials."""
     for place in (*SYSTEM, HOME, namespace):
         for marks in ({}, owners()):
             body = token_secret()
@@ -177,13 +196,9 @@ def mint(stolen: Account, namespace: str) -> t.Iterator[Try]:
 # --- places ----------------------------------------------------------------------------------------
 
 
-def attack_places(harness: Harness) -> Seen:
+@tries("places", "objects refused in the namespaces of the system")
+def enter_places(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
     """Objects in namespaces of the system and its own, with and without an owner."""
-    harness.namespace("places")
-    return judge(enter_places(thief(harness)), "objects refused in the namespaces of the system")
-
-
-def enter_places(stolen: Account) -> t.Iterator[Try]:
     for place in (*SYSTEM, HOME):
         for resource, body in bodies(place).items():
             forged = [{}, owners()]
@@ -209,13 +224,9 @@ def enter_places(stolen: Account) -> t.Iterator[Try]:
 # --- tenants ---------------------------------------------------------------------------------------
 
 
-def attack_unowned(harness: Harness) -> Seen:
+@tries("unowned", "objects without an owner refused")
+def plant(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
     """Objects in the namespace of a tenant that belong to no resource."""
-    namespace = harness.namespace("unowned")
-    return judge(plant(thief(harness), namespace), "objects without an owner refused")
-
-
-def plant(stolen: Account, namespace: str) -> t.Iterator[Try]:
     other = owners("Deployment", "apps/v1")
     weak = owners()
     weak["ownerReferences"][0]["controller"] = False
@@ -226,21 +237,17 @@ def plant(stolen: Account, namespace: str) -> t.Iterator[Try]:
             yield what, stolen.refuses("POST", path, named(body, **marks))
 
 
-def attack_foreign(harness: Harness) -> Seen:
+@tries("foreign", "changes to objects of others refused")
+def take(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
     """Objects of a tenant, changed, taken over and deleted."""
-    namespace = harness.namespace("foreign-objects")
     for resource, body in bodies(namespace).items():
         found = harness.cluster.request("POST", path_of(resource, namespace), named(body, "theirs"))
         if resource == DEPLOYMENTS:
             marks = owners("Deployment", "apps/v1") | {"labels": OURS | DRIVER}
             marks["ownerReferences"][0] |= {"name": "theirs", "uid": found["metadata"]["uid"]}
             place = path_of(CONFIG_MAPS, namespace)
-            harness.cluster.request("POST", place, named({}, "labelled", **marks))
+            harness.cluster.request("POST", place, named({}, "labeled", **marks))
             harness.cluster.request("POST", place, named({}, "driver", labels=DRIVER))
-    return judge(take(thief(harness), namespace), "changes to objects of others refused")
-
-
-def take(stolen: Account, namespace: str) -> t.Iterator[Try]:
     other = {"serviceAccountName": "deployer"}
     changes: dict[Resource, Json] = {
         DEPLOYMENTS: {"spec": {"template": {"spec": other}}},
@@ -250,7 +257,7 @@ def take(stolen: Account, namespace: str) -> t.Iterator[Try]:
         ACCOUNTS: {"imagePullSecrets": [{"name": "mine"}]},
         ROLES: {"rules": []},
         BINDINGS: {"subjects": [subject("thief", namespace)]},
-        SERVICES: {"spec": {"image": {"repository": "evil"}}},
+        NIMSERVICES: {"spec": {"image": {"repository": "evil"}}},
     }
     for resource in bodies(namespace):
         path = path_of(resource, namespace, "theirs")
@@ -258,35 +265,26 @@ def take(stolen: Account, namespace: str) -> t.Iterator[Try]:
             change: Json = {"metadata": marks, **changes.get(resource, {})}
             yield f"{resource[1]} with {list(marks)}", stolen.patch_merge(path, change)
         for marks in ({"labels": OURS}, {"labels": SECURITY}, owners()):
-            if resource == SERVICES and marks == {"labels": SECURITY}:
-                continue  # metadata of our kinds that does not say whose they are
+            if resource == NIMSERVICES and marks == {"labels": SECURITY}:
+                continue  # metadata of our kinds without an owner
             said = stolen.patch_merge(path, {"metadata": marks})
             yield f"only {list(marks)} of {resource[1]}", said
         yield f"{resource[1]} deleted", stolen.refuses("DELETE", path)
-    labelled = path_of(CONFIG_MAPS, namespace, "labelled")
-    yield "a child of a Deployment", stolen.patch_merge(labelled, {"metadata": owners()})
-    yield "a child of a Deployment deleted", stolen.refuses("DELETE", labelled)
+    labeled = path_of(CONFIG_MAPS, namespace, "labeled")
+    yield "a child of a Deployment", stolen.patch_merge(labeled, {"metadata": owners()})
+    yield "a child of a Deployment deleted", stolen.refuses("DELETE", labeled)
     driver = path_of(CONFIG_MAPS, namespace, "driver")
-    yield "what is labelled as a driver", stolen.refuses("DELETE", driver)
+    yield "what is labeled as a driver", stolen.refuses("DELETE", driver)
 
 
-def attack_bindings(harness: Harness) -> Seen:
-    """Permissions for others, by bindings that a resource seems to own."""
-    namespace = harness.namespace("bindings")
+@tries("bindings", "bindings to others refused")
+def grant(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
+    """Permissions for foreign subjects, by bindings with an owner."""
     harness.cluster.request("POST", path_of(ROLES, namespace), named({"rules": []}, "empty"))
-    return judge(grant(thief(harness), namespace), "bindings to others refused")
-
-
-def grant(stolen: Account, namespace: str) -> t.Iterator[Try]:
-    """Of what the account holds, so that RBAC does not refuse it."""
     others = (
         subject("default", "kube-system"),
         {"kind": "User", "name": "mallory", "apiGroup": "rbac.authorization.k8s.io"},
-        {
-            "kind": "Group",
-            "name": "system:authenticated",
-            "apiGroup": "rbac.authorization.k8s.io",
-        },
+        {"kind": "Group", "name": "system:authenticated", "apiGroup": "rbac.authorization.k8s.io"},
     )
     place = path_of(BINDINGS, namespace)
     wide = bind("nimops-manager-role", subject("default", namespace), kind="ClusterRole")
@@ -301,17 +299,13 @@ def grant(stolen: Account, namespace: str) -> t.Iterator[Try]:
         yield f"a ClusterRole for {who}", said
 
 
-def attack_shared_names(harness: Harness) -> Seen:
-    """The names that need no owner, with contents of one's own."""
-    namespace = harness.namespace("shared-names")
+@tries("shared-names", "forged contents of shared names refused", quick=True)
+def forge(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
+    """Shared objects, which need no owner, with other contents."""
     for name in ("nim-cache-role", "other"):
         harness.cluster.request(
             "POST", path_of(ROLES, namespace), named({"rules": []}, name, labels=OURS)
         )
-    return judge(forge(thief(harness), namespace), "forged contents of shared names refused")
-
-
-def forge(stolen: Account, namespace: str) -> t.Iterator[Try]:
     account, role, binding = "nim-cache-sa", "nim-cache-role", "nim-cache-rolebinding"
     ours = subject(account, namespace)
     for body in (
@@ -345,14 +339,10 @@ def forge(stolen: Account, namespace: str) -> t.Iterator[Try]:
             yield f"{resource[1]} {account}", stolen.refuses("POST", path, named(body, account))
 
 
-def attack_parts(harness: Harness) -> Seen:
-    """What would act as a pod or as somebody else."""
-    namespace = harness.namespace("parts")
+@tries("parts", "ways into pods of others refused")
+def enter_pods(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
+    """Subresources of pods, and the policy itself."""
     harness.cluster.request("POST", path_of(PODS, namespace), named({"spec": pod()}, "theirs"))
-    return judge(enter_pods(thief(harness), namespace), "ways into pods of others refused")
-
-
-def enter_pods(stolen: Account, namespace: str) -> t.Iterator[Try]:
     path = path_of(PODS, namespace, "theirs")
     debug = {"spec": {"ephemeralContainers": [{"name": "b", "image": "b"}]}}
     yield (
@@ -370,21 +360,3 @@ def enter_pods(stolen: Account, namespace: str) -> t.Iterator[Try]:
     for resource in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
         name = f"/{group}/{resource}/nimops-operator-account"
         yield f"{resource} deleted", stolen.refuses("DELETE", name)
-
-
-def list_attacks() -> list[Attack]:
-    """All of this file; they need no operator, so one side is enough."""
-    expected = "refused by the policy on the operator's account, or by RBAC"
-    return [
-        Attack(f"account-{name}", expected, run, sides=("prefork",), quick=is_quick)
-        for name, run, is_quick in (
-            ("cluster-admin", attack_cluster_admin, True),
-            ("tokens", attack_tokens, False),
-            ("places", attack_places, False),
-            ("unowned", attack_unowned, False),
-            ("foreign", attack_foreign, False),
-            ("bindings", attack_bindings, False),
-            ("shared-names", attack_shared_names, True),
-            ("parts", attack_parts, False),
-        )
-    ]

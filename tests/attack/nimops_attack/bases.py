@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Resources that payloads are put into: the samples, and what no sample has."""
+"""Resources for payloads: the samples, and fields that no sample has."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _MORE: tuple[tuple[str, Json], ...] = (
 
 
 def read_bases(samples: Path) -> dict[str, list[Json]]:
-    """By kind; a pipeline takes what a service takes."""
+    """Resources by kind; pipelines have the specs of services."""
     found: dict[str, list[Json]] = {}
     for path in sorted(samples.glob("*.yaml")):
         for document in yaml.safe_load_all(path.read_text()):

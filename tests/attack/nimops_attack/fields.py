@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Places of a resource where a tenant's text can stand: read from the CRD, each time anew."""
+"""The places of a resource for a tenant's text, from the CRD."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json = dict[str, t.Any]
 
 ELEMENT, ENTRY = "[]", "{}"
 ENTRY_KEY = "attack.nimops.nim/v"
-"""Of an entry of a free map whose value is attacked."""
+"""The key of an entry whose value is attacked."""
 
 _METADATA: Json = {
     "type": "object",
@@ -30,7 +30,7 @@ _EXAMPLES = ("a", "1", "1.2.3", "1Gi", "http://a/v1/hf", "5s", "a.b", "2026-01-0
 
 @dataclass(frozen=True)
 class Place:
-    """A text, or with `is_key` the keys of a free map. The schema is that of the text, or of a value."""
+    """A text, or with `is_key` the keys of a free map; the schema of the text or of a value."""
 
     path: tuple[str, ...]
     is_key: bool = False
@@ -57,7 +57,7 @@ def _name(path: tuple[str, ...]) -> str:
 
 
 def find_named(field_name: str, places: t.Iterable[Place]) -> list[Place]:
-    """The places that a refusal of this field is about.
+    """The places that a refusal of this field concerns.
 
     It may name a free map as a whole, or an entry of it, whose key may hold anything.
     """
@@ -100,7 +100,7 @@ def is_free(schema: Json) -> bool:
 
 
 def value_schema(schema: Json) -> Json:
-    """What the values of a free map look like; a text where anything goes."""
+    """The schema of the values of a free map; a text if any value is allowed."""
     inner = schema.get("additionalProperties")
     return inner if isinstance(inner, dict) else {"type": "string"}
 
@@ -123,7 +123,7 @@ def is_text(schema: Json) -> bool:
 
 
 def takes(schema: Json, text: str) -> bool:
-    """Whether pattern, enum and length allow a text; the API server has the last word."""
+    """Whether pattern, enum and length allow a text; the API server may refuse it nevertheless."""
     pattern, most = schema.get("pattern"), schema.get("maxLength")
     if "enum" in schema and text not in schema["enum"]:
         return False
@@ -137,7 +137,7 @@ def _is_odd_time(schema: Json, text: str) -> bool:
 
 
 def make_plain(schema: Json) -> t.Any:
-    """The plainest value that a schema allows; rules between fields are not its business."""
+    """The plainest value that a schema allows, without regard to rules between fields."""
     if "default" in schema or "enum" in schema:
         return schema["default"] if "default" in schema else schema["enum"][0]
     if is_text(schema):
@@ -165,7 +165,7 @@ _PLAIN: dict[str, t.Callable[[Json], t.Any]] = {
 
 
 def build(schema: Json, base: Json, texts: t.Mapping[Place, str]) -> Json:
-    """The base with these texts in their places, and whatever else these places need to exist."""
+    """The base with these texts in their places, and with the fields that these places require."""
     tree: _Tree = {}
     for place, text in texts.items():
         node = tree

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The family *foreign*: children that already exist and belong to somebody else.
+"""The family *foreign*: children that already exist and have another owner.
 
 Nothing that the operator writes may refer to them: a pod would run with their account, a binding
 would grant their role. `tests/unit/plugins/module_utils/test_foreign.py` does the same with all
@@ -14,34 +14,43 @@ import copy
 import json
 import typing as t
 
-from nimops_harness.cluster import path_of
+from nimops_harness.cluster import (
+    ACCOUNTS,
+    BINDINGS,
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    NIMSERVICES,
+    PODS,
+    ROLES,
+    SECRETS,
+    SERVICES,
+    path_of,
+)
 from nimops_harness.mentions import mentions
 from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
-from .harness import Attack, Harness, Seen, path_to
+from .harness import Harness, Seen, attack, path_to
 
-RBAC = "apis/rbac.authorization.k8s.io/v1"
-ACCOUNTS, ROLES = ("api/v1", "serviceaccounts"), (RBAC, "roles")
 COLLECTIONS = {
-    "ConfigMap": ("api/v1", "configmaps"),
-    "Deployment": ("apis/apps/v1", "deployments"),
+    "ConfigMap": CONFIG_MAPS,
+    "Deployment": DEPLOYMENTS,
     "HTTPRoute": ("apis/gateway.networking.k8s.io/v1", "httproutes"),
     "HorizontalPodAutoscaler": ("apis/autoscaling/v2", "horizontalpodautoscalers"),
     "Ingress": ("apis/networking.k8s.io/v1", "ingresses"),
     "Job": ("apis/batch/v1", "jobs"),
     "LeaderWorkerSet": ("apis/leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
-    "NIMService": ("apis/apps.nvidia.com/v1alpha1", "nimservices"),
+    "NIMService": NIMSERVICES,
     "PersistentVolumeClaim": ("api/v1", "persistentvolumeclaims"),
-    "Pod": ("api/v1", "pods"),
+    "Pod": PODS,
     "ResourceClaimTemplate": ("apis/resource.k8s.io/v1", "resourceclaimtemplates"),
     "Role": ROLES,
-    "RoleBinding": (RBAC, "rolebindings"),
-    "Secret": ("api/v1", "secrets"),
-    "Service": ("api/v1", "services"),
+    "RoleBinding": BINDINGS,
+    "Secret": SECRETS,
+    "Service": SERVICES,
     "ServiceAccount": ACCOUNTS,
 }
-"""Where children are; those first that name no other, as they are made in this order."""
+"""Collections of children, in the order in which they are created."""
 
 _KEPT = ("apiVersion", "kind", "spec", "data", "rules", "roleRef", "subjects", "type")
 _OURS = "app.kubernetes.io/managed-by"
@@ -61,13 +70,13 @@ def list_objects(harness: Harness, namespace: str) -> list[Json]:
 
 
 def is_ours(item: Json) -> bool:
-    """Whether the operator has written it."""
+    """Whether the operator wrote it."""
     managers = item["metadata"].get("managedFields") or []
     return any(entry.get("manager") == "nimops.nim" for entry in managers)
 
 
 def as_theirs(item: Json) -> Json:
-    """The same object of somebody else."""
+    """The same object of another owner."""
     meta = item["metadata"]
     labels = {key: text for key, text in (meta.get("labels") or {}).items() if key != _OURS}
     made = {key: copy.deepcopy(item[key]) for key in _KEPT if key in item}
@@ -84,7 +93,7 @@ def as_theirs(item: Json) -> Json:
 
 
 def make_resources() -> dict[str, Json]:
-    """By a short name; together they have each kind of children that this cluster serves."""
+    """Resources by a short name; together they have each kind of children."""
     full = make_nimservice("taken")
     route = {"hostDomainName": "example.com", "ingress": {"ingressClass": "nginx"}}
     full["spec"]["expose"]["router"] = route
@@ -108,8 +117,11 @@ def make_resources() -> dict[str, Json]:
     return {**found, "cache": make_nimcache("store")}
 
 
+@attack(
+    "foreign-children", "nothing refers to a child of another owner", sides=("prefork",), quick=True
+)
 def attack_children(harness: Harness) -> Seen:
-    """Each child in turn is somebody else's before the resource is created."""
+    """Each child in turn exists with another owner before the resource is created."""
     resources = make_resources()
     resources |= {kind: harness.bases[kind][0] for kind in ("NemoEvaluator", "NemoDatastore")}
     if harness.quick:
@@ -125,7 +137,7 @@ def attack_children(harness: Harness) -> Seen:
             if answer.status == 409 and child["kind"] == "ServiceAccount":
                 continue
             if answer.refusal:
-                problems.append(f"{child['kind']} of somebody else: {answer.refusal}")
+                problems.append(f"{child['kind']} of another owner: {answer.refusal}")
                 continue
             theirs = {**answer.body, "kind": child["kind"]}
             tries.append((namespace, resource, theirs))
@@ -142,14 +154,14 @@ def attack_children(harness: Harness) -> Seen:
 
 
 def is_given(item: Json, spec: str) -> bool:
-    """Whether the user named this volume, so that it may be anybody's."""
+    """Whether the user named this volume, which may have any owner."""
     return item["kind"] == "PersistentVolumeClaim" and f'"{item["metadata"]["name"]}"' in spec
 
 
 def learn(
     harness: Harness, resources: dict[str, Json], problems: list[str]
 ) -> dict[str, list[Json]]:
-    """The children that resources get where nobody has anything."""
+    """The children of resources in an empty namespace."""
     places = {}
     for name, resource in resources.items():
         places[name] = harness.namespace(f"own-{name.lower()}")
@@ -175,12 +187,12 @@ def learn(
 
 
 def judge(harness: Harness, namespace: str, resource: Json, theirs: Json) -> list[str]:
-    """What refers to an object of somebody else, or was done to it, in the end."""
+    """Problems with references to an object of another owner, and with that object."""
     name, kind = resource["metadata"]["name"], theirs["kind"]
     what = f"{resource['kind']} beside {kind} {theirs['metadata']['name']}"
     left = harness.wait_answered(resource["kind"], namespace, [name])
     problems = [f"{what}: no status" for _item in left]
-    status = (harness.read(resource["kind"], namespace, name) or {}).get("status") or {}
+    status = harness.read_status(resource["kind"], namespace, name)
     types = {item["type"] for item in status.get("conditions") or [] if item["status"] == "True"}
     if "Stalled" not in types:
         problems.append(f"{what}: is {status.get('state')}, and not Stalled")
@@ -197,6 +209,7 @@ def judge(harness: Harness, namespace: str, resource: Json, theirs: Json) -> lis
     return problems
 
 
+@attack("foreign-identity", "no pod, binding or autoscaler uses what others own", quick=True)
 def attack_identity(harness: Harness) -> Seen:
     """Names of an account, of the default account, and of a role that reads Secrets."""
     namespace = harness.namespace("identity")
@@ -211,9 +224,7 @@ def attack_identity(harness: Harness) -> Seen:
         for name in names
         if (refusal := harness.create(namespace, make_nimservice(name)))
     ]
-    problems += [
-        f"{left} got no status" for left in harness.wait_answered("NIMService", namespace, names)
-    ]
+    problems += harness.find_unanswered("NIMService", namespace, names)
     for item in list_objects(harness, namespace):
         for name in ("ci-deployer", "default"):
             problems += [
@@ -226,14 +237,14 @@ def attack_identity(harness: Harness) -> Seen:
     for name in names:
         if may_list_secrets(harness, namespace, name):
             problems.append(f"ServiceAccount {name} may list Secrets")
-    state = (harness.read("NIMService", namespace, "ci-deployer") or {}).get("status") or {}
+    state = harness.read_status("NIMService", namespace, "ci-deployer")
     harness.delete_all("NIMService", namespace, names)
     reasons = [item["reason"] for item in state.get("conditions") or [] if item["type"] == "Failed"]
     return Seen.of(problems, f"nothing runs or is granted; {state.get('state')}: {reasons}")
 
 
 def may_list_secrets(harness: Harness, namespace: str, account: str) -> bool:
-    """As `kubectl auth can-i list secrets --as=system:serviceaccount:…` has it."""
+    """The answer of `kubectl auth can-i list secrets --as=system:serviceaccount:…`."""
     asked: Json = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",
@@ -246,10 +257,3 @@ def may_list_secrets(harness: Harness, namespace: str, account: str) -> bool:
     path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
     answer = harness.cluster.request("POST", path, asked)
     return bool(t.cast(Json, answer["status"]).get("allowed"))
-
-
-def list_attacks() -> list[Attack]:
-    return [
-        Attack("foreign-identity", "no pod, binding or autoscaler uses what others own", attack_identity, quick=True),
-        Attack("foreign-children", "nothing refers to a child of somebody else", attack_children, sides=("prefork",), quick=True),
-    ]  # fmt: skip

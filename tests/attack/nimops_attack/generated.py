@@ -12,8 +12,8 @@ from functools import partial
 from nimops_harness.workload import make_nimservice
 
 from .bases import rename
-from .fields import Json, Place, build, list_places
-from .harness import KINDS, Attack, Harness, Seen, path_to
+from .fields import Json, Place, list_places
+from .harness import KINDS, Harness, Seen, attack, path_to
 from .pack import Ask, Packed, Packer, Packing, Refusal
 from .payloads import (
     CLASSES,
@@ -29,12 +29,13 @@ from .policies import without_policies, without_rules
 T = t.TypeVar("T")
 
 JINJA = CLASSES[0]
+NOT_EVALUATED = "refused at admission, or taken as text; the resource is answered, and deleted"
 
 
 def pack(
     harness: Harness, kind: str, payload: PayloadClass, namespace: str, parts: t.Sequence[str]
 ) -> Packing:
-    """Into new resources of a kind."""
+    """Pack payloads into new resources of a kind."""
     ask = harness.dry_run(namespace)
     packer = Packer(kind, harness.crds[kind], payload, str(harness.canary), ask)
     return packer.pack(harness.bases[kind], list_places(harness.crds[kind], *parts))
@@ -53,7 +54,9 @@ def attack_fields(kind: str, payload: PayloadClass, harness: Harness) -> Seen:
     problems += [f"a packed resource was refused: {refusal}" for refusal in refusals if refusal]
     problems += follow(harness, namespace, kind, [f"p{number}" for number in range(len(packed))])
     problems += loose_in_cel(harness, namespace, packed)
-    problems += remove(harness, namespace, kind, [item["metadata"]["name"] for item in resources])
+    problems += harness.find_undeleted(
+        kind, namespace, [item["metadata"]["name"] for item in resources]
+    )
     carried = sum(len(item.tokens) for item in packed)
     return Seen.of(
         problems,
@@ -63,18 +66,13 @@ def attack_fields(kind: str, payload: PayloadClass, harness: Harness) -> Seen:
 
 
 def follow(harness: Harness, namespace: str, kind: str, names: t.Iterable[str]) -> list[str]:
-    """What is wrong once these have been answered."""
-    left = harness.wait_answered(kind, namespace, names)
-    return harness.evaluated(namespace) + [f"{name} got no status within 90 s" for name in left]
-
-
-def remove(harness: Harness, namespace: str, kind: str, names: t.Sequence[str]) -> list[str]:
-    left = harness.delete_all(kind, namespace, names)
-    return [f"{name} could not be deleted" for name in left]
+    """Problems once these resources have a status."""
+    unanswered = harness.find_unanswered(kind, namespace, names)
+    return harness.evaluated(namespace) + unanswered
 
 
 def loose_in_cel(harness: Harness, namespace: str, packed: t.Iterable[Packed]) -> list[str]:
-    """Expressions of device selectors in which a payload is not a text; those that are the user's own aside."""
+    """Problems with device selectors that have a payload outside of a text, except for the user's own."""
     tokens = {
         token: place
         for item in packed
@@ -120,7 +118,7 @@ def with_markers(harness: Harness, kind: str, key: str, ask: Ask) -> Packing:
 
 
 def attack_markers(kind: str, harness: Harness) -> Seen:
-    """New resources: admission refuses what it can see, the operator the rest."""
+    """New resources, refused by admission or by the operator."""
     namespace = harness.namespace(f"markers-{kind.lower()}")
     problems, resources, refused = [], [], 0
     keys = MARKER_KEYS[:1] if harness.quick else MARKER_KEYS
@@ -137,7 +135,7 @@ def attack_markers(kind: str, harness: Harness) -> Seen:
                 resources.append(resource)
     names = [item["metadata"]["name"] for item in resources]
     problems += follow(harness, namespace, kind, names)
-    problems += remove(harness, namespace, kind, names)
+    problems += harness.find_undeleted(kind, namespace, names)
     return Seen.of(
         problems,
         f"{refused} keys refused at admission; {len(names)} resources with others: nothing evaluated, all deleted",
@@ -145,7 +143,7 @@ def attack_markers(kind: str, harness: Harness) -> Seen:
 
 
 def store_markers(harness: Harness) -> None:
-    """Before the operator starts, and as if before the CRDs had such rules."""
+    """Store resources before the operator starts, without the rules of the CRDs."""
     namespace = harness.namespace("stored")
     with without_rules(harness), without_policies(harness):
         stored, problems = store(harness, namespace)
@@ -153,12 +151,12 @@ def store_markers(harness: Harness) -> None:
 
 
 def some(harness: Harness, cases: t.Sequence[T]) -> t.Sequence[T]:
-    """Only the first of several in a quick run, and on stock, where a pass takes seconds."""
+    """Only the first case in a quick run, and with stock, where a pass takes seconds."""
     return cases[:1] if harness.side == "stock" or harness.quick else cases
 
 
 def store(harness: Harness, namespace: str) -> tuple[list[tuple[str, str]], list[str]]:
-    """Kinds and names of what was stored, and what could not be."""
+    """Kinds and names of stored resources, and problems."""
     canary, ask = str(harness.canary), harness.dry_run(namespace)
     probe = service_with_markers("probe", "__ansible_unsafe", canary)
     harness.wait_for("the CRDs without the rules", lambda: ask(probe) is None, 20)
@@ -179,7 +177,7 @@ def store(harness: Harness, namespace: str) -> tuple[list[tuple[str, str]], list
 
 
 def service_with_markers(name: str, key: str, canary: str) -> Json:
-    """A NIMService that is fine but for a key in two of its maps, and a template in its environment."""
+    """A valid NIMService, except for a key in two of its maps, and a template in its environment."""
     token = make_token("stored", key)
     resource = make_nimservice(name)
     resource["spec"] |= {
@@ -190,6 +188,11 @@ def service_with_markers(name: str, key: str, canary: str) -> Json:
     return resource
 
 
+@attack(
+    "keys-stored",
+    "what was stored before the CRDs had rules works but for that key, nothing is evaluated",
+    prepare=store_markers,
+)
 def attack_stored(harness: Harness) -> Seen:
     namespace, stored, problems = t.cast(
         "tuple[str, list[tuple[str, str]], list[str]]", harness.shared["stored"]
@@ -204,7 +207,9 @@ def attack_stored(harness: Harness) -> Seen:
         if not harness.wait_state(kind, namespace, name, limit=90)
     ]
     for kind in KINDS:
-        problems += remove(harness, namespace, kind, [name for of, name in stored if of == kind])
+        problems += harness.find_undeleted(
+            kind, namespace, [name for of, name in stored if of == kind]
+        )
     return Seen.of(
         list(dict.fromkeys(problems)),
         f"{len(stored)} resources: answered, nothing evaluated, all deleted",
@@ -215,7 +220,7 @@ def attack_stored(harness: Harness) -> Seen:
 
 
 def write_statuses(harness: Harness) -> None:
-    """Before the operator starts: it reads what it finds."""
+    """Write statuses before the operator starts."""
     namespace = harness.namespace("status")
     written: list[tuple[str, str, int]] = []
     for kind in KINDS:
@@ -237,7 +242,7 @@ def write_statuses(harness: Harness) -> None:
 def write_status(
     harness: Harness, namespace: str, resource: Json, payload: PayloadClass, places: list[Place]
 ) -> int:
-    """Create the resource, then fill its status; how many fields carry a payload."""
+    """Create the resource and fill its status; the number of fields with a payload."""
     kind, name = resource["kind"], resource["metadata"]["name"]
     if refusal := harness.create(namespace, resource):
         raise RuntimeError(f"{name}: {refusal}")
@@ -263,6 +268,7 @@ def write_status(
     return 0
 
 
+@attack("status-text", NOT_EVALUATED, prepare=write_statuses)
 def attack_status(harness: Harness) -> Seen:
     namespace, written = t.cast("tuple[str, list[tuple[str, str, int]]]", harness.shared["status"])
     problems: list[str] = []
@@ -271,7 +277,7 @@ def attack_status(harness: Harness) -> Seen:
         problems += follow(harness, namespace, kind, names)
     for kind in KINDS:
         names = [name for of, name, _ in written if of == kind]
-        problems += remove(harness, namespace, kind, names)
+        problems += harness.find_undeleted(kind, namespace, names)
     count = sum(number for *_, number in written)
     if not count:
         problems.append("no status carries a payload: the attack did not take place")
@@ -281,31 +287,15 @@ def attack_status(harness: Harness) -> Seen:
     )
 
 
-def list_attacks() -> list[Attack]:
-    not_evaluated = "refused at admission, or taken as text; the resource is answered, and deleted"
-    attacks = [
-        Attack(
-            "keys-stored",
-            "what was stored before the CRDs had rules works but for that key, nothing is evaluated",
-            attack_stored, store_markers,
-        ),
-        Attack("status-text", not_evaluated, attack_status, write_statuses),
-    ]  # fmt: skip
-    attacks += [
-        Attack(f"keys-{kind.lower()}", not_evaluated, partial(attack_markers, kind), quick=kind == "NIMService")
-        for kind in KINDS
-    ]  # fmt: skip
-    for kind in KINDS:
-        attacks += [
-            Attack(
-                f"text-{kind.lower()}-{payload.name}", not_evaluated,
-                partial(attack_fields, kind, payload),
-                sides=("prefork", "stock") if payload is PACKED else ("prefork",),
-                quick=payload is PACKED and kind == "NIMService",
-            )
-            for payload in (PACKED, *CLASSES)
-        ]  # fmt: skip
-    return attacks
-
-
-__all__ = ["attack_fields", "build", "list_attacks"]
+for _kind in KINDS:
+    attack(f"keys-{_kind.lower()}", NOT_EVALUATED, quick=_kind == "NIMService")(
+        partial(attack_markers, _kind)
+    )
+for _kind in KINDS:
+    for _payload in (PACKED, *CLASSES):
+        attack(
+            f"text-{_kind.lower()}-{_payload.name}",
+            NOT_EVALUATED,
+            sides=("prefork", "stock") if _payload is PACKED else ("prefork",),
+            quick=_payload is PACKED and _kind == "NIMService",
+        )(partial(attack_fields, _kind, _payload))

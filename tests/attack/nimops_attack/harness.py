@@ -1,12 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where attacks take place: a cluster and an operator, and every place that is searched for traces."""
+"""The harness of attacks: a cluster, an operator, and all places that may have traces."""
 
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import os
 import re
@@ -19,7 +18,7 @@ from pathlib import Path
 import yaml
 from nimops_harness.cluster import Api
 from nimops_harness.errors import HarnessError
-from nimops_harness.progress import Deadline, say
+from nimops_harness.progress import Deadline
 from nimops_harness.runtime import ROOT, ContainedOperator, Side
 from nimops_harness.sandbox import Sandbox
 from nimops_harness.workload import create_namespace, make_nimservice
@@ -30,7 +29,9 @@ from .pack import Refusal
 from .payloads import find_evaluated
 
 GROUP = "/apis/apps.nvidia.com/v1alpha1"
-KINDS = tuple(item["kind"] for item in yaml.safe_load((ROOT / "watches.yaml").read_text()))
+KINDS: tuple[str, ...] = tuple(
+    item["kind"] for item in yaml.safe_load((ROOT / "watches.yaml").read_text())
+)
 SEARCHED = (
     *(f"{GROUP}/{kind.lower()}s" for kind in KINDS),
     "/api/v1/configmaps",
@@ -48,27 +49,21 @@ SEARCHED = (
     "/apis/rbac.authorization.k8s.io/v1/roles",
     "/apis/resource.k8s.io/v1/resourceclaimtemplates",
 )
-"""Collections in whose objects a trace may show; Secrets are where canary secrets belong."""
+"""Collections that may have traces; canary secrets belong into Secrets."""
 
 _BIG = 64 << 20
 
 
 class Cluster(Api):
-    """The API server, with what it says when it refuses."""
+    """The API server, with its refusals."""
 
     def ask(self, method: str, path: str, body: Json | None = None, kind: str = "") -> Answer:
-        headers = self._headers | {"Content-Type": kind or "application/json"}
-        data = json.dumps(body) if body is not None else None
-        for attempt in (1, 2):
-            try:
-                self._connection.request(method, path, data, headers)
-                answer = self._connection.getresponse()
-                return Answer(answer.status, json.loads(answer.read() or b"{}"))
-            except (http.client.HTTPException, OSError) as error:
-                self._connection.close()
-                if attempt == 2:
-                    raise HarnessError(f"{method} {path}: {error}") from error
-        raise AssertionError
+        status, text = self.exchange(method, path, body, kind)
+        return Answer(status, json.loads(text or b"{}"))
+
+    def merge(self, path: str, change: Json) -> Answer:
+        """The answer to a merge patch."""
+        return self.ask("PATCH", path, change, "application/merge-patch+json")
 
 
 @dataclass(frozen=True)
@@ -88,7 +83,7 @@ class Answer:
 
 
 def find_field(said: str) -> str:
-    """The field that a policy names in its message, which is all that it has."""
+    """The field that the message of a policy names, as a policy has no causes."""
     found = re.search(r"(?:^|: )((?:spec|metadata)(?:\.\w+|\[\])+): ", said)
     return found[1].replace("[]", "[0]") if found else ""
 
@@ -99,7 +94,7 @@ def path_to(kind: str, namespace: str, name: str = "") -> str:
 
 @dataclass
 class Harness:
-    """One side: stock or prefork."""
+    """A cluster with an operator of one side, stock or prefork."""
 
     sandbox: Sandbox
     side: Side
@@ -121,7 +116,7 @@ class Harness:
     # --- the operator --------------------------------------------------------------------------
 
     def start(self, **environment: str) -> ContainedOperator:
-        """Start one, and wait for it. HarnessError if it does not become ready."""
+        """Start an operator; HarnessError if it does not become ready."""
         self.stop()
         self.starts += 1
         name = f"{self.side}-{self.starts}"
@@ -140,7 +135,7 @@ class Harness:
             self.operator = None
 
     def ensure(self) -> ContainedOperator:
-        """The operator, started if none runs."""
+        """The operator; it is started if none runs."""
         if self.operator and self.operator.is_running:
             return self.operator
         return self.start()
@@ -148,7 +143,7 @@ class Harness:
     # --- resources -----------------------------------------------------------------------------
 
     def namespace(self, name: str) -> str:
-        """A new namespace with what our samples name; of another name in each round."""
+        """A new namespace with the Secrets of our samples; each round has its own."""
         taken = self._namespaces[name] = self._namespaces.get(name, 0) + 1
         full = f"attack-{self.side}-{name}" + (f"-{taken}" if taken > 1 else "")
         create_namespace(self.cluster, full)
@@ -171,7 +166,7 @@ class Harness:
     def wait_for(
         self, what: str, is_so: t.Callable[[], t.Any], limit: float = 60.0, pause: float = 0.2
     ) -> t.Any:
-        """What `is_so` gives once that is true; None when the time is up or the operator has ended."""
+        """The first true result of `is_so`; None when the time is up or the operator has ended."""
         deadline = Deadline(limit, what)
         while True:
             if found := is_so():
@@ -185,7 +180,7 @@ class Harness:
     def wait_answered(
         self, kind: str, namespace: str, names: t.Iterable[str], limit: float = 90.0
     ) -> list[str]:
-        """Those whose status says nothing of their spec as it is now when the time is up."""
+        """Names of resources that have no status for their current spec when the time is up."""
         left = set(names)
 
         def look() -> bool:
@@ -202,6 +197,13 @@ class Harness:
         self.wait_for(f"a status of {', '.join(left)}", look, limit)
         return sorted(left)
 
+    def find_unanswered(
+        self, kind: str, namespace: str, names: t.Iterable[str], limit: float = 90.0
+    ) -> list[str]:
+        """Problems with resources that have no status for their spec when the time is up."""
+        left = self.wait_answered(kind, namespace, names, limit)
+        return [f"{kind} {name} got no status" for name in left]
+
     def wait_state(
         self, kind: str, namespace: str, name: str, state: str = "Ready", limit: float = 60.0
     ) -> Json | None:
@@ -213,15 +215,26 @@ class Harness:
         return t.cast("Json | None", self.wait_for(f"{name} {state}", look, limit))
 
     def wait_gone(self, kind: str, namespace: str, name: str, limit: float = 60.0) -> bool:
-        def look() -> bool:
-            return self.read(kind, namespace, name) is None
+        gone = self.wait_for(
+            f"deletion of {name}", lambda: self.read(kind, namespace, name) is None, limit
+        )
+        return bool(gone)
 
-        return bool(self.wait_for(f"end of {name}", look, limit))
+    def find_undeleted(
+        self, kind: str, namespace: str, names: t.Iterable[str], limit: float = 90.0
+    ) -> list[str]:
+        """Delete resources; problems with those that exist when the time is up."""
+        left = self.delete_all(kind, namespace, list(names), limit)
+        return [f"{kind} {name} could not be deleted" for name in left]
+
+    def read_status(self, kind: str, namespace: str, name: str) -> Json:
+        """The status of a resource, empty if there is none."""
+        return (self.read(kind, namespace, name) or {}).get("status") or {}
 
     def delete_all(
         self, kind: str, namespace: str, names: t.Sequence[str], limit: float = 90.0
     ) -> list[str]:
-        """Those that have not gone when the time is up."""
+        """Names of resources that exist when the time is up."""
         for name in names:
             self.cluster.ask("DELETE", path_to(kind, namespace, name))
 
@@ -233,13 +246,18 @@ class Harness:
         return list_left()
 
     def delete(self, kind: str, namespace: str, name: str, limit: float = 60.0) -> bool:
-        """Whether it has gone, by its finalizer."""
+        """Whether it could be deleted, with its finalizer."""
         with contextlib.suppress(HarnessError):
             self.cluster.request("DELETE", path_to(kind, namespace, name))
         return self.wait_gone(kind, namespace, name, limit)
 
+    def find_unserved(self, namespace: str, limit: float = 60.0) -> list[str]:
+        """The problem with an ordinary NIMService, if it does not become Ready or cannot be deleted."""
+        wrong = self.serves(namespace, limit=limit)
+        return [wrong] if wrong else []
+
     def serves(self, namespace: str, name: str = "bystander", limit: float = 60.0) -> str:
-        """Empty if an ordinary NIMService becomes Ready and goes again, else what is wrong."""
+        """Empty if an ordinary NIMService becomes Ready and can be deleted, else the problem."""
         began = time.monotonic()
         if refusal := self.create(namespace, make_nimservice(name)):
             return f"an ordinary NIMService was refused: {refusal}"
@@ -252,7 +270,7 @@ class Harness:
     # --- traces --------------------------------------------------------------------------------
 
     def list_texts(self, namespace: str) -> t.Iterator[tuple[str, str]]:
-        """Name and text of everything outside of Secrets: objects, log, what lies in /tmp."""
+        """Name and text of everything outside of Secrets: objects, logs, files in /tmp."""
         for collection in SEARCHED:
             head, _, resource = collection.rpartition("/")
             answer = self.cluster.ask("GET", f"{head}/namespaces/{namespace}/{resource}")
@@ -261,14 +279,14 @@ class Harness:
         yield from self.list_own_texts()
 
     def list_own_texts(self) -> t.Iterator[tuple[str, str]]:
-        """What operators wrote: their logs, and the files in their /tmp."""
+        """The logs of operators, and the files in their /tmp."""
         for log in sorted(self.sandbox.logs.glob(f"{self.side}-*.log")):
             yield f"log {log.name}", log.read_text(errors="replace")
         if self.operator:
             yield from read_folder(self.operator.tmp)
 
     def evaluated(self, namespace: str) -> list[str]:
-        """Signs that a payload did something: files that it left, templates that were evaluated."""
+        """Traces of payloads: files that they created, templates that were evaluated."""
         found = [f"a command ran: {path.name}" for path in sorted(self.canary.iterdir())]
         if self.operator:
             found += [
@@ -286,7 +304,7 @@ class Harness:
 
 
 def read_folder(folder: Path) -> t.Iterator[tuple[str, str]]:
-    """Files below a folder, but for those that are not text or end meanwhile."""
+    """Small files below a folder, without those that disappear meanwhile."""
     for base, _folders, names in os.walk(folder):
         for name in names:
             path = Path(base) / name
@@ -297,7 +315,7 @@ def read_folder(folder: Path) -> t.Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Seen:
-    """What an attack came to."""
+    """The outcome of an attack."""
 
     ok: bool
     text: str
@@ -311,7 +329,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Attack:
-    """One row. `prepare` comes before the operator is started, `run` while it works."""
+    """One row. `prepare` runs before the operator starts, `run` while it works."""
 
     name: str
     expected: str
@@ -321,4 +339,16 @@ class Attack:
     quick: bool = False
 
 
-__all__ = ["KINDS", "Attack", "Harness", "Seen", "path_to", "say"]
+ATTACKS: list[Attack] = []
+
+
+def attack(
+    name: str, expected: str, **options: t.Any
+) -> t.Callable[[t.Callable[[Harness], Seen]], t.Callable[[Harness], Seen]]:
+    """Add a function to ATTACKS."""
+
+    def add(run: t.Callable[[Harness], Seen]) -> t.Callable[[Harness], Seen]:
+        ATTACKS.append(Attack(name, expected, run, **options))
+        return run
+
+    return add

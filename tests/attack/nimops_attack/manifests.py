@@ -1,23 +1,21 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Manifests of models: their authors need no rights in the cluster at all."""
+"""Manifests of models, whose authors need no permissions in the cluster."""
 
 from __future__ import annotations
 
 import json
-import threading
 import time
 import typing as t
 from dataclasses import dataclass
 from functools import partial
 
-from nimops_harness import proc
-from nimops_harness.runtime import ContainedOperator
+from nimops_harness.runtime import MemoryWatch
 from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
-from .harness import KINDS, Attack, Harness, Seen, path_to
+from .harness import KINDS, Harness, Seen, attack, path_to
 from .payloads import CLASSES, MARKER_KEYS, apply_defaults, make_token
 
 JINJA, YAML = CLASSES[0], CLASSES[1]
@@ -58,7 +56,7 @@ def with_templates(canary: str) -> str:
 
 
 def with_commands(canary: str) -> str:
-    """Tags of YAML that build objects of Python, in a manifest that is fine otherwise."""
+    """YAML tags that build Python objects, in an otherwise valid manifest."""
     token = make_token("manifest", "yaml")
     command = f"!!python/object/apply:os.system ['touch {canary}/{token}']"
     return make_profile("a" * 64) + f"  workspace: {command}\n" + make_profile("b" * 64)
@@ -70,7 +68,7 @@ def with_aliases(_canary: str) -> str:
 
 
 def with_alias_tags(_canary: str) -> str:
-    """The same as tags, which go into the status."""
+    """Aliases in tags, which go into the status."""
     levels = [f"    l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 12)]
     return make_profile("a" * 64, "    l0: &l0 [x, x]\n" + "".join(levels))
 
@@ -86,7 +84,7 @@ def with_depth(_canary: str) -> str:
 
 
 def with_expression(_canary: str) -> str:
-    """Expressions that backtrack for ever on the names of the sandbox's GPUs."""
+    """Expressions that backtrack forever on the names of the sandbox's GPUs."""
     expressions = (
         r"^(((\w|-)+)+)+!$",
         r"(?:(?:[A-Z]|[A-Za-z0-9-])*)*$^",
@@ -118,7 +116,7 @@ BOMBS = (
 
 
 def print_manifest(harness: Harness, namespace: str, pod: str, text: str) -> None:
-    """From now on, this is the pod's log."""
+    """Replace the log of a pod."""
     folder = harness.sandbox.folder / "pod-logs"
     folder.mkdir(exist_ok=True)
     path = folder / f"{namespace}-{pod}.log"
@@ -139,50 +137,20 @@ def make_choosy_cache(name: str) -> Json:
     return cache
 
 
-class MemoryWatch:
-    """The most that all processes of an operator held together, in MiB, while a block ran."""
-
-    def __init__(self, operator: ContainedOperator) -> None:
-        self._operator = operator
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self.before = self._measure()
-        self.peak = self.before
-
-    def _measure(self) -> float:
-        return proc.read_memory(self._operator.processes()).pss
-
-    def _look(self) -> None:
-        while not self._done.wait(0.3):
-            self.peak = max(self.peak, self._measure())
-
-    @property
-    def growth(self) -> float:
-        return self.peak - self.before
-
-    def __enter__(self) -> t.Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-
-def attack(bomb: Bomb, harness: Harness) -> Seen:
+def attack_manifest(bomb: Bomb, harness: Harness) -> Seen:
     namespace = harness.namespace(f"manifest-{bomb.name}")
     print_manifest(harness, namespace, "model-pod", bomb.make(str(harness.canary)))
     began = time.monotonic()
-    with MemoryWatch(harness.ensure()) as memory:
+    with MemoryWatch(harness.ensure().memory) as memory:
         harness.create(namespace, make_choosy_cache("model"))
         user = make_nimservice("user")
         user["spec"]["storage"] = {"nimCache": {"name": "model"}}
         harness.create(namespace, user)
-        problems = [wrong] if (wrong := harness.serves(namespace, limit=60)) else []
+        problems = harness.find_unserved(namespace)
         cache = wait_for_verdict(harness, namespace, "model")
         seconds = time.monotonic() - began
     if cache is None:
-        problems.append("the NIMCache says nothing of its manifest")
+        problems.append("the NIMCache does not report its manifest")
     else:
         problems += find_reserved_keys(cache)
     if memory.growth > GROWTH_MIB:
@@ -190,9 +158,7 @@ def attack(bomb: Bomb, harness: Harness) -> Seen:
     problems += harness.evaluated(namespace)
     for kind in ("NIMService", "NIMCache"):
         name = "user" if kind == "NIMService" else "model"
-        problems += [
-            f"{left} could not be deleted" for left in harness.delete_all(kind, namespace, [name])
-        ]
+        problems += harness.find_undeleted(kind, namespace, [name])
     said = describe(cache) if cache else ""
     return Seen.of(problems, f"after {seconds:.0f} s, {memory.growth:.0f} MiB more: {said}")
 
@@ -230,8 +196,9 @@ def describe(cache: Json) -> str:
     return f"{status.get('state')}, {listed}, {said[-1][:120] if said else ''}"
 
 
+@attack("children-edited", "what a tenant writes into children is taken as text")
 def attack_children(harness: Harness) -> Seen:
-    """A tenant edits what the operator made: it reads that back."""
+    """A tenant edits children, which the operator then reads."""
     namespace = harness.namespace("children")
     canary = str(harness.canary)
     harness.create(namespace, make_choosy_cache("model"))
@@ -245,16 +212,16 @@ def attack_children(harness: Harness) -> Seen:
         notes: Json = {"metadata": {"annotations": {"a/x": text, "b": text}}}
         if place.endswith("-manifest"):
             notes |= {"data": {"__ansible_unsafe": text, "__ansible_vault": text, "model_manifest.yaml": text}}  # fmt: skip
-        edited += harness.cluster.ask("PATCH", place, notes, "application/merge-patch+json").refusal is None  # fmt: skip
+        edited += harness.cluster.merge(place, notes).refusal is None  # fmt: skip
     if edited < 3:
         problems.append(f"only {edited} of 3 children could be edited")
     for kind, name in (("NIMService", "service"),):
         change = {"spec": {"replicas": 2, "env": [{"name": "A", "value": "b"}]}}
         harness.cluster.patch(path_to(kind, namespace, name), change)
-    problems += [f"{left} got no status" for left in harness.wait_answered("NIMService", namespace, ["service"])]  # fmt: skip
+    problems += harness.find_unanswered("NIMService", namespace, ["service"])  # fmt: skip
     problems += harness.evaluated(namespace)
     for kind in KINDS:
-        problems += [f"{left} could not be deleted" for left in harness.delete_all(kind, namespace, ["service", "model"])]  # fmt: skip
+        problems += harness.find_undeleted(kind, namespace, ["service", "model"])  # fmt: skip
     return Seen.of(
         problems, f"{edited} children with templates and keys of Ansible: nothing evaluated"
     )
@@ -264,11 +231,7 @@ def _core(namespace: str, rest: str) -> str:
     return f"/api/v1/namespaces/{namespace}/{rest}"
 
 
-def list_attacks() -> list[Attack]:
-    return [
-        *(
-            Attack(f"manifest-{bomb.name}", bomb.what, partial(attack, bomb), quick=bomb.name == "templates")
-            for bomb in BOMBS
-        ),
-        Attack("children-edited", "what a tenant writes into children is taken as text", attack_children),
-    ]  # fmt: skip
+for _bomb in BOMBS:
+    attack(f"manifest-{_bomb.name}", _bomb.what, quick=_bomb.name == "templates")(
+        partial(attack_manifest, _bomb)
+    )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Model servers that answer anything but what they should."""
+"""Model servers with hostile answers."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimservice
 
 from .fields import Json
-from .harness import Attack, Harness, Seen, path_to
+from .harness import Harness, Seen, attack, path_to
 from .payloads import CLASSES, INJECTED_HEADER, apply_defaults, make_token
 
 OFF = {"sandbox.nimops/model": "off"}
-"""An annotation that keeps the sandbox's own model server away."""
+"""An annotation that turns off the sandbox's own model server."""
 
 SLOW_SECONDS = 2.9
 
 
 class Hostile(http.server.ThreadingHTTPServer):
-    """One model server; `asked` has what was asked of it."""
+    """A model server; `asked` are the requests to it."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -84,7 +84,7 @@ def say_slowly(handler: Question) -> None:
 
 
 def drip(handler: Question) -> None:
-    """A byte now and then, for as long as somebody reads."""
+    """Send a byte now and then."""
     handler.send_response(200)
     handler.send_header("Content-Length", "1000000")
     handler.end_headers()
@@ -142,7 +142,7 @@ def make_service(name: str) -> Json:
 def serving(
     harness: Harness, namespace: str, answers: t.Mapping[str, Answerer]
 ) -> t.Iterator[dict[str, Hostile]]:
-    """NIMServices whose models answer so, by name."""
+    """During the block, NIMServices with these model servers."""
     servers: dict[str, Hostile] = {}
     try:
         for name in answers:
@@ -163,6 +163,7 @@ def serving(
             server.server_close()
 
 
+@attack("model-answers", "any answer is read in bounded time and size, and shown as plain text")
 def attack_answers(harness: Harness) -> Seen:
     namespace = harness.namespace("answers")
     canary = str(harness.canary)
@@ -187,12 +188,8 @@ def attack_answers(harness: Harness) -> Seen:
         problems = [
             f"the model of {name} was not asked" for name, one in servers.items() if not one.asked
         ]
-        problems += [
-            f"{left} got no status"
-            for left in harness.wait_answered("NIMService", namespace, servers)
-        ]
-        if wrong := harness.serves(namespace, limit=90):
-            problems.append(wrong)
+        problems += harness.find_unanswered("NIMService", namespace, servers)
+        problems += harness.find_unserved(namespace, 90)
         asked = "".join(text for server in servers.values() for text in server.asked)
     target.shutdown()
     target.server_close()
@@ -204,10 +201,7 @@ def attack_answers(harness: Harness) -> Seen:
         problems += judge_status(harness.read("NIMService", namespace, name) or {}, name)
     problems += judge_events(harness, namespace)
     problems += harness.evaluated(namespace)
-    problems += [
-        f"{left} could not be deleted"
-        for left in harness.delete_all("NIMService", namespace, list(answers))
-    ]
+    problems += harness.find_undeleted("NIMService", namespace, list(answers))
     return Seen.of(
         problems, f"{len(answers)} kinds of answers: taken for what they are, no redirect followed"
     )
@@ -233,12 +227,13 @@ def judge_events(harness: Harness, namespace: str) -> list[str]:
 
 
 def has_controls(text: str) -> bool:
-    """Whether a terminal would do more than show it; line feeds are common in messages."""
+    """Whether a text has control characters other than line feeds."""
     return any(unicodedata.category(char) in ("Cc", "Cf") and char != "\n" for char in text)
 
 
+@attack("model-slow", "a fifth tenant is served about as fast as alone")
 def attack_slow(harness: Harness) -> Seen:
-    """Four tenants with slow models, and a fifth who wants to be served."""
+    """Four tenants with slow models, and a fifth tenant."""
     alone = harness.namespace("slow-alone")
     before = time_of(harness, alone, "first")
     tenants = [harness.namespace(f"slow-{number}") for number in range(4)]
@@ -258,10 +253,7 @@ def attack_slow(harness: Harness) -> Seen:
         problems.append(f"Ready after {worst:.1f} s, alone after {before:.1f} s")
     for tenant in tenants:
         names = [f"slow-{number}" for number in range(count)]
-        problems += [
-            f"{left} could not be deleted"
-            for left in harness.delete_all("NIMService", tenant, names)
-        ]
+        problems += harness.find_undeleted("NIMService", tenant, names)
     shown = ", ".join(f"{seconds:.1f}" for seconds in times)
     return Seen.of(
         problems,
@@ -279,8 +271,9 @@ def time_of(harness: Harness, namespace: str, name: str) -> float:
     return seconds if is_ready else 120.0
 
 
+@attack("pod-statuses", "statuses of pods are shown as plain text")
 def attack_pods(harness: Harness) -> Seen:
-    """Conditions and reasons of pods, which a pod's author has in hand, in what we say of them."""
+    """Conditions and reasons of pods, which a pod's author controls."""
     namespace = harness.namespace("pods")
     canary, token = str(harness.canary), make_token("pod", "status")
     text = (
@@ -309,35 +302,18 @@ def attack_pods(harness: Harness) -> Seen:
                 }
             ],
         }  # fmt: skip
-        kind = "application/merge-patch+json"
-        answer = harness.cluster.ask("PATCH", f"{path}/{name}/status", {"status": status}, kind)
+        answer = harness.cluster.merge(f"{path}/{name}/status", {"status": status})
         written += answer.refusal is None
     deployment = f"/apis/apps/v1/namespaces/{namespace}/deployments/failing/status"
     said = [{"type": "Progressing", "status": "False", "reason": text, "message": text}]
-    harness.cluster.ask(
-        "PATCH", deployment, {"status": {"conditions": said}}, "application/merge-patch+json"
-    )
+    harness.cluster.merge(deployment, {"status": {"conditions": said}})
     harness.cluster.patch(path_to("NIMService", namespace, "failing"), {"spec": {"replicas": 2}})
     problems = [] if written else ["no pod took the status: the attack did not take place"]
-    problems += [
-        f"{left} got no status"
-        for left in harness.wait_answered("NIMService", namespace, ["failing"])
-    ]
+    problems += harness.find_unanswered("NIMService", namespace, ["failing"])
     problems += judge_status(harness.read("NIMService", namespace, "failing") or {}, "failing")
     problems += judge_events(harness, namespace)
     problems += harness.evaluated(namespace)
-    problems += [
-        f"{left} could not be deleted"
-        for left in harness.delete_all("NIMService", namespace, ["failing"])
-    ]
+    problems += harness.find_undeleted("NIMService", namespace, ["failing"])
     return Seen.of(
         problems, f"{written} pods: shown as text without control characters, or not at all"
     )
-
-
-def list_attacks() -> list[Attack]:
-    return [
-        Attack("model-answers", "any answer is read in bounded time and size, and shown as plain text", attack_answers),
-        Attack("model-slow", "a fifth tenant is served about as fast as alone", attack_slow),
-        Attack("pod-statuses", "what pods say is shown as plain text", attack_pods),
-    ]  # fmt: skip

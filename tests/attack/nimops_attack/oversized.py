@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Resources that are too large, as they may be stored since before anything bounded them."""
+"""Resources that are too large, stored before the CRDs had bounds."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from nimops_harness.runtime import ROOT
 from nimops_harness.workload import make_nimservice
 
 from .fields import Json
-from .harness import Attack, Harness, Seen, path_to
+from .harness import Harness, Seen, attack, path_to
 
 MOST_MIB = {"the runtime": 200, "nimops-apiproxy": 80}
-"""Peaks, with 20 resources of 1.3 MB. The whole of a pod is limited to 1.5 GiB."""
+"""Peaks with 20 resources of 1.3 MB. The limit of the pod is 1.5 GiB."""
 KIND, REASON = "NIMService", "TooLarge"
 FILE = ROOT / "config" / "crd" / "bases" / "apps.nvidia.com_nimservices.yaml"
 CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nimservices.apps.nvidia.com"
@@ -37,7 +37,7 @@ def make_large(name: str, entries: int = ENTRIES) -> Json:
 
 
 def make_deep(name: str) -> Json:
-    """A field that keeps unknown fields is one without bounds of its own."""
+    """A deep value in a field that preserves unknown fields, which has no bounds."""
     resource = make_nimservice(name)
     deep: Json = {}
     for _level in range(DEPTH):
@@ -61,7 +61,7 @@ def without_bounds(schema: t.Any) -> t.Any:
 
 @contextlib.contextmanager
 def unbounded(harness: Harness) -> t.Iterator[None]:
-    """The CRD as it may have been, during the block."""
+    """During the block, the CRD has no bounds."""
     bounded = yaml.safe_load(FILE.read_text())
     replace_crd(harness, without_bounds(bounded))
     try:
@@ -76,7 +76,7 @@ def replace_crd(harness: Harness, wanted: Json) -> None:
 
 
 def store(harness: Harness, namespace: str, resources: t.Sequence[Json]) -> str:
-    """Empty if all are stored; the API server takes a moment to know a CRD."""
+    """The problem if one cannot be stored; a new CRD takes effect a moment later."""
     with unbounded(harness):
         for item in resources:
             said: list[t.Any] = []
@@ -91,7 +91,7 @@ def store(harness: Harness, namespace: str, resources: t.Sequence[Json]) -> str:
 
 
 def peak_mib(pid: int) -> float:
-    """The most that a process has had in memory so far."""
+    """The peak memory of a process."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024
@@ -113,7 +113,7 @@ def judge_memory(harness: Harness) -> tuple[list[str], str]:
 
 
 def judge(harness: Harness, namespace: str, name: str, field: str) -> list[str]:
-    """What is wrong with the report on one of them."""
+    """Problems with the conditions of one resource."""
     found = harness.read(KIND, namespace, name) or {"metadata": {}, "spec": {}}
     conditions = {
         item["type"]: item for item in (found.get("status") or {}).get("conditions") or []
@@ -138,8 +138,14 @@ def judge_events(harness: Harness, namespace: str, names: t.Sequence[str]) -> li
     return [f"{name}: {found.count(name)} events" for name in names if found.count(name) != 1]
 
 
+@attack(
+    "size-oversized-stored",
+    "resources of 1.3 MB, and deep ones, take no memory; conditions and events name the field",
+    sides=("prefork",),
+    quick=True,
+)
 def attack_stored(harness: Harness) -> Seen:
-    """The operator starts where such resources are stored; one of them is shortened, all are deleted."""
+    """The operator starts beside stored resources; one of them is shortened, all are deleted."""
     harness.stop()
     namespace = harness.namespace("oversized")
     large = [f"large-{number}" for number in range(2 if harness.quick else 20)]
@@ -147,9 +153,7 @@ def attack_stored(harness: Harness) -> Seen:
     if fault := store(harness, namespace, [*map(make_large, large), make_deep("deep")]):
         return Seen(False, f"{fault}: the attack did not take place")
     harness.start()
-    problems = [
-        f"{name} got no status" for name in harness.wait_answered(KIND, namespace, names, 180)
-    ]
+    problems = harness.find_unanswered(KIND, namespace, names, 180)
     for name in large:
         problems += judge(harness, namespace, name, "spec.env")
         env = ((harness.read(KIND, namespace, name) or {}).get("spec") or {}).get("env") or []
@@ -159,15 +163,13 @@ def attack_stored(harness: Harness) -> Seen:
     problems += judge_events(harness, namespace, names)
     worse, memory = judge_memory(harness)
     problems += worse + judge_shortened(harness, namespace, large[0])
-    if fault := harness.serves(namespace):
-        problems.append(fault)
-    left = harness.delete_all(KIND, namespace, names, 180)
-    problems += [f"{name} could not be deleted" for name in left]
-    return Seen.of(problems, f"{len(names)} told what is too large, and deleted; {memory}")
+    problems += harness.find_unserved(namespace)
+    problems += harness.find_undeleted(KIND, namespace, names, 180)
+    return Seen.of(problems, f"{len(names)} reported, and deleted; {memory}")
 
 
 def judge_shortened(harness: Harness, namespace: str, name: str) -> list[str]:
-    """It is served, and when it is too large again, its pods stay as they are."""
+    """A shortened resource is served; when it is too large again, its pods stay unchanged."""
     place = path_to(KIND, namespace, name)
     harness.cluster.patch(place, {"spec": {"env": [{"name": "A", "value": "b"}]}})
     if not harness.wait_state(KIND, namespace, name, limit=90):
@@ -176,9 +178,8 @@ def judge_shortened(harness: Harness, namespace: str, name: str) -> list[str]:
     before = harness.cluster.get(home)
     with unbounded(harness):
         change = {"spec": {"env": make_env(ENTRIES)}}
-        kind = "application/merge-patch+json"
         if not harness.wait_for(
-            "an unbounded CRD", lambda: harness.cluster.ask("PATCH", place, change, kind).refusal is None, 30
+            "an unbounded CRD", lambda: harness.cluster.merge(place, change).refusal is None, 30
         ):  # fmt: skip
             return [f"{name}: it could not be made large again"]
     if not harness.wait_state(KIND, namespace, name, "Failed"):
@@ -188,15 +189,3 @@ def judge_shortened(harness: Harness, namespace: str, name: str) -> list[str]:
     return [*judge(harness, namespace, name, "spec.env")] + (
         [] if is_same else [f"{name}: its Deployment was changed"]
     )
-
-
-def list_attacks() -> list[Attack]:
-    return [
-        Attack(
-            "size-oversized-stored",
-            "resources of 1.3 MB, and deep ones, take no memory; conditions and events name the field",
-            attack_stored,
-            sides=("prefork",),
-            quick=True,
-        )
-    ]

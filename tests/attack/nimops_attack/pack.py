@@ -3,9 +3,9 @@
 
 """Packs payloads into as few resources as an API server accepts.
 
-All are set at once; those that the server names in its refusal go, until it accepts. Where it names
-none of them, as rules across fields do, the set is split. What one resource cannot carry, the next
-one does, on another base; what no resource can carry alone, either, is refused at admission.
+All places are set at once, without those that the server names in its refusal, until it accepts. Where it
+names none, as with rules across fields, the set is split. Places that do not fit into one resource go into the next
+one, on another base; places that no resource accepts alone are refused at admission.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _BY_SCHEMA = (" in body ", "Unsupported value", "Too long", "may not be longer")
 
 @dataclass(frozen=True)
 class Refusal:
-    """Pairs of a field and what is wrong with it."""
+    """Pairs of a field and its error."""
 
     causes: tuple[tuple[str, str], ...]
 
     def about(self, places: t.Sequence[Place]) -> dict[Place, str]:
-        """Those of the places that it names, and what it says of them."""
+        """The places that it names, and their errors."""
         return {place: text for name, text in self.causes for place in find_named(name, places)}
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Packing:
 
 
 def list_texts(payload: PayloadClass, place: Place, token: str, canary: str) -> list[str]:
-    """What may stand in a place, best first; never empty."""
+    """The texts for a place, best first; never empty."""
     whole, short = (apply_defaults(text, token, canary) for text in (payload.text, payload.short))
     found = [
         before + text + after
@@ -87,7 +87,7 @@ class Packer:
         return make_token(self._kind, self._payload.name, str(place))
 
     def pack(self, bases: t.Sequence[Json], places: t.Sequence[Place]) -> Packing:
-        """Over all bases, again as long as it gets on: what excludes each other takes turns."""
+        """Try all bases until nothing more is accepted; places that exclude each other take turns."""
         done, left, before = Packing(), list(places), -1
         while left and len(left) != before:
             before = len(left)
@@ -98,7 +98,7 @@ class Packer:
         return done
 
     def _fill(self, done: Packing, base: Json, places: list[Place]) -> list[Place]:
-        """Put as many as possible into one resource; those that are left for another."""
+        """Put as many places as possible into one resource; the rest."""
         if not places:
             return []
         self._texts = {
@@ -132,7 +132,7 @@ class Packer:
                 self._add(base, chosen, group)
 
     def _drop_named(self, refusal: Refusal, left: list[Place]) -> list[Place] | None:
-        """What is left without those that a refusal names and that have no other text to try.
+        """The places without those that a refusal names and that have no other text.
 
         None if it names none.
         """

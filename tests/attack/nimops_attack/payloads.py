@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is put into fields: text that does something wherever it is not taken for mere text.
+"""Payloads: text that has an effect wherever it is not treated as text.
 
 Each payload carries a token of its own, so that a hit names its field. `touch` of a file named by
 the token is all that any of them does when it is run; `mk42` and the token appear where a template
@@ -22,7 +22,7 @@ INJECTED_HEADER = "X-Injected"
 
 @dataclass(frozen=True)
 class PayloadClass:
-    """A way in. `short` is for fields that take few characters."""
+    """A kind of payload. `short` is for fields that allow few characters."""
 
     name: str
     text: str
@@ -71,14 +71,14 @@ CLASSES = (
         "format", f"{{0.__class__.__mro__}} %({TOKEN})s %n${{{TOKEN}}}$({TOKEN})", f"{{0}}%s{TOKEN}"
     ),
 )
-"""Line breaks, NUL and the like are refused by many fields: each class has a resource of its own."""
+"""Many fields refuse line breaks and NUL: each class has its own resources."""
 
 MARKER_KEYS = ("__ansible_unsafe", "__ansible_vault", "__ansible_type", "__ansible_new_marker")
-"""Keys that ansible-core's decoders of JSON take for something else, and one that a later one may."""
+"""Keys that ansible-core's JSON decoders interpret, and one that a later version may."""
 
 
 def combine(classes: t.Iterable[PayloadClass]) -> PayloadClass:
-    """All of them in one text, where there is time for one resource only."""
+    """All classes in one text, for a single resource."""
     chosen = tuple(classes)
     return PayloadClass("packed", " ".join(item.text for item in chosen), chosen[0].short)
 
@@ -88,7 +88,7 @@ PACKED = combine(item for item in CLASSES if item.name != "nul")
 
 
 def make_token(*names: str) -> str:
-    """The token of a place: the same in each run."""
+    """The token of a place, which is the same in each run."""
     return "t" + hashlib.sha256("\0".join(names).encode()).hexdigest()[:9]
 
 
@@ -97,7 +97,7 @@ def apply_defaults(text: str, token: str, canary: str) -> str:
 
 
 def find_evaluated(text: str) -> set[str]:
-    """Tokens of payloads that somebody evaluated as a template before this text was written."""
+    """Tokens of payloads that were evaluated as a template."""
     return set(EVALUATED.findall(text))
 
 
@@ -105,5 +105,5 @@ _LITERAL = re.compile(r'r?"(?:[^"\\\n]|\\.)*"')
 
 
 def find_loose_in_cel(expression: str, token: str) -> bool:
-    """Whether a token stands in an expression of CEL outside of its texts."""
+    """Whether a CEL expression has a token outside of its string literals."""
     return token in _LITERAL.sub('""', expression)

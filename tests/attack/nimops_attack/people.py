@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The entries for people: playbooks and roles, with files that somebody else wrote."""
+"""Playbooks and roles for users, with files of a stranger."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nimops_harness.runtime import ROOT
 from nimops_harness.workload import make_nimservice
 
 from .fields import Json
-from .harness import KINDS, Attack, Harness, Seen
+from .harness import KINDS, Harness, Seen, attack
 from .payloads import CLASSES, MARKER_KEYS, apply_defaults, find_evaluated, make_token
 
 _ROLE = """\
@@ -32,7 +32,7 @@ _ROLE = """\
 
 
 def play(harness: Harness, playbook: str, variables: Json) -> tuple[int, str]:
-    """Exit code and output of ansible-playbook, as a person runs it."""
+    """Exit code and output of ansible-playbook."""
     done = subprocess.run(
         ["ansible-playbook", playbook, "--extra-vars", json.dumps(variables)],
         cwd=harness.sandbox.folder, capture_output=True, text=True, check=False, timeout=180,
@@ -62,6 +62,11 @@ def make_files(harness: Harness, key: str) -> dict[str, Json]:
     return found
 
 
+@attack(
+    "people-verbs",
+    "files and resources with keys of Ansible are refused by a message about such keys",
+    sides=("prefork",),
+)
 def attack_verbs(harness: Harness) -> Seen:
     """render, plan and apply with files of a stranger."""
     namespace = harness.namespace("people")
@@ -89,8 +94,13 @@ def attack_verbs(harness: Harness) -> Seen:
     )
 
 
+@attack(
+    "people-roles",
+    "files and resources with keys of Ansible are refused by a message about such keys",
+    sides=("prefork",),
+)
 def attack_roles(harness: Harness) -> Seen:
-    """The roles, with a resource as it is."""
+    """The roles, with resources of a stranger."""
     folder = harness.sandbox.folder / "files"
     folder.mkdir(exist_ok=True)
     problems: list[str] = []
@@ -114,7 +124,7 @@ def attack_roles(harness: Harness) -> Seen:
 
 
 def judge(what: str, code: int, said: str) -> t.Iterator[str]:
-    """Refused, by a message that says which keys are not taken; nothing evaluated."""
+    """Problems unless it was refused by a message about such keys, and nothing was evaluated."""
     if find_evaluated(said):
         yield f"{what}: a template was evaluated"
     if not code:
@@ -124,14 +134,6 @@ def judge(what: str, code: int, said: str) -> t.Iterator[str]:
 
 
 def find_message(said: str) -> str:
-    """What Ansible says of the task that failed."""
+    """The message of the task that failed."""
     lines = [line for line in said.splitlines() if line.startswith(("fatal:", "[ERROR]"))]
     return " ".join(lines)[:300]
-
-
-def list_attacks() -> list[Attack]:
-    refused = "files and resources with keys of Ansible are refused by a message about such keys"
-    return [
-        Attack("people-verbs", refused, attack_verbs, sides=("prefork",), quick=False),
-        Attack("people-roles", refused, attack_roles, sides=("prefork",)),
-    ]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Clusters as they were before the CRDs had rules, and without our admission policies."""
+"""Clusters without the rules of the CRDs, and without our admission policies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_SERVER = ("resourceVersion", "uid", "creationTimestamp", "generation", "mana
 
 
 def strip_rules(schema: t.Any, word: str = "__ansible") -> t.Any:
-    """A schema without the rules that name this word: as it was before there were such rules."""
+    """A schema without the rules that contain this word."""
     if isinstance(schema, list):
         return [strip_rules(item, word) for item in schema]
     if not isinstance(schema, dict):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the operator leaves behind, and what its processes do when one of them does not."""
+"""Leftovers of the operator, and processes that stop or exit."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 from nimops_harness.files import list_paths
-from nimops_harness.runtime import ContainedOperator
 from nimops_harness.workload import make_nimbuild, make_nimservice
 
-from .harness import Attack, Harness, Seen
+from .harness import Harness, Seen, attack
 
 PLAIN = "plain-value-of-an-environment-4715"
 _QUITTER = """\
@@ -39,8 +37,9 @@ _QUITTING = """\
 """
 
 
+@attack("leftovers", "the work folder is as before when resources are gone")
 def attack_leftovers(harness: Harness) -> Seen:
-    """Resources come and go."""
+    """Create and delete resources."""
     namespace = harness.namespace("leftovers")
     operator = harness.ensure()
     count = 10 if harness.quick else 20 if harness.side == "stock" else 200
@@ -54,14 +53,12 @@ def attack_leftovers(harness: Harness) -> Seen:
         made[kind].append(f"s{number}")
     problems = []
     for kind, names in made.items():
-        left = harness.wait_answered(kind, namespace, names, 300)
-        problems += [f"{kind} {name} got no status" for name in left]
+        problems += harness.find_unanswered(kind, namespace, names, 300)
     for kind, names in made.items():
-        left = harness.delete_all(kind, namespace, names, 300)
-        problems += [f"{kind} {name} could not be deleted" for name in left]
+        problems += harness.find_undeleted(kind, namespace, names, 300)
 
     def list_rest() -> list[str]:
-        """All but the folder of the namespace."""
+        """The files in the folder of the namespace."""
         inside = f"/{namespace}/"
         return [path for path in list_paths(operator.tmp) if path.partition(inside)[2]]
 
@@ -74,25 +71,13 @@ def attack_leftovers(harness: Harness) -> Seen:
     return Seen.of(problems, f"{count} resources made and deleted: nothing of them is left in /tmp")
 
 
-def find_parents(operator: ContainedOperator) -> list[int]:
-    """The resident processes of prefork."""
-    found = []
-    for pid in operator.processes():
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if b"ansible_prefork" in words and b"parent" in words:
-            found.append(pid)
-    return found
-
-
+@attack("prefork-stopped", "runs go on as stock", sides=("prefork",))
 def attack_stopped_parent(harness: Harness) -> Seen:
     namespace = harness.namespace("stopped")
     operator = harness.ensure()
     if wrong := harness.serves(namespace, "before"):
         return Seen(False, wrong)
-    parents = find_parents(operator)
+    parents = [*operator.parent_pids(), *operator.run_pids()]
     if not parents:
         return Seen(False, "no parent of prefork runs: the attack did not take place")
     for pid in parents:
@@ -110,8 +95,9 @@ def attack_stopped_parent(harness: Harness) -> Seen:
     )
 
 
+@attack("prefork-exit", "a play that a plugin ended has failed, as stock", sides=("prefork",))
 def attack_exit(harness: Harness) -> Seen:
-    """A plugin that ends its process, as if all were well."""
+    """A plugin exits its process with code 0."""
     folder = harness.sandbox.folder / "exit"
     (folder / "filter_plugins").mkdir(parents=True, exist_ok=True)
     (folder / "filter_plugins" / "quitter.py").write_text(_QUITTER)
@@ -137,11 +123,3 @@ def attack_exit(harness: Harness) -> Seen:
             f"prefork differs: exit code and later task {codes['on']}, stock {codes['off']}"
         )
     return Seen.of(problems, f"as stock: exit code {codes['on'][0]}")
-
-
-def list_attacks() -> list[Attack]:
-    return [
-        Attack("leftovers", "the work folder is as before when resources are gone", attack_leftovers),
-        Attack("prefork-stopped", "runs go on as stock", attack_stopped_parent, sides=("prefork",)),
-        Attack("prefork-exit", "a play that a plugin ended has failed, as stock", attack_exit, sides=("prefork",)),
-    ]  # fmt: skip

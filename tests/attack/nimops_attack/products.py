@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Small resources that become large objects: what one list contains, once in each element of another."""
+"""Small resources that become large objects: one list is copied into each element of another."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import time
 import typing as t
 from functools import partial
 
+from nimops_harness.runtime import MemoryWatch
 from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
-from .harness import Attack, Harness, Seen
-from .manifests import MemoryWatch
+from .harness import Harness, Seen, attack
 
 ENTRIES, LEAST_BYTES = 900, 10
 IMAGE = {"repository": "a/b", "tag": "1"}
 GROWTH_MIB = {"prefork": 300, "stock": 600}
-"""What all processes of the operator may hold more: the pod's limit is 1536 MiB. On stock, each of
-the four runs, and that of a neighbor, is an interpreter of its own."""
+"""Growth of memory of all processes; the pod's limit is 1536 MiB. With stock, each of
+the four runs, and that of a neighbor, has its own interpreter."""
 
 _MULTI_NODE = {"parallelism": {"pipeline": 2, "tensor": 1}}
 
@@ -75,16 +75,16 @@ PRODUCTS: dict[str, tuple[t.Callable[[str, int], Json], tuple[str, ...]]] = {
     "proxy": (make_proxy, ("spec.proxy", "spec.initContainers")),
     "cache": (make_cache, ("spec.env", "spec.initContainers")),
 }
-"""Name → how to make it of so many entries, and the fields that its status has to name."""
+"""Name → a function that makes the resource, and the fields that its status has to name."""
 
 
-def attack(name: str, harness: Harness) -> Seen:
-    """Four at once: as many as a kind has workers."""
+def attack_product(name: str, harness: Harness) -> Seen:
+    """Four resources at once, one for each worker."""
     make, fields = PRODUCTS[name]
     namespace = harness.namespace(f"products-{name}")
     began = time.monotonic()
     problems: list[str] = []
-    with MemoryWatch(harness.ensure()) as memory:
+    with MemoryWatch(harness.ensure().memory) as memory:
         created, count = create(harness, namespace, make)
         problems += [] if created else ["none was accepted, however small: nothing took place"]
         kind = created[0]["kind"] if created else "NIMService"
@@ -94,10 +94,10 @@ def attack(name: str, harness: Harness) -> Seen:
         for item in set(names) - set(left):
             found = harness.read(kind, namespace, item) or {}
             problems += unnamed(found, fields) if is_large(count) else []
-        problems += [wrong] if (wrong := harness.serves(namespace, limit=60)) else []
+        problems += harness.find_unserved(namespace)
     if memory.growth > GROWTH_MIB[harness.side]:
         problems.append(f"the operator's memory grew by {memory.growth:.0f} MiB")
-    problems += [f"{item} was not deleted" for item in harness.delete_all(kind, namespace, names)]
+    problems += harness.find_undeleted(kind, namespace, names)
     return Seen.of(
         problems,
         f"{len(names)} of {count} times {count} entries: refused by the fields' names in"
@@ -108,7 +108,7 @@ def attack(name: str, harness: Harness) -> Seen:
 def create(
     harness: Harness, namespace: str, make: t.Callable[[str, int], Json]
 ) -> tuple[list[Json], int]:
-    """Four resources of the most entries that the API server accepts, and how many these are."""
+    """Four resources with as many entries as the API server accepts, and this number."""
     count = ENTRIES
     while count > 1 and harness.dry_run(namespace)(make("first", count)):
         count = count * 3 // 4
@@ -122,7 +122,7 @@ def is_large(count: int) -> bool:
 
 
 def unnamed(resource: Json, fields: t.Iterable[str]) -> list[str]:
-    """What its status does not say."""
+    """The fields that its status does not name."""
     conditions = (resource.get("status") or {}).get("conditions") or []
     said = [item["message"] for item in conditions if item["type"] == "Stalled"]
     if not said:
@@ -134,9 +134,9 @@ def unnamed(resource: Json, fields: t.Iterable[str]) -> list[str]:
     ]
 
 
-def list_attacks() -> list[Attack]:
-    expected = "refused by the names of the fields, in memory as before; others are served"
-    return [
-        Attack(f"products-{name}", expected, partial(attack, name), quick=name == "sidecars")
-        for name in PRODUCTS
-    ]
+for _name in PRODUCTS:
+    attack(
+        f"products-{_name}",
+        "refused by the names of the fields, in memory as before; others are served",
+        quick=_name == "sidecars",
+    )(partial(attack_product, _name))

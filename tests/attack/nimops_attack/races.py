@@ -1,22 +1,22 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What one tenant does while the operator works for another."""
+"""Attacks on another tenant's resources while the operator reconciles them."""
 
 from __future__ import annotations
 
-from nimops_harness.cluster import path_of
+from nimops_harness.cluster import ACCOUNTS, SERVICES, path_of
 from nimops_harness.workload import make_nimbuild, make_nimcache, make_nimservice
 
 from .fields import Json
-from .harness import Attack, Harness, Seen, path_to
+from .harness import Harness, Seen, attack, path_to
 
-SERVICES, ACCOUNTS = ("api/v1", "services"), ("api/v1", "serviceaccounts")
 INPUT_TAG = "input_profile"
 MOST_BUILT = 32
-"""As the collection has it: profiles that builds may add to a NIMCache."""
+"""The limit of profiles that builds may add to a NIMCache."""
 
 
+@attack("races", "objects that others create first are left alone", sides=("prefork",))
 def attack_races(harness: Harness) -> Seen:
     """A Service of a child's name is created when the operator has decided to create it.
 
@@ -35,13 +35,8 @@ def attack_races(harness: Harness) -> Seen:
         answer = harness.cluster.ask("POST", path_of(SERVICES, namespace), body)
         if answer.status < 300:
             theirs[name] = answer.body
-    problems = [
-        f"{left} got no status" for left in harness.wait_answered("NIMService", namespace, names)
-    ]
-    problems += [
-        f"{left} could not be deleted"
-        for left in harness.delete_all("NIMService", namespace, names)
-    ]
+    problems = harness.find_unanswered("NIMService", namespace, names)
+    problems += harness.find_undeleted("NIMService", namespace, names)
     places = [path_of(SERVICES, namespace, name) for name in names if name not in theirs]
     harness.wait_for("garbage collection", lambda: not any(map(harness.cluster.find, places)), 10)
     for name, before in theirs.items():
@@ -51,7 +46,7 @@ def attack_races(harness: Harness) -> Seen:
             or after["metadata"].get("ownerReferences")
             or after.get("spec") != before["spec"]
         ):
-            problems.append(f"Service {name} of somebody else was taken")
+            problems.append(f"Service {name} of another owner was taken")
     if not theirs:
         problems.append("none came first: the attack did not take place")
     return Seen.of(problems, f"{len(theirs)} of {len(names)} came first, and are left alone")
@@ -61,8 +56,9 @@ def make_profile(name: str, **tags: str) -> Json:
     return {"name": name, "model": "m", "release": "1.0.0", "config": tags}
 
 
+@attack("full-cache", "builds do not fill the status of a NIMCache", sides=("prefork",))
 def attack_full_cache(harness: Harness) -> Seen:
-    """Builds of one tenant want to fill the status of another's NIMCache."""
+    """Builds of one tenant fill the status of another's NIMCache."""
     namespace = harness.namespace("full-cache")
     harness.ensure()
     harness.create(namespace, make_nimcache("cache"))
@@ -78,37 +74,15 @@ def attack_full_cache(harness: Harness) -> Seen:
         build["spec"]["nimCache"] = {"name": "cache", "profile": "a"}
         if refusal := harness.create(namespace, build):
             return Seen(False, f"no NIMBuild was made: {refusal}")
-    problems = [
-        f"{left} got no status" for left in harness.wait_answered("NIMBuild", namespace, names)
-    ]
+    problems = harness.find_unanswered("NIMBuild", namespace, names)
     for name in names:
-        status = (harness.read("NIMBuild", namespace, name) or {}).get("status") or {}
+        status = harness.read_status("NIMBuild", namespace, name)
         said = [item.get("reason") for item in status.get("conditions") or []]
         if "NIMCacheFull" not in said:
             problems.append(f"NIMBuild {name} is {status.get('state')}: {said}")
-    listed = ((harness.read("NIMCache", namespace, "cache") or {}).get("status") or {})["profiles"]
+    listed = (harness.read_status("NIMCache", namespace, "cache"))["profiles"]
     if len(listed) != len(profiles):
         problems.append(f"the NIMCache lists {len(listed)} profiles")
     for kind, all_names in (("NIMBuild", names), ("NIMCache", ["cache"])):
-        problems += [
-            f"{left} could not be deleted"
-            for left in harness.delete_all(kind, namespace, all_names)
-        ]
+        problems += harness.find_undeleted(kind, namespace, all_names)
     return Seen.of(problems, f"two builds more than {MOST_BUILT} were refused, with a reason")
-
-
-def list_attacks() -> list[Attack]:
-    return [
-        Attack(
-            "races",
-            "what somebody else creates first is left alone",
-            attack_races,
-            sides=("prefork",),
-        ),
-        Attack(
-            "full-cache",
-            "builds do not fill the status of a NIMCache",
-            attack_full_cache,
-            sides=("prefork",),
-        ),
-    ]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Registries that lead the operator astray, or drown it."""
+"""Registries that redirect the operator, or send too much."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ import time
 import typing as t
 
 from nimops_harness.contain import add_address
+from nimops_harness.runtime import MemoryWatch
 from nimops_harness.workload import make_nimcache
 
-from .harness import Attack, Harness, Seen
-from .manifests import MemoryWatch
+from .harness import Harness, Seen, attack
 from .models import Hostile, Question, drip
 
 METADATA = "169.254.169.254"
-"""Where a cloud has the metadata of its machines, credentials among them."""
+"""The metadata service of clouds, which serves credentials."""
 
 NODE = "10.77.0.5"
-"""Where a node is."""
+"""The address of a node."""
 
 ENTRIES = 1000
 MOST_QUESTIONS = 64
@@ -34,7 +34,7 @@ _INDEX = "application/vnd.oci.image.index.v1+json"
 
 
 class Trap(socketserver.ThreadingTCPServer):
-    """Nobody may come here; who came is in `callers`."""
+    """A server that must not be called; `callers` are the addresses of its clients."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -44,7 +44,7 @@ class Trap(socketserver.ThreadingTCPServer):
         super().__init__(("0.0.0.0", 0), socketserver.BaseRequestHandler)
 
     def can_be_reached(self, address: str) -> bool:
-        """Whether who goes to an address comes here; such callers of ours do not count."""
+        """Whether connections to an address reach this server; these are not counted."""
         with contextlib.suppress(OSError):
             socket.create_connection((address, self.server_address[1]), 5).close()
         deadline = time.monotonic() + 5
@@ -60,7 +60,7 @@ class Trap(socketserver.ThreadingTCPServer):
 
 
 def list_ways(port: int) -> dict[str, str]:
-    """Ways to say "this machine", by the name of a repository."""
+    """URLs of this machine, by the name of a repository."""
     return {
         "metadata": f"https://{METADATA}:{port}/",
         "plain": f"http://127.0.0.1:{port}/",
@@ -79,7 +79,7 @@ def list_ways(port: int) -> dict[str, str]:
 
 
 def answer(handler: Question, ways: dict[str, str]) -> None:
-    """By the repository that is asked for."""
+    """Answer by the requested repository."""
     name = handler.path.removeprefix("/v2/").partition("/")[0]
     how, _, way = name.partition("-")
     if how == "redirect":
@@ -96,7 +96,7 @@ def answer(handler: Question, ways: dict[str, str]) -> None:
 
 
 def say_index(handler: Question) -> None:
-    """An index of a thousand entries, each of which is another one."""
+    """An index of a thousand other indexes."""
     entries = [
         {"mediaType": _INDEX, "digest": f"sha256:{number:064x}", "size": 1, "platform": {"os": "linux", "architecture": "amd64"}}
         for number in range(ENTRIES)
@@ -105,6 +105,11 @@ def say_index(handler: Question) -> None:
     handler.say(json.dumps(body).encode(), Content_Type=_INDEX)
 
 
+@attack(
+    "registry",
+    "no redirect or token service leads to this machine or to a cloud's metadata; documents and entries are bounded",
+    sides=("prefork",),
+)
 def attack_registry(harness: Harness) -> Seen:
     namespace = harness.namespace("registry")
     trap = Trap()
@@ -121,15 +126,15 @@ def attack_registry(harness: Harness) -> Seen:
             stack.callback(server.shutdown)
         add_address(METADATA)
         if not trap.can_be_reached(METADATA):
-            return Seen(False, f"nobody can come to {METADATA}: the attack did not take place")
+            return Seen(False, f"{METADATA} cannot be reached: the attack did not take place")
         operator = harness.start(NIMOPS_REGISTRIES="*", NIMOPS_TEST_REGISTRIES=host)
-        memory = stack.enter_context(MemoryWatch(operator))
+        memory = stack.enter_context(MemoryWatch(operator.memory))
         for name in names:
             cache = make_nimcache(name)
             cache["spec"]["source"]["ngc"]["modelPuller"] = f"{host}/{name}:1"
             harness.create(namespace, cache)
         began = time.monotonic()
-        left = harness.wait_answered("NIMCache", namespace, names, 180)
+        problems = harness.find_unanswered("NIMCache", namespace, names, 180)
         seconds = time.monotonic() - began
 
         def list_missing() -> list[str]:
@@ -137,12 +142,10 @@ def attack_registry(harness: Harness) -> Seen:
             return [name for name in names if f"/v2/{name}/" not in asked]
 
         harness.wait_for("questions", lambda: not list_missing(), 60)
-        wrong = harness.serves(namespace, limit=120)
+        problems += harness.find_unserved(namespace, 120)
         asked = [line.partition(" ")[0] for line in registry.asked]
-    problems = [f"{name} got no status" for name in left]
     problems += [f"not asked, so not attacked: {name}" for name in list_missing()]
-    problems += [wrong] if wrong else []
-    problems += [f"somebody came into the trap: {caller}" for caller in trap.callers]
+    problems += [f"the trap was called: {caller}" for caller in trap.callers]
     per_index = sum("/v2/many/" in path for path in asked)
     if per_index > MOST_QUESTIONS:
         problems.append(f"{per_index} questions about one image")
@@ -150,16 +153,19 @@ def attack_registry(harness: Harness) -> Seen:
         problems.append(f"the operator's memory grew by {memory.growth:.0f} MiB")
     if any("X-Injected" in line for line in registry.asked):
         problems.append("a header was injected into a question")
-    problems += [
-        f"{name} could not be deleted" for name in harness.delete_all("NIMCache", namespace, names)
-    ]
+    problems += harness.find_undeleted("NIMCache", namespace, names)
     harness.start()
     return Seen.of(
         problems,
-        f"{len(names)} images in {seconds:.0f} s: nobody in the trap, {per_index} questions about an index of {ENTRIES}, {memory.growth:.0f} MiB more",
+        f"{len(names)} images in {seconds:.0f} s: the trap was not called, {per_index} requests about an index of {ENTRIES}, {memory.growth:.0f} MiB more",
     )
 
 
+@attack(
+    "node",
+    "no image makes the operator connect to a private address that no pattern names",
+    sides=("prefork",),
+)
 def attack_node(harness: Harness) -> Seen:
     """Images whose registry is a private address, such as the node's."""
     namespace = harness.namespace("node")
@@ -177,7 +183,7 @@ def attack_node(harness: Harness) -> Seen:
         stack.callback(trap.shutdown)
         add_address(NODE)
         if not trap.can_be_reached(NODE):
-            return Seen(False, f"nobody can come to {NODE}: the attack did not take place")
+            return Seen(False, f"{NODE} cannot be reached: the attack did not take place")
         harness.start(NIMOPS_REGISTRIES="*")
         made = []
         for name, host in hosts.items():
@@ -185,7 +191,7 @@ def attack_node(harness: Harness) -> Seen:
             cache["spec"]["source"]["ngc"]["modelPuller"] = f"{host}/a:1"
             if harness.create(namespace, cache) is None:
                 made.append(name)
-        left = harness.wait_answered("NIMCache", namespace, made, 120)
+        problems = harness.find_unanswered("NIMCache", namespace, made, 120)
         callers = list(trap.callers)
         harness.delete_all("NIMCache", namespace, made)
         trap.callers.clear()
@@ -196,24 +202,10 @@ def attack_node(harness: Harness) -> Seen:
         harness.wait_for("a question", lambda: trap.callers, 60)
         is_asked = bool(trap.callers)
         harness.delete_all("NIMCache", namespace, ["named"])
-    problems = [f"{name} got no status" for name in left]
     problems += ["plain was refused"] if "plain" not in made else []
-    problems += [f"the operator came to the node: {caller}" for caller in callers]
+    problems += [f"the operator called the node: {caller}" for caller in callers]
     problems += [] if is_asked else ["a registry that a pattern names is not asked"]
     harness.start()
     return Seen.of(
-        problems, f"{len(made)} spellings of {NODE}: nobody came, until a pattern named it"
+        problems, f"{len(made)} spellings of {NODE}: not called, until a pattern named it"
     )
-
-
-def list_attacks() -> list[Attack]:
-    return [
-        Attack(
-            "node", "no image makes the operator connect to a private address that no pattern names",
-            attack_node, sides=("prefork",),
-        ),
-        Attack(
-            "registry", "no redirect or token service leads to this machine or to a cloud's metadata; documents and entries are bounded",
-            attack_registry, sides=("prefork",),
-        )
-    ]  # fmt: skip

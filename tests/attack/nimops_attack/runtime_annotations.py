@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Annotations that the runtime obeys, out of all measure."""
+"""Excessive values in annotations of the runtime."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nimops_harness.workload import make_nimservice
 
 from .bases import rename
 from .fields import Json
-from .harness import KINDS, Attack, Harness, Seen, path_to
+from .harness import KINDS, Harness, Seen, attack, path_to
 from .policies import without_policies
 
 PREFIX = "ansible.sdk.operatorframework.io/"
@@ -27,6 +27,7 @@ def with_annotation(resource: Json, key: str, value: str, name: str) -> Json:
     return rename(resource, name, annotations={PREFIX + key: value})
 
 
+@attack("annotations-admission", "refused by the admission policy, by name", quick=True)
 def attack_admission(harness: Harness) -> Seen:
     namespace = harness.namespace("annotations")
     ask = harness.dry_run(namespace)
@@ -51,8 +52,12 @@ def is_created(harness: Harness, namespace: str, resource: Json) -> bool:
     return harness.create(namespace, resource) is None
 
 
+@attack(
+    "annotations-stored",
+    "an operator without the policy removes it, creates an event, and serves others",
+)
 def attack_stored(harness: Harness) -> Seen:
-    """What was annotated before there was a policy, when an operator starts."""
+    """The operator starts beside resources that were annotated without the policy."""
     harness.stop()
     namespace = harness.namespace("annotated")
     names = []
@@ -73,8 +78,12 @@ def attack_stored(harness: Harness) -> Seen:
     )
 
 
+@attack(
+    "annotations-live",
+    "an operator without the policy removes it, creates an event, and serves others",
+)
 def attack_live(harness: Harness) -> Seen:
-    """Where there is no policy, while the operator runs."""
+    """Resources are annotated without the policy while the operator runs."""
     namespace = harness.namespace("annotating")
     names = [key for key, _ in CRUEL]
     for name in names:
@@ -87,8 +96,7 @@ def attack_live(harness: Harness) -> Seen:
                 said: Json = {}
 
                 def annotate(place: str = place, change: Json = change, said: Json = said) -> bool:
-                    kind = "application/merge-patch+json"
-                    answer = harness.cluster.ask("PATCH", place, change, kind)
+                    answer = harness.cluster.merge(place, change)
                     said["refusal"] = answer.refusal
                     return answer.refusal is None
 
@@ -97,13 +105,12 @@ def attack_live(harness: Harness) -> Seen:
             problems = judge(harness, namespace, names)
     finally:
         discard(harness, namespace, names)
-    return Seen.of(problems, "the operator goes on; each has an event, others are served")
+    return Seen.of(problems, "the operator continues; each has an event, others are served")
 
 
 def judge(harness: Harness, namespace: str, names: list[str]) -> list[str]:
     problems = []
-    if wrong := harness.serves(namespace, limit=150):
-        problems.append(wrong)
+    problems += harness.find_unserved(namespace, limit=150)
 
     def find_silent() -> list[str]:
         events = harness.cluster.get(f"/api/v1/namespaces/{namespace}/events")["items"]
@@ -118,7 +125,7 @@ def judge(harness: Harness, namespace: str, names: list[str]) -> list[str]:
         ]
 
     harness.wait_for("events", lambda: not find_silent(), 30)
-    problems += [f"no event says what became of the annotation {name}" for name in find_silent()]
+    problems += [f"no event about the annotation {name}" for name in find_silent()]
     left = [
         name
         for name in names
@@ -134,19 +141,10 @@ def judge(harness: Harness, namespace: str, names: list[str]) -> list[str]:
 
 
 def discard(harness: Harness, namespace: str, names: list[str]) -> None:
-    """Away with them, without their finalizers: the attacks that follow want an operator."""
+    """Delete resources without their finalizers, and restart the operator for the next attacks."""
     for name in names:
         place = path_to("NIMService", namespace, name)
         harness.cluster.ask("DELETE", place)
         change: Json = {"metadata": {"finalizers": None, "annotations": None}}
-        harness.cluster.ask("PATCH", place, change, "application/merge-patch+json")
+        harness.cluster.merge(place, change)
     harness.start()
-
-
-def list_attacks() -> list[Attack]:
-    healed = "an operator without the policy removes it, says so in an event, and serves others"
-    return [
-        Attack("annotations-admission", "refused by the admission policy, by name", attack_admission, quick=True),
-        Attack("annotations-stored", healed, attack_stored),
-        Attack("annotations-live", healed, attack_live),
-    ]  # fmt: skip

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Canary secrets: what a Secret holds must be nowhere but in Secrets."""
+"""Canary secrets: values of Secrets must only be in Secrets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import tarfile
 import typing as t
 from pathlib import Path
 
-from nimops_harness.cluster import path_of
+from nimops_harness.cluster import SECRETS, path_of
 from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
-from .harness import KINDS, Attack, Harness, Seen, path_to
+from .harness import KINDS, Harness, Seen, attack, path_to
 from .people import play
 
 CANARIES = {
@@ -27,7 +27,7 @@ _SHORTEST = 12
 
 
 def fill_secrets(harness: Harness, namespace: str) -> None:
-    """Canaries in all that our resources name."""
+    """Create the Secrets of our resources with canaries."""
     canaries = CANARIES
     login = base64.b64encode(f"$oauthtoken:{canaries['ngc-secret']}".encode()).decode()
     config = (
@@ -39,16 +39,16 @@ def fill_secrets(harness: Harness, namespace: str) -> None:
         ("tls-secret", "kubernetes.io/tls", {"tls.key": canaries["tls-secret"], "tls.crt": "c"}),
         ("proxy-secret", "Opaque", {"httpsProxy": canaries["proxy-secret"]}),
     ):  # fmt: skip
-        place = path_of(("api/v1", "secrets"), namespace, name)
+        place = path_of(SECRETS, namespace, name)
         harness.cluster.ask("DELETE", place)
         body = {"metadata": {"name": name}, "type": kind, "stringData": data}
-        harness.cluster.request("POST", path_of(("api/v1", "secrets"), namespace), body)
+        harness.cluster.request("POST", path_of(SECRETS, namespace), body)
 
 
 def list_needles(harness: Harness, namespace: str) -> dict[str, str]:
-    """What to look for, and whose it is: values of all Secrets, those that the operator made too."""
+    """Values of all Secrets, also of those that the operator created → their Secret."""
     needles: dict[str, str] = {}
-    for secret in harness.cluster.get(path_of(("api/v1", "secrets"), namespace))["items"]:
+    for secret in harness.cluster.get(path_of(SECRETS, namespace))["items"]:
         for key, encoded in (secret.get("data") or {}).items():
             value = base64.b64decode(encoded).decode(errors="replace")
             whose = f"{secret['metadata']['name']}[{key}]"
@@ -70,7 +70,7 @@ def find_needles(texts: t.Iterable[tuple[str, str]], needles: dict[str, str]) ->
 
 
 def make_resources() -> list[Json]:
-    """One of each that handles a Secret."""
+    """A resource for each use of a Secret."""
     cache = make_nimcache("cache")
     plain = make_nimservice("plain")
     plain["spec"]["proxy"] = {"httpsProxy": "http://proxy.example:3128", "certConfigMap": "certs"}
@@ -89,6 +89,9 @@ def make_resources() -> list[Json]:
     return [cache, plain, group]
 
 
+@attack(
+    "secrets", "values of Secrets are in no log, event, status, artifact, diff, archive or file"
+)
 def attack_secrets(harness: Harness) -> Seen:
     namespace = harness.namespace("secrets")
     fill_secrets(harness, namespace)
@@ -98,21 +101,19 @@ def attack_secrets(harness: Harness) -> Seen:
     problems = [f"refused: {refusal}" for refusal in refusals if refusal]
     for resource in resources:
         kind, name = resource["kind"], resource["metadata"]["name"]
-        problems += [
-            f"{left} got no status" for left in harness.wait_answered(kind, namespace, [name])
-        ]
-    harness.wait_for("the keys of the group", lambda: harness.cluster.find(path_of(("api/v1", "secrets"), namespace, "group-ssh-pk")), 30)  # fmt: skip
+        problems += harness.find_unanswered(kind, namespace, [name])
+    harness.wait_for("the keys of the group", lambda: harness.cluster.find(path_of(SECRETS, namespace, "group-ssh-pk")), 30)  # fmt: skip
     change = {"spec": {"image": {"tag": "1.13.0"}}}
     for name in ("plain", "group"):
         harness.cluster.patch(path_to("NIMService", namespace, name), change)
-    problems += [f"{left} got no status" for left in harness.wait_answered("NIMService", namespace, ["plain", "group"])]  # fmt: skip
+    problems += harness.find_unanswered("NIMService", namespace, ["plain", "group"])  # fmt: skip
     needles = list_needles(harness, namespace)
     if not any(whose.startswith("group-ssh-pk[") for whose in needles.values()):
         problems.append("no private key was made: that part of the attack did not take place")
     problems += find_needles(harness.list_texts(namespace), needles)
     problems += find_needles(read_archive(harness, namespace), needles)
     for kind in KINDS:
-        problems += [f"{left} could not be deleted" for left in harness.delete_all(kind, namespace, ["cache", "plain", "group"])]  # fmt: skip
+        problems += harness.find_undeleted(kind, namespace, ["cache", "plain", "group"])  # fmt: skip
     problems += find_needles(harness.list_own_texts(), needles)
     return Seen.of(
         problems, f"{len(needles)} values of Secrets: in no log, diff, object, archive or file"
@@ -120,7 +121,7 @@ def attack_secrets(harness: Harness) -> Seen:
 
 
 def read_archive(harness: Harness, namespace: str) -> t.Iterator[tuple[str, str]]:
-    """What `gather` collects, and what it prints."""
+    """The archive and the output of `gather`."""
     path = harness.sandbox.folder / f"{harness.side}-gather.tar.gz"
     _, said = play(harness, "nimops.nim.gather", {"nim_namespace": namespace, "path": str(path)})
     yield "what gather prints", said
@@ -132,12 +133,3 @@ def read_tar(path: Path) -> t.Iterator[tuple[str, str]]:
         for member in archive.getmembers():
             if file := archive.extractfile(member):
                 yield f"gather {member.name}", file.read().decode(errors="replace")
-
-
-def list_attacks() -> list[Attack]:
-    return [
-        Attack(
-            "secrets", "values of Secrets are in no log, event, status, artifact, diff, archive or file",
-            attack_secrets, quick=False,
-        )
-    ]  # fmt: skip

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the CRDs let a tenant write: one above each bound, and the largest resources below all of them."""
+"""The bounds of the CRDs: one above each, and the largest resources below all of them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from functools import partial
 
 from .bases import rename
 from .fields import ELEMENT, ENTRY, Json, Place, build, is_text, make_plain, value_schema
-from .harness import KINDS, Attack, Harness, Seen
+from .harness import KINDS, Harness, Seen, attack
 from .pack import Ask, Refusal
 
 ROOM = 1_000_000
-"""Bytes of a request that carries many values, which the API server takes 3 MiB of."""
+"""Bytes of a request with many values; the API server accepts 3 MiB."""
 TRIED = 24
-"""How many values are made as large as they may be: the spec as a whole is bounded, too."""
+"""The number of values that are maximized; the spec as a whole is also bounded."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """How much a list, a map or a text may hold."""
+    """The bound of a list, a map or a text."""
 
     place: Place
     most: int
@@ -78,7 +78,7 @@ def _keyword(schema: Json) -> str:
 
 
 def exceed(schema: Json, base: Json, factor: int = 1) -> Iterator[tuple[Json, list[Bound]]]:
-    """Resources with values that are one above their bounds, as many in each as fit, and which.
+    """Resources with values one above their bounds, as many in each as fit, and their bounds.
 
     With a factor, the values are so many times as large.
     """
@@ -95,13 +95,13 @@ def exceed(schema: Json, base: Json, factor: int = 1) -> Iterator[tuple[Json, li
 
 
 def _is_below(bound: Bound, other: Bound) -> bool:
-    """Whether one is inside of what the other fills; outer ones come first."""
+    """Whether a bound is inside the value of another; outer ones come first."""
     inner, outer = bound.place.path, other.place.path
     return inner[: len(outer)] == outer
 
 
 def find_unnamed(refusal: Refusal | None, bounds: Sequence[Bound]) -> list[str]:
-    """Those that a refusal does not name, with why it should have."""
+    """The bounds that a refusal does not name."""
     causes = refusal.causes if refusal else ()
     named = {field for field, text in causes if text.startswith(("Too many", "Too long"))}
     names = {bound.place.name: bound.most for bound in bounds}
@@ -114,12 +114,12 @@ Order = Callable[[Sequence[Bound]], list[Bound]]
 
 
 def _many(bounds: Sequence[Bound]) -> list[Bound]:
-    """Lists and maps of the least values, which grow most when they are decoded."""
+    """Lists and maps of small values, which grow most when they are decoded."""
     return [bound for bound in bounds if not is_text(bound.schema)]
 
 
 def _containers(bounds: Sequence[Bound]) -> list[Bound]:
-    """First what is copied for each other thing, then that."""
+    """Containers first, into which the other values are copied."""
     return sorted(_many(bounds), key=lambda bound: "ontainers" not in bound.place.path[-1])
 
 
@@ -131,7 +131,7 @@ SHAPES: dict[str, Order] = {"many": _many, "containers": _containers, "long": _l
 
 
 def enlarge(schema: Json, base: Json, bounds: Sequence[Bound], ask: Ask) -> Json:
-    """The base with one value after the other as large as the API server accepts it."""
+    """The base with one value after the other as large as the API server accepts."""
     largest = base
     for bound in bounds[:TRIED]:
         if not _is_free(bound.place, largest):
@@ -145,7 +145,7 @@ def enlarge(schema: Json, base: Json, bounds: Sequence[Bound], ask: Ask) -> Json
 
 
 def _is_free(place: Place, resource: Json) -> bool:
-    """Whether nothing stands there that makes the resource acceptable."""
+    """Whether the base has no value there."""
     found: t.Any = resource
     for part in place.path:
         if part == ELEMENT:
@@ -168,7 +168,7 @@ def _name_apart(value: t.Any) -> t.Any:
 
 
 def attack_largest(kind: str, harness: Harness) -> Seen:
-    """The largest resources, all at once: each is answered, and an ordinary one meanwhile."""
+    """The largest resources at once: each gets a status, and an ordinary one is served."""
     namespace = harness.namespace(f"size-{kind.lower()}")
     schema, ask = harness.crds[kind], harness.dry_run(namespace)
     problems, names, bytes_ = [], [], []
@@ -181,25 +181,21 @@ def attack_largest(kind: str, harness: Harness) -> Seen:
         names.append(shape)
     if max(bytes_) < 32 << 10:
         problems.append(f"the largest has {max(bytes_)} bytes: the attack did not take place")
-    left = harness.wait_answered(kind, namespace, names)
-    problems += [f"{name} got no status within 90 s" for name in left]
-    problems += find_unserved(harness, kind, namespace, names)
-    problems += [
-        f"{name} could not be deleted" for name in harness.delete_all(kind, namespace, names)
-    ]
-    if said := harness.serves(namespace):
-        problems.append(said)
+    problems += harness.find_unanswered(kind, namespace, names)
+    problems += find_limits(harness, kind, namespace, names)
+    problems += harness.find_undeleted(kind, namespace, names)
+    problems += harness.find_unserved(namespace)
     return Seen.of(problems, f"specs of {', '.join(map(str, bytes_))} bytes: answered and deleted")
 
 
 _OF_LIMITS = ("memory", "time limit", "too large", "TooLarge", "RunFailed")
 
 
-def find_unserved(harness: Harness, kind: str, namespace: str, names: Sequence[str]) -> list[str]:
+def find_limits(harness: Harness, kind: str, namespace: str, names: Sequence[str]) -> list[str]:
     """Resources whose conditions say that a run met one of its limits."""
     problems = []
     for name in names:
-        status = (harness.read(kind, namespace, name) or {}).get("status") or {}
+        status = harness.read_status(kind, namespace, name)
         for item in status.get("conditions") or []:
             text = f"{item.get('reason')}: {item.get('message')}"
             if item.get("status") == "True" and any(word in text for word in _OF_LIMITS):
@@ -219,23 +215,14 @@ def attack_bounds(kind: str, harness: Harness) -> Seen:
     return Seen.of(problems, f"{count} bounds, one above each refused by name")
 
 
-def list_attacks() -> list[Attack]:
-    refused = "one above each bound is refused, and the refusal names it"
-    served = "the largest that is accepted is answered within the limits of a run, and deleted"
-    attacks = []
-    for kind in KINDS:
-        quick = kind == "NIMService"
-        attacks += [
-            Attack(
-                f"size-bounds-{kind.lower()}", refused,
-                partial(attack_bounds, kind), sides=("prefork",), quick=quick,
-            ),
-            Attack(
-                f"size-largest-{kind.lower()}", served,
-                partial(attack_largest, kind), sides=("prefork",), quick=quick,
-            ),
-        ]  # fmt: skip
-    return attacks
-
-
-__all__ = ["SHAPES", "enlarge", "exceed", "find_unnamed", "list_attacks", "list_bounds"]
+for _kind in KINDS:
+    for _name, _expected, _run in (
+        ("bounds", "one above each bound is refused, and the refusal names it", attack_bounds),
+        ("largest", "the largest that is accepted is answered within the limits of a run, and deleted", attack_largest),
+    ):  # fmt: skip
+        attack(
+            f"size-{_name}-{_kind.lower()}",
+            _expected,
+            sides=("prefork",),
+            quick=_kind == "NIMService",
+        )(partial(_run, _kind))

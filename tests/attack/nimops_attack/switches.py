@@ -1,16 +1,15 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a hardened operator forbids."""
+"""Fields that the switches of a hardened operator forbid."""
 
 from __future__ import annotations
 
-from nimops_harness.cluster import path_of
+from nimops_harness.cluster import DEPLOYMENTS, SERVICES, path_of
 from nimops_harness.workload import make_nimservice
 
 from .fields import Json
-from .harness import Attack, Harness, Seen
-from .tenants import DEPLOYMENTS, SERVICES
+from .harness import Harness, Seen, attack
 
 SWITCHES = {
     "NIMOPS_HOST_PATHS": "/data/models",
@@ -22,7 +21,7 @@ SWITCHES = {
 }
 METADATA = "169.254.169.254"
 VICTIM = "postgres"
-"""A Service of somebody else selects pods with this name."""
+"""A foreign Service selects pods with this name."""
 NO_ROOT: Json = {
     "allowPrivilegeEscalation": False,
     "capabilities": {"drop": ["ALL"]},
@@ -75,6 +74,11 @@ FORBIDDEN: dict[str, tuple[str, Json]] = {
 }  # fmt: skip
 
 
+@attack(
+    "switches",
+    "host paths, root, Ingress annotations, labels, names that take traffic, hosts of probes and Services of others are refused where a switch forbids them; no container may become root",
+    sides=("prefork",),
+)
 def attack_switches(harness: Harness) -> Seen:
     namespace = harness.namespace("switches")
     harness.cluster.request(
@@ -86,24 +90,17 @@ def attack_switches(harness: Harness) -> Seen:
         resource = make_nimservice(name)
         resource["spec"] |= spec
         harness.create(namespace, resource)
-    problems = [
-        f"{left} got no status"
-        for left in harness.wait_answered("NIMService", namespace, FORBIDDEN)
-    ]
+    problems = harness.find_unanswered("NIMService", namespace, FORBIDDEN)
     for name, (switch, _) in FORBIDDEN.items():
-        status = (harness.read("NIMService", namespace, name) or {}).get("status") or {}
+        status = harness.read_status("NIMService", namespace, name)
         said = " ".join(str(item.get("message")) for item in status.get("conditions") or [])
         if status.get("state") != "Failed" or switch not in said:
             problems.append(f"{name} is {status.get('state')}, and does not name {switch}")
         if harness.cluster.find(path_of(DEPLOYMENTS, namespace, name)):
             problems.append(f"{name} has a Deployment")
     problems += find_root(harness, namespace)
-    if wrong := harness.serves(namespace):
-        problems.append(wrong)
-    problems += [
-        f"{left} could not be deleted"
-        for left in harness.delete_all("NIMService", namespace, list(FORBIDDEN))
-    ]
+    problems += harness.find_unserved(namespace)
+    problems += harness.find_undeleted("NIMService", namespace, list(FORBIDDEN))
     harness.start()
     return Seen.of(
         problems,
@@ -130,12 +127,3 @@ def find_root(harness: Harness, namespace: str) -> list[str]:
         if {key: security.get(key) for key in NO_ROOT} != NO_ROOT:
             problems.append(f"container {container['name']} may become root: {security}")
     return problems
-
-
-def list_attacks() -> list[Attack]:
-    return [
-        Attack(
-            "switches", "host paths, root, Ingress annotations, labels, names that take traffic, hosts of probes and Services of others are refused where a switch forbids them; no container may become root",
-            attack_switches, sides=("prefork",),
-        )
-    ]  # fmt: skip

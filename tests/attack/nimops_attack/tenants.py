@@ -1,30 +1,26 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names and labels that are another's."""
+"""Names and labels of other objects."""
 
 from __future__ import annotations
 
 import threading
 import typing as t
 
-from nimops_harness.cluster import path_of
+from nimops_harness.cluster import ACCOUNTS, DEPLOYMENTS, SERVICES, path_of
 from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
-from .harness import Attack, Harness, Seen
+from .harness import Harness, Seen, attack
 from .models import OFF, Hostile, listing
 
 ACCOUNT = "nim-cache-sa"
-ACCOUNTS, SERVICES, DEPLOYMENTS = (
-    ("api/v1", "serviceaccounts"),
-    ("api/v1", "services"),
-    ("apis/apps/v1", "deployments"),
-)
 
 
+@attack("name-of-account", "the account of the caches stays")
 def attack_account(harness: Harness) -> Seen:
-    """A NIMService by the name of the caches' account."""
+    """A NIMService with the name of the caches' account."""
     namespace = harness.namespace("account")
     harness.create(namespace, make_nimcache("cache"))
     place = path_of(ACCOUNTS, namespace, ACCOUNT)
@@ -44,8 +40,9 @@ def attack_account(harness: Harness) -> Seen:
     return Seen.of(problems, f"the account is there as before; {refusal or 'the name is harmless'}")
 
 
+@attack("foreign-service", "neither asked for its model nor changed", quick=True)
 def attack_foreign_service(harness: Harness) -> Seen:
-    """A Service of somebody else, by its name."""
+    """A NIMService that names a Service of another owner."""
     namespace = harness.namespace("foreign")
     place = path_of(SERVICES, namespace, "theirs")
     body: Json = {
@@ -63,7 +60,7 @@ def attack_foreign_service(harness: Harness) -> Seen:
     if refusal is None:
         harness.wait_answered("NIMService", namespace, ["mine"])
         harness.wait_for("a question", lambda: server.asked, 5 if harness.quick else 15)
-    status = (harness.read("NIMService", namespace, "mine") or {}).get("status") or {}
+    status = harness.read_status("NIMService", namespace, "mine")
     harness.delete_all("NIMService", namespace, ["mine"])
     harness.wait_for("garbage collection", lambda: harness.cluster.find(place) is None, 5)
     server.shutdown()
@@ -77,8 +74,9 @@ def attack_foreign_service(harness: Harness) -> Seen:
     return Seen.of(problems, f"neither asked nor changed; the NIMService is {status.get('state')}")
 
 
+@attack("foreign-objects", "objects of others are left alone, and a condition reports it")
 def attack_foreign_objects(harness: Harness) -> Seen:
-    """Objects of somebody else that have the names of our children."""
+    """Objects of other owners with the names of our children."""
     namespace = harness.namespace("taken")
     made: dict[str, Json] = {}
     labels = {"app": "theirs"}
@@ -97,15 +95,9 @@ def attack_foreign_objects(harness: Harness) -> Seen:
         body = {"metadata": {"name": "taken"}, **t.cast(Json, spec)}
         made[path_of(resource, namespace, "taken")] = harness.cluster.request("POST", path_of(resource, namespace), body)  # fmt: skip
     harness.create(namespace, make_nimservice("taken"))
-    problems = [
-        f"{left} got no status"
-        for left in harness.wait_answered("NIMService", namespace, ["taken"])
-    ]
-    status = (harness.read("NIMService", namespace, "taken") or {}).get("status") or {}
-    problems += [
-        f"{left} could not be deleted"
-        for left in harness.delete_all("NIMService", namespace, ["taken"])
-    ]
+    problems = harness.find_unanswered("NIMService", namespace, ["taken"])
+    status = harness.read_status("NIMService", namespace, "taken")
+    problems += harness.find_undeleted("NIMService", namespace, ["taken"])
     harness.wait_for("garbage collection", lambda: None in map(harness.cluster.find, made), 5)
     for place, before in made.items():
         after = harness.cluster.find(place) or {"metadata": {}}
@@ -122,8 +114,9 @@ def attack_foreign_objects(harness: Harness) -> Seen:
     return Seen.of(problems, f"left alone: {str(said[-1:])[:120]}")
 
 
+@attack("posing-as-kserve", "services of KServe work as before")
 def attack_kserve(harness: Harness) -> Seen:
-    """A NIMService that looks like KServe's controller."""
+    """A NIMService with the labels of KServe's controller."""
     theirs, mine = harness.namespace("kserve"), harness.namespace("posing")
     labels = {"control-plane": "kserve-controller-manager"}
     settings = {
@@ -150,7 +143,7 @@ def attack_kserve(harness: Harness) -> Seen:
     harness.create(theirs, victim)
     place = f"/apis/serving.kserve.io/v1beta1/namespaces/{theirs}/inferenceservices/victim"
     found = harness.wait_for("the InferenceService", lambda: harness.cluster.find(place), 60)
-    status = (harness.read("NIMService", theirs, "victim") or {}).get("status") or {}
+    status = harness.read_status("NIMService", theirs, "victim")
     said = [item.get("message") for item in status.get("conditions") or [] if item.get("message")]
     problems = [] if found else [f"a service of KServe is not made: {str(said[-1:])[:160]}"]
     if not refusal and not harness.cluster.find(deployment):
@@ -161,8 +154,9 @@ def attack_kserve(harness: Harness) -> Seen:
     return Seen.of(problems, "the service of KServe is made as without it")
 
 
+@attack("field-manager", "the name of a field manager is taken as text")
 def attack_managers(harness: Harness) -> Seen:
-    """The name of a field manager is a text of whoever writes, and part of the resource."""
+    """A template as the name of a field manager, which is part of the resource."""
     namespace = harness.namespace("managers")
     template = "{{lookup('pipe','touch%20" + str(harness.canary) + "/tmanager00')}}"
     if len(template) > 128:
@@ -171,23 +165,7 @@ def attack_managers(harness: Harness) -> Seen:
     refusal = harness.create(namespace, make_nimservice("managed"), query)
     if refusal:
         return Seen(False, f"not created: {refusal}")
-    problems = [
-        f"{left} got no status"
-        for left in harness.wait_answered("NIMService", namespace, ["managed"])
-    ]
+    problems = harness.find_unanswered("NIMService", namespace, ["managed"])
     problems += harness.evaluated(namespace)
-    problems += [
-        f"{left} could not be deleted"
-        for left in harness.delete_all("NIMService", namespace, ["managed"])
-    ]
+    problems += harness.find_undeleted("NIMService", namespace, ["managed"])
     return Seen.of(problems, "nothing evaluated")
-
-
-def list_attacks() -> list[Attack]:
-    return [
-        Attack("name-of-account", "the account of the caches stays", attack_account),
-        Attack("foreign-service", "neither asked for its model nor changed", attack_foreign_service, quick=True),
-        Attack("foreign-objects", "objects of others are left alone, and a condition says so", attack_foreign_objects),
-        Attack("posing-as-kserve", "services of KServe work as before", attack_kserve),
-        Attack("field-manager", "the name of a field manager is taken as text", attack_managers),
-    ]  # fmt: skip

@@ -1,15 +1,28 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Many objects at once: those of others, and copies of a resource that the operator has settled."""
+"""Many objects at once: foreign ones, and copies of a settled resource."""
 
 from __future__ import annotations
 
 import json
 import threading
 import typing as t
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from nimops_harness.cluster import DEPLOYMENTS, NIMSERVICES, Api, Json, Resource, path_of
+from nimops_harness.cluster import (
+    ACCOUNTS,
+    BINDINGS,
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    NIMSERVICES,
+    ROLES,
+    SERVICES,
+    Api,
+    Json,
+    Resource,
+    path_of,
+)
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Every, say
 
@@ -19,17 +32,16 @@ MANAGER = "nimops.nim"
 
 FOREIGN = "foreign-"
 LARGE_EVERY, LARGE_BYTES = 10, 8192
-"""Of the objects of others one in ten has annotations of so many bytes."""
+"""One foreign object in ten has annotations of so many bytes."""
 
-RBAC = "apis/rbac.authorization.k8s.io/v1"
 OTHERS: tuple[tuple[Resource, Json], ...] = (
     (DEPLOYMENTS, {"spec": {"replicas": 0, "paused": True}}),
-    (("api/v1", "services"), {"spec": {"clusterIP": "None", "ports": [{"port": 80}]}}),
-    (("api/v1", "serviceaccounts"), {}),
-    (("api/v1", "configmaps"), {"data": {"key": "value"}}),
-    ((RBAC, "roles"), {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}),
+    (SERVICES, {"spec": {"clusterIP": "None", "ports": [{"port": 80}]}}),
+    (ACCOUNTS, {}),
+    (CONFIG_MAPS, {"data": {"key": "value"}}),
+    (ROLES, {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}),
     (
-        (RBAC, "rolebindings"),
+        BINDINGS,
         {
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "none"},
             "subjects": [{"kind": "ServiceAccount", "name": "default"}],
@@ -40,25 +52,19 @@ OTHERS: tuple[tuple[Resource, Json], ...] = (
     (("apis/autoscaling/v2", "horizontalpodautoscalers"), {"spec": {
         "maxReplicas": 2, "scaleTargetRef": {"apiVersion": "example.com/v1", "kind": "Scale", "name": "none"}}}),
 )  # fmt: skip
-"""What others have of the kinds that the operator reads; nothing comes of any of it.
+"""Inert foreign objects of the kinds that the operator reads.
 
-But the control plane looks at each HorizontalPodAutoscaler every 15 s, and tells of it in an event: thousands would keep
-it busier than all that is measured. So there are those of the first rounds only.
+The control plane reconciles each HorizontalPodAutoscaler every 15 s, with an event: thousands would keep
+it busier than everything that is measured. So only the first rounds have them.
 """
 ROUNDS_OF_ALL = 20
 
-SETTLED = (
-    (RBAC, "roles"),
-    (RBAC, "rolebindings"),
-    ("api/v1", "serviceaccounts"),
-    ("api/v1", "services"),
-    DEPLOYMENTS,
-)
+SETTLED = (ROLES, BINDINGS, ACCOUNTS, SERVICES, DEPLOYMENTS)
 """Children of a NIMService of the bench."""
 
 
 def make_foreign(number: int) -> tuple[Resource, Json]:
-    """An object that is not the operator's: kinds in turns, metadata small and large."""
+    """A foreign object: kinds in turns, metadata small and large."""
     kinds = OTHERS if number < ROUNDS_OF_ALL * len(OTHERS) else OTHERS[:-1]
     resource, content = kinds[number % len(kinds)]
     name = f"{FOREIGN}{number:06}"
@@ -96,7 +102,7 @@ def project(value: t.Any, fields: Json) -> t.Any:
 
 
 def applied_part(child: Json) -> Json:
-    """What the operator has applied of an object."""
+    """The part of an object that the operator applied."""
     for entry in child["metadata"]["managedFields"]:
         if (entry["manager"], entry["operation"]) == (MANAGER, "Apply"):
             part = t.cast(Json, project(child, entry["fieldsV1"]))
@@ -108,7 +114,7 @@ def applied_part(child: Json) -> Json:
 
 
 def rename(value: Json, words: t.Mapping[str, str]) -> Json:
-    """A copy with these words replaced wherever they are."""
+    """A copy with these words replaced everywhere."""
     text = json.dumps(value)
     for old, new in words.items():
         text = text.replace(old, new)
@@ -147,7 +153,7 @@ class Original:
         api.patch(f"{path_of(NIMSERVICES, namespace, name)}/status", status)
 
     def copy_children(self, api: Api, namespace: str, name: str) -> None:
-        """The children alone, which belong to nobody, one request for each."""
+        """Create the children alone, without owners, by one request for each."""
         for kind, child in self.children:
             body = rename(child, {self.name: name})
             del body["metadata"]["ownerReferences"]
@@ -157,53 +163,44 @@ class Original:
             api.request("POST", path_of(kind, namespace), body)
 
     def delete_children(self, api: Api, namespace: str, name: str) -> None:
-        """What `copy_children` has made."""
+        """Delete what `copy_children` created."""
         for kind, _child in self.children:
             api.request("DELETE", path_of(kind, namespace, name))
 
 
 def in_parallel(items: t.Sequence[t.Any], do: t.Callable[[Api, t.Any], None], what: str) -> None:
     """Do something with each item, over several connections; the first error ends it."""
-    waiting, errors, due = iter(items), list[HarnessError](), Every(10)
-    lock, done = threading.Lock(), [0]
+    apis, due = threading.local(), Every(10)
 
-    def work() -> None:
+    def work(item: t.Any) -> None:
+        if not hasattr(apis, "api"):
+            apis.api = Api()
+        do(apis.api, item)
+
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        futures = [pool.submit(work, item) for item in items]
         try:
-            api = Api()
-            while not errors:
-                with lock:
-                    item = next(waiting, None)
-                if item is None:
-                    return
-                do(api, item)
-                done[0] += 1
-        except HarnessError as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(CONNECTIONS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        while thread.is_alive():
-            thread.join(0.5)
-            if due.is_due():
-                say(f"  {what}: {done[0]} of {len(items)}")
-    if errors:
-        raise errors[0]
+            for number, future in enumerate(as_completed(futures), 1):
+                future.result()
+                if due.is_due():
+                    say(f"  {what}: {number} of {len(items)}")
+        except HarnessError:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def create_foreign(namespace: str, count: int) -> None:
-    """So many objects of others."""
+    """Create so many foreign objects."""
 
     def create(api: Api, number: int) -> None:
         resource, body = make_foreign(number)
         api.request("POST", path_of(resource, namespace), body)
 
-    in_parallel(range(count), create, "objects of others")
+    in_parallel(range(count), create, "foreign objects")
 
 
 def delete_foreign(namespace: str) -> None:
-    """All objects of others that were made here."""
+    """Delete all foreign objects."""
 
     def delete(api: Api, place: str) -> None:
         api.request("DELETE", place)
@@ -214,19 +211,19 @@ def delete_foreign(namespace: str) -> None:
         for item in Api().list_metadata(resource, namespace)
         if item["metadata"]["name"].startswith(FOREIGN)
     ]
-    in_parallel(places, delete, "objects of others")
+    in_parallel(places, delete, "foreign objects")
 
 
 def create_plain(original: Original, namespace: str, names: t.Sequence[str]) -> None:
-    """The children of a settled NIMService under other names, without the NIMServices."""
+    """Create the children of a settled NIMService under other names, without the NIMServices."""
     in_parallel(names, lambda api, name: original.copy_children(api, namespace, name), "children")
 
 
 def delete_plain(original: Original, namespace: str, names: t.Sequence[str]) -> None:
-    """What `create_plain` has made."""
+    """Delete what `create_plain` created."""
     in_parallel(names, lambda api, name: original.delete_children(api, namespace, name), "children")
 
 
 def copy_settled(original: Original, namespace: str, names: t.Sequence[str]) -> None:
-    """Copies of a settled NIMService."""
+    """Create copies of a settled NIMService."""
     in_parallel(names, lambda api, name: original.copy(api, namespace, name), "copies")

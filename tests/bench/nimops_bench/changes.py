@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes to NIMServices one after the other, and how soon each is served."""
+"""Changes to one NIMService after the other, and the time until each is served."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from nimops_harness.cluster import DEPLOYMENTS, Api, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Every, say
 
-from .stats import scatter
 from .workload import Workload
 
 SERVE_SECONDS = 120.0
 PATIENCE = 3600.0
+GOLDEN = (5**0.5 - 1) / 2
 
 
 class Shown:
-    """The replicas that each Deployment of a namespace asks for, as a watch tells."""
+    """The replicas of each Deployment of a namespace, from a watch."""
 
     def __init__(self, namespace: str) -> None:
         self._api = Api()
@@ -50,7 +50,7 @@ class Shown:
             self._error = error
 
     def wait(self, name: str, replicas: int) -> None:
-        """Until a Deployment asks for so many."""
+        """Wait until a Deployment asks for so many."""
         with self._news:
             if not self._news.wait_for(
                 lambda: self._replicas.get(name) == replicas, timeout=SERVE_SECONDS
@@ -64,9 +64,9 @@ class Shown:
 
 
 class Changes:
-    """Changes `spec.replicas` of one after another while the block runs, all over the list.
+    """Changes `spec.replicas` of one NIMService after another while the block runs, in no order.
 
-    `seconds` is, for each, the time from the write until the Deployment shows it. After each, it
+    `seconds`: for each, the time from the write until the Deployment has it. After each, it
     pauses; it ends after `most`.
     """
 
@@ -92,7 +92,7 @@ class Changes:
                 shown.wait(name, replicas)
                 self.seconds.append(time.monotonic() - began)
                 if due.is_due():
-                    say(f"  {tell_changes(self.seconds)}")
+                    say(f"  {describe(self.seconds)}")
                 if self._end.wait(self._pause):
                     break
             shown.end()
@@ -110,18 +110,27 @@ class Changes:
 
     @property
     def changed(self) -> set[str]:
-        """Names of those whose changes were served."""
+        """Names of the NIMServices whose changes were served."""
         return set(self._names[: len(self.seconds)])
 
     def wait(self) -> None:
-        """Until the last one is served."""
+        """Wait until the last one is served."""
         self._thread.join()
         if self._error:
             raise self._error
 
 
-def tell_changes(seconds: t.Sequence[float]) -> str:
-    return (
-        f"{len(seconds)} changes meanwhile, each served after {statistics.median(seconds):.2f} s, "
-        f"{max(seconds):.2f} at most"
-    )
+def describe(seconds: t.Sequence[float]) -> str:
+    median = statistics.median(seconds)
+    return f"{len(seconds)} changes, each served after {median:.2f} s, {max(seconds):.2f} at most"
+
+
+def spread(count: int, of: int) -> list[int]:
+    """So many indices from 0 up to `of`, evenly apart, the middle of each part."""
+    count = min(count, of)
+    return [(2 * part + 1) * of // (2 * count) for part in range(count)]
+
+
+def scatter(count: int, of: int) -> list[int]:
+    """So many indices from 0 up to `of` in no order, and spread at any time."""
+    return [int(number * GOLDEN % 1 * of) for number in range(1, count + 1)] if of else []

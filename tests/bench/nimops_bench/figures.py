@@ -1,19 +1,18 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The figures: their names, their goals, the table, the file."""
+"""The figures: their names, their goals, their table, their file."""
 
 from __future__ import annotations
 
 import json
 import typing as t
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .stats import Summary
+from nimops_harness.cases import print_table
 
-Value = float | int | bool | None
-Results = dict[str, Value]
+from .results import Results, Value
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Figure:
         return "reported"
 
     def judge(self, value: Value) -> str:
-        """What is said of a value beside its goal."""
+        """Whether a value meets the goal, in a word."""
         if value is None:
             return "not measured"
         if self.at_least is not None:
@@ -80,7 +79,7 @@ GPU = (
     Figure("nodes_idle_mib", "{nodes} GPU nodes at rest: memory", " MiB"),
     Figure("nodes_idle_cores", "cores", "", at_most=0.01),
     Figure("nodes_beating_cores", "cores with a heartbeat of each in {nodes_heartbeat:g} s", "", at_most=0.05),
-    Figure("node_labelled_s", "a new node is labelled after", " s", at_most=2),
+    Figure("node_labelled_s", "a new node is labeled after", " s", at_most=2),
     Figure("node_labelled_max_s", "the slowest of these", " s", at_most=2),
 )  # fmt: skip
 FIGURES = (
@@ -108,7 +107,7 @@ FIGURES = (
 )
 SCALE_FIGURES = (
     Figure("scale_first_s", "start with {many}: until the first reconcile is over", " s"),
-    Figure("scale_start_s", "start with {many}: until all were looked at", " s"),
+    Figure("scale_start_s", "start with {many}: until all were reconciled", " s"),
     Figure("scale_start_growth", "growth of that from {few}, 1 is linear", "x", at_most=1),
     Figure("scale_start_cpu_s", "its CPU", " s"),
     Figure("scale_cpu_growth", "growth of that from {few}", "x", at_most=1),
@@ -126,60 +125,37 @@ SCALE_FIGURES = (
 )
 
 
-def list_must(figures: t.Iterable[Figure]) -> tuple[str, ...]:
-    """Names of figures that must be there: without a growth, its two figures still tell."""
-    return tuple(figure.name for figure in figures if figure.name != "restart_growth")
+def show(figures: t.Iterable[Figure], results: Results) -> None:
+    """Print each figure beside its goal."""
+    sizes = asdict(results.sizes)
+    rows = []
+    for figure in figures:
+        value, samples = results.values.get(figure.name), results.samples.get(figure.name)
+        spread = f"{min(samples):.2f} … {max(samples):.2f}, n = {len(samples)}" if samples else ""
+        text = figure.text.format(**sizes)
+        measured = format_value(value, figure.unit)
+        rows.append((text, figure.goal, measured, spread, figure.judge(value), figure.name))
+    print_table(("figure", "goal", "measured", "least … most", "", "name"), rows)
 
 
 def format_value(value: Value, unit: str) -> str:
     if value is None:
         return "-"
-    digits = 1 if value >= 100 else 2
-    return f"{value:.{digits}f}{unit}"
-
-
-def make_table(
-    figures: t.Iterable[Figure],
-    results: Results,
-    spreads: t.Mapping[str, Summary],
-    sizes: t.Mapping[str, float],
-) -> str:
-    """Goal beside figure; `sizes` fills `few` … in, `spreads` are by a figure's name."""
-    rows = [("figure", "goal", "measured", "least … most", "", "name")]
-    for figure in figures:
-        value = results.get(figure.name)
-        summary = spreads.get(figure.name)
-        rows.append((
-            figure.text.format(**sizes),
-            figure.goal,
-            format_value(value, figure.unit),
-            f"{summary.least:.2f} … {summary.most:.2f}, n = {summary.count}" if summary else "",
-            figure.judge(value),
-            figure.name,
-        ))  # fmt: skip
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [["-" * width for width in widths], *rows[1:]]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in (rows[0], *lines)
-    )
+    return f"{value:.{1 if value >= 100 else 2}f}{unit}"
 
 
 def list_missing(figures: t.Iterable[Figure], results: Results) -> list[str]:
-    """Names of figures that must be there and are not."""
-    return [name for name in list_must(figures) if results.get(name) is None]
+    """Names of the figures that were not measured; a growth follows from two others."""
+    names = [figure.name for figure in figures if figure.name != "restart_growth"]
+    return [name for name in names if results.values.get(name) is None]
 
 
-def write_results(path: Path, figures: t.Iterable[Figure], results: Results) -> None:
-    """A flat object; all figures are in it, `null` where one could not be measured."""
-    whole: Results = dict.fromkeys((figure.name for figure in figures), None) | results
+def write(path: Path, figures: t.Iterable[Figure], results: Results) -> None:
+    """Write a flat object with all figures, `null` where one was not measured."""
+    whole: dict[str, Value] = dict.fromkeys((figure.name for figure in figures), None)
     rounded = {
         name: round(value, 4) if isinstance(value, float) else value
-        for name, value in whole.items()
+        for name, value in (whole | results.values).items()
     }
-    write_json(path, rounded)
-
-
-def write_json(path: Path, value: t.Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value, indent=2) + "\n")
+    path.write_text(json.dumps(rounded, indent=2) + "\n")

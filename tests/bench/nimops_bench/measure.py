@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The measurements: pairs of stock and prefork, then prefork with many NIMServices."""
+"""The measurements: stock beside prefork, then prefork with many NIMServices."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from nimops_harness.cluster import CHILDREN, DAEMONSETS, DEPLOYMENTS, Api, Json, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.metrics import Snapshot
-from nimops_harness.progress import Deadline, say
-from nimops_harness.runtime import Side
+from nimops_harness.progress import say, wait_until
+from nimops_harness.runtime import MemoryWatch, Side
 from nimops_harness.workload import state_of
 
 from .bulk import Original, create_plain, delete_plain
-from .changes import Changes, tell_changes
-from .results import BY_ROLE, SIDES, Few, Restart, Samples, Seen, is_share_right
-from .runtime import MeasuredOperator, MemoryWatch
+from .changes import Changes, describe
+from .results import BY_ROLE, SIDES, Results, is_share_right
+from .runtime import MeasuredOperator
 from .workload import Workload
 
 STEADY = "steady"
@@ -32,11 +32,11 @@ ATTEMPTS = 4
 class Bench:
     """All measurements on one cluster, in one namespace."""
 
-    def __init__(self, api: Api, namespace: str, seen: Seen, logs: Path) -> None:
-        self.sizes = seen.sizes
+    def __init__(self, api: Api, namespace: str, results: Results, logs: Path) -> None:
+        self.sizes = results.sizes
+        self.results = results
         self.work = Workload(api, namespace)
         self._api = api
-        self._seen = seen
         self._logs = logs
         self._serial = 0
         self._usual: dict[Side, float] = {}  # asking for metrics costs what is measured: not early
@@ -45,7 +45,7 @@ class Bench:
     def start(
         self, side: Side, namespace: str | None = None, **environment: str
     ) -> MeasuredOperator:
-        """An operator that looks after this namespace, by default the bench's first."""
+        """An operator for this namespace, by default the bench's first."""
         if namespace is None:
             namespace = self.work.namespace
         workers = os.cpu_count() or 1
@@ -55,18 +55,15 @@ class Bench:
     # --- stock beside prefork --------------------------------------------------------------------
 
     def compare(self) -> None:
-        """Rounds of all sides in turns, so that what else the machine does hits all.
-
-        What they show is added to what was seen as it is had.
-        """
+        """Rounds of all sides in turns, so that other load on the machine affects all."""
         self.work.create(STEADY)
         for number in range(1, self.sizes.rounds + 1):
             for side in (*SIDES, BY_ROLE):
                 say(f"round {number} of {self.sizes.rounds}: {side}")
                 with self.start(side) as operator:
-                    self._run_round(operator, self._seen.samples[side])
+                    self._run_round(operator)
 
-    def _run_round(self, operator: MeasuredOperator, samples: Samples) -> None:
+    def _run_round(self, operator: MeasuredOperator) -> None:
         operator.wait_until_ready()
         steady = self.work.path(STEADY)
         self.work.wait_until_ready(steady, operator)
@@ -75,23 +72,20 @@ class Bench:
             self.touch(operator, steady)
         operator.wait_until_calm()
         pairs = [self.touch(operator, steady) for _ in range(self.sizes.unchanged)]
-        samples.unchanged_wall.append([wall for wall, _ in pairs])
-        samples.unchanged_cpu.append([cpu for _, cpu in pairs])
-        self._say_mean("unchanged, wall", samples.unchanged_wall[-1])
-        self._say_mean("unchanged, CPU ", samples.unchanged_cpu[-1])
+        self._add_round(operator.side, "unchanged_wall", [wall for wall, _ in pairs])
+        self._add_round(operator.side, "unchanged_cpu", [cpu for _, cpu in pairs])
         created = [self._create(operator) for _ in range(self.sizes.created)]
-        samples.create_wall.append(created)
-        self._say_mean("created,   wall", created)
+        self._add_round(operator.side, "create_wall", created)
         self.note_share(operator)
 
-    @staticmethod
-    def _say_mean(what: str, values: list[float]) -> None:
-        say(f"  {what}: {statistics.fmean(values):.3f} s each, {len(values)} times")
+    def _add_round(self, side: Side, measure: str, values: list[float]) -> None:
+        self.results.rounds[side, measure].append(values)
+        say(f"  {measure}: {statistics.fmean(values):.3f} s each, {len(values)} times")
 
     def note_share(self, operator: MeasuredOperator) -> None:
-        """How much of the work the operator's own children did: all of it, or next to nothing."""
+        """Record the part of the CPU that the runtime's own children used."""
         share = operator.direct_share()
-        self._seen.shares[operator.side].append(share)
+        self.results.shares[operator.side].append(share)
         if not is_share_right(operator.side, share):
             say(
                 f"  WARNING: {operator.side}, but {share:.0%} of the CPU went to the runtime's own children"
@@ -104,9 +98,9 @@ class Bench:
     def touch(
         self, operator: MeasuredOperator, place: str, namespace: str = ""
     ) -> tuple[float, float]:
-        """Wall and CPU seconds of one reconcile that has nothing to do, and did nothing.
+        """Wall and CPU seconds of one reconcile that changes nothing.
 
-        `namespace`: where its children are, by default the bench's first.
+        `namespace`: the namespace of its children, by default the bench's first.
         """
         why = ""
         namespace = namespace or self.work.namespace
@@ -115,9 +109,9 @@ class Bench:
             seen = self._see_children(namespace)
             touched = self.work.touch(place, self._name("touch"))
             time.sleep(0.8 * self._usual.get(operator.side, 0))
-            after, _ = operator.wait_for(before.finished + 1, RUN_SECONDS)
+            after = operator.wait_for(before.finished + 1, RUN_SECONDS)
             cpu = operator.cpu_after_run() - used
-            why = self._tell_disturbance(before, after, (place, touched), namespace, seen)
+            why = self._find_disturbance(before, after, (place, touched), namespace, seen)
             if not why:
                 self._usual[operator.side] = wall = after.seconds - before.seconds
                 return wall, cpu
@@ -125,7 +119,7 @@ class Bench:
             operator.wait_until_calm()
         raise HarnessError(f"reconcile of an unchanged {place}: {why}, {ATTEMPTS} times in a row")
 
-    def _tell_disturbance(
+    def _find_disturbance(
         self,
         before: Snapshot,
         after: Snapshot,
@@ -133,7 +127,7 @@ class Bench:
         namespace: str,
         children: dict[str, str],
     ) -> str:
-        """Why this was not one reconcile that wrote nothing; empty if it was."""
+        """The reason why this was not one reconcile that wrote nothing; empty if it was."""
         if after.errors > before.errors:
             return "the reconcile failed"
         if after.finished != before.finished + 1:
@@ -170,21 +164,22 @@ class Bench:
                 self._usual_first[operator.side] = wall = after.seconds - before.seconds
                 return wall
             say(f"  again: {after.errors - before.errors} errors, children made: {made}")
-        raise HarnessError(f"the first reconcile could not be told from others {ATTEMPTS} times")
+        raise HarnessError(f"the first reconcile could not be distinguished {ATTEMPTS} times")
 
     @staticmethod
     def _wait_for_first(operator: MeasuredOperator, before: Snapshot) -> Snapshot:
         """The state after one more reconcile; the next may have begun.
 
-        One that was asked for of a NIMService that is gone by now takes next to no time: not that one.
+        A reconcile of a NIMService that was deleted takes almost no time: it does not count.
         """
-        deadline = time.monotonic() + RUN_SECONDS
-        while (now := operator.metrics.read()).seconds - before.seconds < LEAST_SECONDS:
-            operator.check()
-            if time.monotonic() > deadline:
-                raise HarnessError(f"no first reconcile within {RUN_SECONDS:g} s")
-            time.sleep(0.02)
-        return now
+
+        def find() -> Snapshot | None:
+            now = operator.metrics.read()
+            return now if now.seconds - before.seconds >= LEAST_SECONDS else None
+
+        after = wait_until(find, "a first reconcile", RUN_SECONDS, operator.check, pause=0.02)
+        assert after
+        return after
 
     # --- kinds -----------------------------------------------------------------------------------
 
@@ -201,46 +196,45 @@ class Bench:
                     operator.wait_until_calm(0.5)
                     wall, _cpu = self.touch(operator, place)
                     if number >= self.sizes.warm:
-                        self._seen.kinds.setdefault(kind, []).append(wall)
-        for kind, walls in self._seen.kinds.items():
-            self._say_mean(f"{kind:16}", walls)
+                        self.results.kinds[kind].append(wall)
+        for kind, walls in self.results.kinds.items():
+            say(f"  {kind:16}: {statistics.fmean(walls):.3f} s each")
 
     # --- many ------------------------------------------------------------------------------------
 
     def names(self, begin: int, end: int) -> list[str]:
         return [f"nim-{number:04}" for number in range(begin, end)]
 
-    def apply_few(self) -> Few:
+    def apply_few(self) -> None:
         """The first NIMServices, which have the namespace and the operator for themselves."""
         self.work.clear()
-        say(f"{self.sizes.few} NIMServices at once")
+        few = self.sizes.few
+        say(f"{few} NIMServices at once")
         with self.start("prefork") as operator:
             operator.wait_until_ready()
             operator.wait_until_calm()
-            ready = self.work.apply_all(
-                self.names(0, self.sizes.few), operator, limit_for(self.sizes.few)
-            )
+            ready = self.work.apply_all(self.names(0, few), operator, limit_for(few))
             say(f"  all Ready after {ready[-1]:.1f} s")
             operator.wait_until_calm()
             memory = operator.memory()
             self.note_share(operator)
             say(f"  idle: {memory.pss:.0f} MiB (PSS)")
-        return Few(ready, memory, self._create_plain())
+        self.results.add("hundred_", ready_s=ready[-1], ready_median_s=statistics.median(ready))
+        self.results.add("rss_idle_", mib=memory.pss, sum_mib=memory.rss)
+        self.results.add(hundred_plain_s=self._create_plain())
 
     def _create_plain(self) -> float:
-        """Seconds until as many children are there and their pods ready, without an operator.
+        """Seconds until as many children exist and their pods are ready, without an operator.
 
-        What the machine and its control plane need for them, to compare with.
+        That is what the machine and its control plane need for them, for comparison.
         """
         namespace = self.work.namespace
         original = Original(self._api, namespace, self.names(0, 1)[0])
         names = [f"plain-{number:04}" for number in range(self.sizes.few)]
         began = time.monotonic()
         create_plain(original, namespace, names)
-        deadline = Deadline(limit_for(self.sizes.few), "pods of children without an operator")
-        while not self._are_ready(set(names)):
-            deadline.check()
-            time.sleep(0.1)
+        what = "pods of children without an operator"
+        wait_until(lambda: self._are_ready(set(names)), what, limit_for(self.sizes.few), pause=0.1)
         seconds = time.monotonic() - began
         say(f"  their children alone, by a plain client: {seconds:.1f} s")
         delete_plain(original, namespace, names)
@@ -257,7 +251,7 @@ class Bench:
         return names <= ready
 
     def apply_rest(self) -> None:
-        """The rest of the NIMServices, which are only there to be many."""
+        """The rest of the NIMServices, for the number alone."""
         names = self.names(self.sizes.few, self.sizes.many)
         say(f"{len(names)} NIMServices more")
         with self.start("prefork") as operator:
@@ -266,39 +260,38 @@ class Bench:
             say(f"  all Ready after {ready[-1]:.1f} s")
             operator.wait_until_calm()
 
-    def restart(self, count: int) -> Restart:
-        """A start of the operator with so many NIMServices Ready."""
+    def restart_few(self) -> None:
+        """A start of the operator with the first NIMServices."""
+        _, changes = self._restart("restart_100_", self.sizes.few)
+        self.results.add(change_during_restart_100_s=statistics.median(changes))
+
+    def restart_many(self) -> None:
+        """A start of the operator with all NIMServices."""
+        self.apply_rest()
+        memory, changes = self._restart("restart_500_", self.sizes.many)
+        self.results.add_seconds("change_during_restart", changes)
+        self.results.add("rss_peak_", mib=memory.peak.pss, sum_mib=memory.peak.rss)
+        values, times = self.results.values, self.sizes.many / self.sizes.few
+        many, few = values["restart_500_s"], values["restart_100_s"]
+        self.results.add_growth("restart", many or 0, few or 0, times)
+
+    def _restart(self, prefix: str, count: int) -> tuple[MemoryWatch, list[float]]:
+        """A start with so many NIMServices that are Ready: memory, seconds of changes."""
         say(f"restart with {count} NIMServices")
-        with self.start("prefork") as operator, MemoryWatch(operator) as memory:
+        with self.start("prefork") as operator, MemoryWatch(operator.memory) as memory:
             operator.wait_until_ready()
-            wait_for_first(operator)
+            operator.wait_for_first()
             names = self.names(0, count)
-            progress: list[tuple[float, int]] = []
             with Changes(self.work, names, self.sizes.change_pause) as changes:
-                after, ended = operator.wait_for_all(names, limit_for(count), progress)
-            say(f"  {tell_changes(changes.seconds)}")
-            say(f"  empty after {ended - operator.launched:.1f} s, {after.errors} errors")
+                seconds = operator.wait_for_all(names, limit_for(count))
+                errors = operator.metrics.read().errors
+            say(f"  {describe(changes.seconds)}")
+            say(f"  empty after {seconds:.1f} s, {errors} errors")
             operator.wait_until_calm()
             self.work.check_all_ready(operator)
             self.note_share(operator)
-        return Restart(
-            seconds=ended - operator.launched,
-            changes=changes.seconds,
-            peak=memory.peak,
-            errors=after.errors,
-            progress=[(when - operator.launched, left) for when, left in progress],
-        )
-
-
-def wait_for_first(operator: MeasuredOperator) -> float:
-    """Until the first reconcile is over, for which the caches were filled; when that was seen."""
-    deadline = time.monotonic() + RUN_SECONDS
-    while not operator.metrics.read().finished:
-        operator.check()
-        if time.monotonic() > deadline:
-            raise HarnessError(f"no reconcile within {RUN_SECONDS:g} s after the restart")
-        time.sleep(0.05)
-    return time.monotonic()
+        self.results.add(prefix, s=seconds, errors=errors)
+        return memory, changes.seconds
 
 
 def limit_for(count: int) -> float:

@@ -54,7 +54,7 @@ def make_node(name: str, **more: str) -> Json:
 
 
 def make_policy(name: str) -> Json:
-    """A ClusterPolicy that says nothing but what its schema requires."""
+    """A ClusterPolicy with only the required fields."""
     return {
         "apiVersion": "nvidia.com/v1",
         "kind": "ClusterPolicy",
@@ -64,7 +64,7 @@ def make_policy(name: str) -> Json:
 
 
 def create_nodes(names: t.Iterable[str], **labels: str) -> None:
-    """Nodes of these names, with further labels."""
+    """Create nodes, with further labels."""
 
     def create(api: Api, name: str) -> None:
         api.request("POST", path_of(NODES, ""), make_node(name, **labels))
@@ -72,14 +72,14 @@ def create_nodes(names: t.Iterable[str], **labels: str) -> None:
     in_parallel(list(names), create, "nodes")
 
 
-def is_labelled(api: Api, name: str) -> bool:
-    """Whether the operator has labelled a node."""
+def is_labeled(api: Api, name: str) -> bool:
+    """Whether the operator labeled a node."""
     labels = api.get(path_of(NODES, "", name))["metadata"]["labels"]
     return bool(labels.get("nvidia.com/gpu.present") == "true")
 
 
 def delete_nodes(api: Api) -> None:
-    """All nodes that a bench has made."""
+    """Delete all nodes of a bench."""
 
     def delete(of: Api, name: str) -> None:
         of.request("DELETE", path_of(NODES, "", name))
@@ -89,7 +89,7 @@ def delete_nodes(api: Api) -> None:
 
 
 def hide_gpus(api: Api) -> None:
-    """Remove what says that the sandbox's nodes have GPUs; HarnessError on other clusters."""
+    """Remove the GPU labels of the sandbox's nodes; HarnessError on other clusters."""
     nodes = api.get(path_of(NODES, ""))["items"]
     for node in nodes:
         labels = node["metadata"]["labels"]
@@ -107,7 +107,7 @@ def hide_gpus(api: Api) -> None:
 
 
 def show_gpus(api: Api) -> None:
-    """The nodes as the sandbox has them."""
+    """Restore the sandbox's nodes."""
     hide_gpus(api)
     kubectl("apply", "--server-side", "--force-conflicts", f"--filename={NODES_OF_SANDBOX}")
 

@@ -1,20 +1,19 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The operator as the bench runs it: hack/operator.sh, with prefork or without, and what it costs."""
+"""The operator as the bench runs it: hack/operator.sh, with prefork or without, and its costs."""
 
 from __future__ import annotations
 
 import re
 import sys
-import threading
 import time
 import typing as t
 from pathlib import Path
 
 from nimops_harness import proc
 from nimops_harness.metrics import Snapshot
-from nimops_harness.progress import Deadline, Every, say
+from nimops_harness.progress import Deadline, Every, say, wait_until
 from nimops_harness.runtime import (
     RUNTIME_NAME,
     START_SECONDS,
@@ -30,9 +29,9 @@ SUCCESS = re.compile(rb'"msg":"Ansible-runner exited successfully".*?"name":"([^
 
 
 class MeasuredOperator(Operator):
-    """One run of the operator under a supervisor, which keeps all that it started in its tree.
+    """One run of the operator under a supervisor, which keeps all its processes in its tree.
 
-    `launched` is the monotonic time when the script had done its part.
+    `launched` is the monotonic time when the script became the operator.
     """
 
     def __init__(
@@ -64,16 +63,13 @@ class MeasuredOperator(Operator):
     # --- waiting ---------------------------------------------------------------------------------
 
     def _wait_until_launched(self) -> None:
-        deadline = Deadline(START_SECONDS, f"start of the operator, see {self.log}")
-        while not self._is_past_script():
-            self.check()
-            deadline.check()
-            time.sleep(0.02)
+        what = f"start of the operator, see {self.log}"
+        wait_until(self._is_past_script, what, START_SECONDS, self.check, pause=0.02)
         self.launched = time.monotonic()
         self._at_launch = self._used()
 
     def _is_past_script(self) -> bool:
-        """The script becomes the operator at its end, and is its interpreter before."""
+        """Whether the script has been replaced by the operator."""
         children = [stat for stat in self.tree().values() if stat.parent == self.pid]
         scripts = [stat.pid for stat in children if stat.name in SCRIPT_NAMES]
         if scripts:
@@ -81,9 +77,9 @@ class MeasuredOperator(Operator):
         return not scripts and self._command in {stat.pid for stat in children}
 
     def wait_until_calm(self, seconds: float = 2.5, limit: float = 300.0) -> Snapshot:
-        """Until for so long nothing was reconciled and the processes did next to nothing.
+        """Wait until nothing was reconciled for so long and the processes were almost idle.
 
-        Then what runs is what stays when there is nothing to do: `resident`.
+        The processes that run then are `resident`.
         """
         deadline = Deadline(limit, "calm of the operator")
         while True:
@@ -98,33 +94,25 @@ class MeasuredOperator(Operator):
                 f"{after.waiting} waiting, {after.running} running, {busy:.0%} of a core busy"
             )
 
-    def wait_for(
-        self,
-        finished: int,
-        limit: float,
-        pause: float = 0.02,
-        say_what: str = "",
-        seen: list[tuple[float, int]] | None = None,
-    ) -> tuple[Snapshot, float]:
-        """Until so many reconciles have finished and none is left; the state, and when it was seen.
-
-        What was looked at is put into `seen`: when, and how many had finished.
-        """
-        deadline, due = Deadline(limit, f"reconcile number {finished} of the operator"), Every(10)
+    def wait_for(self, finished: int, limit: float) -> Snapshot:
+        """Wait until so many reconciles have finished and none is left."""
+        deadline = Deadline(limit, f"reconcile number {finished} of the operator")
         while True:
             now = self.metrics.read()
-            if seen is not None:
-                seen.append((time.monotonic(), now.finished))
             if now.finished >= finished and now.is_idle:
-                return now, time.monotonic()
-            if say_what and due.is_due():
-                say(f"{say_what}: {now.finished} reconciles, {now.waiting} waiting")
+                return now
             self.check()
             deadline.check(f"{now.finished} so far, {now.waiting} waiting")
-            time.sleep(pause)
+            time.sleep(0.02)
+
+    def wait_for_first(self) -> float:
+        """Wait for the first reconcile, which fills the caches; seconds since the launch."""
+        what = "the first reconcile after the start"
+        wait_until(lambda: self.metrics.read().finished, what, 120, self.check, pause=0.05)
+        return time.monotonic() - self.launched
 
     def reconciled(self) -> set[str]:
-        """Names of the resources that a reconcile of this run has succeeded for, as its log says."""
+        """Names of the resources that this run reconciled successfully, from its log."""
         with self.log.open("rb") as log:
             log.seek(self._log_read)
             text = log.read()
@@ -133,42 +121,36 @@ class MeasuredOperator(Operator):
         self._reconciled |= {name.decode() for name in SUCCESS.findall(whole)}
         return self._reconciled
 
-    def wait_for_all(
-        self,
-        names: t.Collection[str],
-        limit: float,
-        seen: list[tuple[float, int]] | None = None,
-    ) -> tuple[Snapshot, float]:
-        """Until each of these was reconciled and none waits; the state, and when it was seen.
+    def wait_for_all(self, names: t.Collection[str], limit: float) -> float:
+        """Wait until each of these was reconciled and none waits; seconds since the launch.
 
-        Resources at rest come in later than they are there, so a count of reconciles does not tell.
+        Resources at rest are enqueued gradually, so a count of reconciles is not enough.
         """
         wanted, due = set(names), Every(10)
         deadline = Deadline(limit, f"reconciles of {len(wanted)} resources")
         while True:
             now, left = self.metrics.read(), len(wanted - self.reconciled())
-            if seen is not None:
-                seen.append((time.monotonic(), len(wanted) - left))
             if not left and now.is_idle:
-                return now, time.monotonic()
+                return time.monotonic() - self.launched
+            state = f"{left} of {len(wanted)} left, {now.waiting} waiting"
             if due.is_due():
-                say(f"  {len(wanted)}: {left} to come, {now.waiting} waiting")
+                say(f"  {state}")
             self.check()
-            deadline.check(f"{left} to come, {now.waiting} waiting")
+            deadline.check(state)
             time.sleep(0.25)
 
     # --- costs -----------------------------------------------------------------------------------
 
-    def tree(self) -> dict[int, proc.Stat]:
-        """All its processes by pid, the supervisor included, which has adopted the orphans."""
+    def tree(self) -> dict[int, proc.Process]:
+        """All its processes by pid, with the supervisor, which adopts orphans."""
         return proc.read_tree(self.pid)
 
     def cpu(self) -> float:
-        """CPU seconds of all its processes until now, those that are gone included."""
+        """CPU seconds of all its processes until now, with those that have ended."""
         return proc.cpu_seconds(self.tree())
 
     def cpu_after_run(self, patience: float = 2.0) -> float:
-        """The same once the processes of a run are gone, or `patience` is over."""
+        """The same once the processes of a run have ended, or after `patience`."""
         deadline = time.monotonic() + patience
         while True:
             tree = self.tree()
@@ -177,41 +159,24 @@ class MeasuredOperator(Operator):
             time.sleep(0.02)
 
     def memory(self) -> proc.Memory:
-        """What all its processes hold now, without the supervisor."""
+        """The memory of all its processes, without the supervisor."""
         return proc.read_memory(self.tree().keys() - {self.pid})
 
+    def use(self, seconds: float) -> tuple[float, int]:
+        """Wait; cores that it used meanwhile, and reconciles."""
+        before, used, began = self.metrics.read(), self.cpu(), time.monotonic()
+        time.sleep(seconds)
+        self.check()
+        cores = (self.cpu() - used) / (time.monotonic() - began)
+        return cores, self.metrics.read().finished - before.finished
+
     def _used(self) -> tuple[float, float]:
-        """CPU seconds of all its processes, and of children of the runtime that are gone."""
+        """CPU seconds of all its processes, and of children that the runtime has reaped."""
         tree = self.tree()
-        own = sum(stat.reaped for stat in tree.values() if stat.name == RUNTIME_NAME)
-        return proc.cpu_seconds(tree), own / proc.TICKS
+        own = sum(item.reaped for item in tree.values() if item.name == RUNTIME_NAME)
+        return proc.cpu_seconds(tree), own
 
     def direct_share(self) -> float:
-        """The part of the CPU since its launch that went to children of the runtime."""
+        """The part of the CPU since its launch that children of the runtime used."""
         (whole, own), (whole_then, own_then) = self._used(), self._at_launch
         return (own - own_then) / max(whole - whole_then, 0.01)
-
-
-class MemoryWatch:
-    """Looks at an operator's memory while a block runs; `peak` and `samples` tell."""
-
-    def __init__(self, operator: MeasuredOperator, pause: float = 0.5) -> None:
-        self._operator = operator
-        self._pause = pause
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self.peak = proc.Memory(0, 0)
-
-    def _look(self) -> None:
-        while not self._done.is_set():
-            now = self._operator.memory()
-            self.peak = max(self.peak, now, key=lambda memory: memory.pss)
-            self._done.wait(self._pause)
-
-    def __enter__(self) -> MemoryWatch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()

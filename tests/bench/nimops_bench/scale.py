@@ -1,39 +1,55 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The measurements of size: objects of others, slow models, thousands of NIMServices."""
+"""The measurements of size: foreign objects, slow models, thousands of NIMServices."""
 
 from __future__ import annotations
 
+import statistics
 import threading
 import time
 import typing as t
+from dataclasses import dataclass
 
-from nimops_harness.cluster import DEPLOYMENTS, NIMSERVICES, PODS, Api, Json, path_of
+from nimops_harness.cluster import DEPLOYMENTS, NIMSERVICES, PODS, SERVICES, Api, Json, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.metrics import count_requests
-from nimops_harness.progress import Deadline, say
+from nimops_harness.progress import Deadline, say, wait_until
+from nimops_harness.runtime import MemoryWatch
 from nimops_harness.workload import create_namespace, is_settled
 
 from .bulk import Original, copy_settled, create_foreign, delete_foreign, in_parallel
-from .changes import Changes, tell_changes
-from .measure import Bench, limit_for, wait_for_first
-from .results import Hanging, Load, Loading, Start, Steady
-from .runtime import MeasuredOperator, MemoryWatch
-from .stats import spread
+from .changes import Changes, describe, spread
+from .measure import Bench, limit_for
+from .results import divide
+from .runtime import MeasuredOperator
 from .workload import Workload
 
-SERVICES = ("api/v1", "services")
 MODEL = "sandbox.nimops/model"
 BEHAVIOUR = "sandbox.nimops/behave"
 
 
+@dataclass(frozen=True)
+class Load:
+    """A start with so many NIMServices: seconds, CPU seconds and requests until all were reconciled."""
+
+    count: int
+    first: float
+    seconds: float
+    cpu: float
+    requests: float
+    idle_mib: float
+    peak_mib: float
+    changes: list[float]
+
+
 class Scale:
-    """All measurements of size; each part has a namespace of its own."""
+    """All measurements of size; each part has its own namespace."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._api = bench.work.api
+        self._results = bench.results
         self._sizes = bench.sizes
         self._few = self._workload("few")
         self._loading = self._workload("loading")
@@ -43,7 +59,7 @@ class Scale:
 
     @property
     def is_prepared(self) -> bool:
-        """Whether an earlier `--scale --keep` left what a start with many needs."""
+        """Whether an earlier `--scale --keep` left its NIMServices."""
         work = self._bench.work
         return self._api.find(f"/api/v1/namespaces/{work.namespace}") is not None and bool(
             work.list_all()
@@ -58,7 +74,7 @@ class Scale:
             work.remove()
 
     def _settle(self, work: Workload, count: int) -> list[str]:
-        """So many NIMServices that are at rest: one that the operator made, and copies of it."""
+        """Names of so many NIMServices at rest: one that the operator reconciled, and copies of it."""
         names = self._bench.names(0, count)
         if not self._api.find(f"/api/v1/namespaces/{work.namespace}"):
             create_namespace(self._api, work.namespace)
@@ -78,23 +94,21 @@ class Scale:
         return names
 
     def _wait_for_pods(self, work: Workload, names: t.Sequence[str]) -> None:
-        deadline, wanted = Deadline(limit_for(len(names)), "rollout of the copies"), set(names)
-        while True:
+        def are_ready() -> bool:
             listed = self._api.get(path_of(DEPLOYMENTS, work.namespace))["items"]
             done = {
                 item["metadata"]["name"]
                 for item in listed
                 if (item.get("status") or {}).get("readyReplicas") == item["spec"]["replicas"]
             }
-            if wanted <= done:
-                return
-            deadline.check(f"{len(wanted - done)} left")
-            time.sleep(2)
+            return done.issuperset(names)
+
+        wait_until(are_ready, "rollout of the copies", limit_for(len(names)), pause=2)
 
     # --- a change while models hang --------------------------------------------------------------
 
-    def measure_hanging(self) -> Hanging:
-        """How soon changes are served while some model servers do not answer, and before."""
+    def measure_hanging(self) -> None:
+        """Changes while some model servers do not answer, and before."""
         names = self._settle(self._few, self._sizes.few)
         slow = [f"unready-hanging-{number}" for number in range(self._sizes.hanging)]
         say(f"{len(slow)} model servers that hang")
@@ -104,22 +118,24 @@ class Scale:
             calm = self._change_some(names)
             self._hang(slow, operator)
             hung = self._change_some(names)
-            self._check_hanging(slow)
+            if not all(map(self._waits_for_model, slow)):
+                raise HarnessError("model servers answered that should hang")
             for name in slow:
                 self._few.delete(name, operator)
             operator.wait_until_calm()
-        return Hanging(calm, hung)
+        self._results.add_seconds("change_calm", calm)
+        self._results.add_seconds("change_while_hanging", hung)
 
     def _change_some(self, names: t.Sequence[str]) -> list[float]:
         with Changes(self._few, names, 1.0, self._sizes.hanging_changes) as changes:
             changes.wait()
-        say(f"  {tell_changes(changes.seconds)}")
+        say(f"  {describe(changes.seconds)}")
         return changes.seconds
 
     def _hang(self, names: t.Sequence[str], operator: MeasuredOperator) -> None:
         """New NIMServices whose pods are Ready and whose model servers hang; the operator waits for them.
 
-        Their pods become Ready when their servers hang, or the first question would be answered.
+        Their pods become Ready after their servers hang, or the first request would be answered.
         """
         in_parallel(names, self._few.create_by, "models")
         operator.wait_for_all(names, limit_for(len(names)))
@@ -129,19 +145,12 @@ class Scale:
         time.sleep(2)  # the model servers follow
         for name in names:
             self._let_run(self._few, self._pod_of(self._few, name))
-        deadline = Deadline(60, "the operator to ask model servers that hang")
-        while not all(map(self._waits_for_model, names)):
-            operator.check()
-            deadline.check()
-            time.sleep(0.2)
+        what = "the operator to ask model servers that hang"
+        wait_until(lambda: all(map(self._waits_for_model, names)), what, 60, operator.check)
 
     def _waits_for_model(self, name: str) -> bool:
         conditions = (self._api.get(self._few.path(name)).get("status") or {}).get("conditions", [])
         return any("Waiting for the model" in item["message"] for item in conditions)
-
-    def _check_hanging(self, names: t.Sequence[str]) -> None:
-        if not all(map(self._waits_for_model, names)):
-            raise HarnessError("model servers answered that should hang")
 
     def _pod_of(self, work: Workload, name: str) -> str:
         pods = self._api.get(path_of(PODS, work.namespace, labelSelector=f"app={name}"))
@@ -151,41 +160,46 @@ class Scale:
         change: Json = {"metadata": {"annotations": {BEHAVIOUR: "run"}}}
         self._api.patch(path_of(PODS, work.namespace, pod), change)
 
-    # --- objects of others -----------------------------------------------------------------------
+    # --- foreign objects -------------------------------------------------------------------------
 
-    def measure_alone(self) -> list[Start]:
-        """Starts without objects of others."""
+    def measure_foreign(self) -> None:
+        """Starts without foreign objects, and beside them; then drift."""
         self._settle(self._few, self._sizes.few)
-        self._delete_foreign()
-        return [self._start(drift=False) for _ in range(self._sizes.starts)]
-
-    def _delete_foreign(self) -> None:
-        """Those of an earlier bench that kept its namespaces."""
         if self._api.find(path_of(DEPLOYMENTS, self._few.namespace, "foreign-000000")):
-            say("removing objects of others of an earlier bench")
+            say("removing foreign objects of an earlier bench")
             delete_foreign(self._few.namespace)
-
-    def measure_beside(self) -> list[Start]:
-        """The same with objects of others; the last also tells how soon drift is put right."""
-        say(f"{self._sizes.foreign} objects of others")
+        alone = [self._start() for _ in range(self._sizes.starts)]
+        say(f"{self._sizes.foreign} foreign objects")
         create_foreign(self._few.namespace, self._sizes.foreign)
-        last = self._sizes.starts - 1
-        return [self._start(drift=number == last) for number in range(self._sizes.starts)]
+        beside = [self._start() for _ in range(self._sizes.starts - 1)] + [self._start(drift=True)]
+        (first, memory), (first_beside, memory_beside) = (
+            [statistics.median(values) for values in zip(*starts, strict=True)]
+            for starts in (alone, beside)
+        )
+        self._results.add(
+            "foreign_",
+            start_growth=divide(first_beside, first),
+            start_s=first_beside,
+            memory_growth=divide(memory_beside, memory),
+            memory_mib=memory_beside,
+        )
 
-    def _start(self, *, drift: bool) -> Start:
+    def _start(self, *, drift: bool = False) -> tuple[float, float]:
+        """Seconds until the first reconcile, and memory at rest."""
         names = self._bench.names(0, self._sizes.few)
         with self._bench.start("prefork", self._few.namespace) as operator:
             operator.wait_until_ready()
-            first = wait_for_first(operator) - operator.launched
+            first = operator.wait_for_first()
             operator.wait_for_all(names, limit_for(len(names)))
             operator.wait_until_calm()
             memory = operator.memory()
             say(f"  first reconcile after {first:.2f} s, idle {memory.pss:.0f} MiB (PSS)")
-            righted = self._drift(operator, names) if drift else []
-        return Start(first, memory, righted)
+            if drift:
+                self._results.add_seconds("foreign_drift", self._drift(operator, names))
+        return first, memory.pss
 
     def _drift(self, operator: MeasuredOperator, names: t.Sequence[str]) -> list[float]:
-        """Seconds until what somebody did to children is put right: an edit, a deletion, in turns."""
+        """Seconds until an edit and a deletion of children, in turns, are corrected."""
         seconds = []
         for number, index in enumerate(spread(self._sizes.drifts, len(names))):
             kind = SERVICES if number % 2 else DEPLOYMENTS
@@ -196,20 +210,19 @@ class Scale:
                 self._api.request("DELETE", place)
             else:
                 self._api.patch(place, {"spec": {"replicas": 5}})
-            deadline = Deadline(120, f"drift of {place}")
-            while not is_righted(self._api.find(place), before):
-                operator.check()
-                deadline.check()
-                time.sleep(0.02)
+            wait_until(
+                lambda: is_righted(self._api.find(place), before),  # noqa: B023 called at once
+                f"drift of {place}", 120, operator.check, pause=0.02,
+            )  # fmt: skip
             seconds.append(time.monotonic() - began)
             self._few.wait_until_ready(self._few.path(names[index]), operator)
-        say(f"  drift put right after {max(seconds):.2f} s at most")
+        say(f"  drift corrected after {max(seconds):.2f} s at most")
         return seconds
 
     # --- models that load ------------------------------------------------------------------------
 
-    def measure_loading(self) -> Loading:
-        """What it costs to wait for many models, and how soon the end of it is told."""
+    def measure_loading(self) -> None:
+        """The cost of waiting for many models, and the time until Ready is reported."""
         work, sizes = self._loading, self._sizes
         self._remove(work)
         create_namespace(self._api, work.namespace)
@@ -220,19 +233,17 @@ class Scale:
             in_parallel(names, work.create_by, "models")
             operator.wait_for_all(names, limit_for(len(names)))
             time.sleep(sizes.loading_wait)
-            used, before, began = operator.cpu(), operator.metrics.read(), time.monotonic()
-            time.sleep(sizes.loading_window)
-            passes = operator.metrics.read().finished - before.finished
-            share = (operator.cpu() - used) / (time.monotonic() - began)
-            say(f"  {passes} reconciles in {sizes.loading_window:g} s, {share:.1%} of a core")
+            cores, passes = operator.use(sizes.loading_window)
+            say(f"  {passes} reconciles in {sizes.loading_window:g} s, {cores:.1%} of a core")
             chosen = [names[index] for index in spread(sizes.told, len(names))]
-            told = [self._tell_ready(work, name, operator) for name in chosen]
-            say(f"  Ready told {max(told):.2f} s after the pod was, at most")
+            told = [self._time_ready(work, name, operator) for name in chosen]
+            say(f"  Ready reported {max(told):.2f} s after the pod was, at most")
         work.remove()
-        return Loading(share, passes, told)
+        self._results.add("loading_", cores=cores, reconciles=passes)
+        self._results.add_seconds("ready_told", told)
 
-    def _tell_ready(self, work: Workload, name: str, operator: MeasuredOperator) -> float:
-        """Seconds between the watches' news that a pod, and that its NIMService, is Ready."""
+    def _time_ready(self, work: Workload, name: str, operator: MeasuredOperator) -> float:
+        """Seconds between the watch events of a Ready pod and of its Ready NIMService."""
         pod = self._pod_of(work, name)
         seen: dict[str, float] = {}
 
@@ -268,68 +279,81 @@ class Scale:
 
     # --- thousands -------------------------------------------------------------------------------
 
-    def measure_load(self, count: int, *, steady: bool) -> Load:
-        """A start with so many, in the bench's namespace if they are many; then a part of a period.
+    def measure_load(self) -> None:
+        """Starts with few and many NIMServices, then a part of a period with the many."""
+        few = self._load(self._few, self._sizes.few, steady=False)
+        many = self._load(self._bench.work, self._sizes.many, steady=True)
+        self._results.add(
+            "scale_",
+            first_s=many.first,
+            start_s=many.seconds,
+            start_cpu_s=many.cpu,
+            start_requests_s=divide(many.requests, many.seconds),
+            idle_mib=many.idle_mib,
+            peak_mib=many.peak_mib,
+        )
+        self._results.add_seconds("scale_change", many.changes)
+        for name, above, below in (
+            ("start", many.seconds, few.seconds),
+            ("cpu", many.cpu, few.cpu),
+            ("requests", many.requests, few.requests),
+            ("memory", many.idle_mib, few.idle_mib),
+        ):
+            self._results.add_growth(f"scale_{name}", above, below, many.count / few.count)
 
-        So many are never at rest all at once: some come up again before the last one has.
-        """
-        work = self._bench.work if steady else self._few
+    def _load(self, work: Workload, count: int, *, steady: bool) -> Load:
+        """A start with so many; with `steady` without calm, as some are reconciled again meanwhile."""
         names = self._settle(work, count)
         idle = self._count_idle()
         say(f"start with {count}; without an operator {idle:.1f} requests a second")
         before = self._versions(work)
         with (
             self._bench.start("prefork", work.namespace) as operator,
-            MemoryWatch(operator) as peak,
+            MemoryWatch(operator.memory) as peak,
         ):
             counted, counted_at = self._count_requests(), time.monotonic()
             operator.wait_until_ready()
-            first = wait_for_first(operator) - operator.launched
+            first = operator.wait_for_first()
             with Changes(work, names, self._sizes.change_pause) as changes:
-                _, ended = operator.wait_for_all(names, limit_for(count))
-            seconds = ended - operator.launched
+                seconds = operator.wait_for_all(names, limit_for(count))
             cpu = operator.cpu()
             requests = self._count_requests() - counted - idle * (time.monotonic() - counted_at)
             now = self._versions(work)
             written = {name for name in now if now[name] != before.get(name)} - changes.changed
             if not steady:
                 operator.wait_until_calm()
-            memory = operator.memory()
+            memory, most = operator.memory().pss, peak.peak.pss
             say(f"  first reconcile after {first:.1f} s")
-            say(
-                f"  all looked at after {seconds:.0f} s, {cpu:.0f} s of CPU, {requests:.0f} requests"
-            )
-            say(f"  {tell_changes(changes.seconds)}")
+            say(f"  all after {seconds:.0f} s, {cpu:.0f} s of CPU, {requests:.0f} requests")
+            say(f"  {describe(changes.seconds)}")
             if written:
                 say(f"  WARNING: {len(written)} that were not changed were written")
-            say(f"  memory: {memory.pss:.0f} MiB, {peak.peak.pss:.0f} at the peak (PSS)")
-            then = self._watch_steady(operator, idle) if steady else None
-        return Load(count, first, seconds, cpu, requests, memory, peak.peak, changes.seconds, then)
+            say(f"  memory: {memory:.0f} MiB, {most:.0f} at the peak (PSS)")
+            if steady:
+                self._watch_steady(operator, idle)
+        return Load(count, first, seconds, cpu, requests, memory, most, changes.seconds)
 
-    def _watch_steady(self, operator: MeasuredOperator, idle: float) -> Steady:
-        """A part of the second period, when each resource comes up again in its turn."""
+    def _watch_steady(self, operator: MeasuredOperator, idle: float) -> None:
+        """A part of the second period, in which each resource is reconciled again."""
         begin = operator.launched + self._sizes.steady_begin
         while (left := begin - time.monotonic()) > 0:
             operator.check()
             say(f"  {left:.0f} s until the next period")
             time.sleep(min(left, 60))
-        used, before, began = operator.cpu(), operator.metrics.read(), time.monotonic()
-        counted = self._count_requests()
-        time.sleep(self._sizes.steady_window)
-        requests = self._count_requests() - counted
-        after, window = operator.metrics.read(), time.monotonic() - began
-        steady = Steady(
-            seconds=window,
-            passes=after.finished - before.finished,
-            cores=(operator.cpu() - used) / window,
-            requests=requests / window - idle,
-            memory=operator.memory(),
+        counted, began = self._count_requests(), time.monotonic()
+        cores, passes = operator.use(self._sizes.steady_window)
+        requests, window = self._count_requests() - counted, time.monotonic() - began
+        self._results.add(
+            "scale_steady_",
+            cores=cores,
+            requests_s=requests / window - idle,
+            reconciles_s=passes / window,
+            mib=(memory := operator.memory().pss),
         )
         say(
-            f"  steady for {window:.0f} s: {steady.passes} reconciles, {steady.cores:.2f} cores, "
-            f"{steady.requests:.1f} requests a second, {steady.memory.pss:.0f} MiB"
+            f"  steady for {window:.0f} s: {passes} reconciles, {cores:.2f} cores, "
+            f"{requests / window - idle:.1f} requests a second, {memory:.0f} MiB"
         )
-        return steady
 
     def _versions(self, work: Workload) -> dict[str, str]:
         return {
@@ -341,7 +365,7 @@ class Scale:
         return count_requests(self._api.read_text("/metrics"))
 
     def _count_idle(self) -> float:
-        """Requests a second of the control plane itself, which may have been busy just before."""
+        """Requests a second of the control plane itself; the least, as it may still be busy."""
         return min(self._count_rate(self._sizes.idle_window / 4) for _ in range(4))
 
     def _count_rate(self, seconds: float) -> float:
@@ -356,7 +380,7 @@ def is_pod_ready(pod: Json) -> bool:
 
 
 def is_righted(now: Json | None, before: Json) -> bool:
-    """Whether a child is again as it was: there, and with its replicas."""
+    """Whether a child exists again, with its former replicas."""
     return now is not None and not now["metadata"].get("deletionTimestamp") and (
         now["spec"].get("replicas") == before["spec"].get("replicas")
     )  # fmt: skip

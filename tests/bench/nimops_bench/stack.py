@@ -18,26 +18,28 @@ from nimops_harness.cluster import (
     DAEMONSETS,
     NODES,
     PODS,
+    RBAC,
     Api,
     Json,
     path_of,
 )
 from nimops_harness.errors import HarnessError
-from nimops_harness.progress import Deadline, Every, say
+from nimops_harness.progress import Every, say, wait_until
+from nimops_harness.runtime import MemoryWatch
 
-from .bulk import RBAC, applied_part
+from .bulk import applied_part
 from .measure import Bench, limit_for
 from .nodes import (
     create_nodes,
     delete_nodes,
     hide_gpus,
-    is_labelled,
+    is_labeled,
     list_policies,
     make_policy,
     show_gpus,
 )
-from .results import BringUp, Crowd, Unchanged
-from .runtime import MeasuredOperator, MemoryWatch
+from .results import divide
+from .runtime import MeasuredOperator
 
 POLICY, SERVICE = "bench", "beside-the-stack"
 NAMESPACES = ("api/v1", "namespaces")
@@ -50,24 +52,25 @@ OWNED = (
     ("apis/monitoring.coreos.com/v1", "servicemonitors"),
 )
 TOLD = "nimops.nim/nodes"
-"""The annotation by which nimops-apiproxy tells policies of nodes."""
+"""The annotation by which nimops-apiproxy triggers policies when nodes change."""
 KUBELETS = 12
 """Connections that write at the same time: one alone waits for the API server most of the time."""
 
 
 class Stack:
-    """A ClusterPolicy, and nodes of the bench's own; the sandbox's have no GPUs meanwhile."""
+    """A ClusterPolicy, and the bench's own nodes; the sandbox's nodes have no GPUs meanwhile."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._sizes = bench.sizes
+        self._results = bench.results
         self._api = bench.work.api
         self._namespace = f"{bench.work.namespace}-gpu"
         self._home = path_of(NAMESPACES, "", self._namespace)
         self._policy = path_of(CLUSTER_POLICIES, "", POLICY)
 
     def remove(self) -> None:
-        """All that an earlier bench has left, or this one."""
+        """Remove everything that this bench or an earlier one created."""
         if self._api.find(self._home):
             self._clear()
             self._api.request("DELETE", self._home)
@@ -75,14 +78,12 @@ class Stack:
 
     @contextlib.contextmanager
     def prepared(self) -> t.Iterator[None]:
-        """The sandbox's nodes have no GPUs, and there is a namespace for the components."""
+        """During the block, the sandbox's nodes have no GPUs, and the components have a namespace."""
         if found := [name for name in list_policies(self._api) if name != POLICY]:
             raise HarnessError(f"there is a ClusterPolicy {found[0]}, and only one is served")
         self.remove()
-        deadline = Deadline(60, f"deletion of the namespace {self._namespace}")
-        while self._api.find(self._home):
-            deadline.check()
-            time.sleep(0.2)
+        what = f"deletion of the namespace {self._namespace}"
+        wait_until(lambda: not self._api.find(self._home), what, 60)
         hide_gpus(self._api)
         self._api.request("POST", path_of(NAMESPACES, ""), {"metadata": {"name": self._namespace}})
         try:
@@ -90,39 +91,39 @@ class Stack:
         finally:
             self.remove()
 
-    def measure(self, count: int, *, waits: bool) -> BringUp:
-        """A policy comes to a cluster with so many nodes with GPUs, until it rests.
+    def measure(self) -> None:
+        """A ClusterPolicy on few nodes, and on many."""
+        times = self._sizes.gpu_many / self._sizes.gpu_few
+        ready, cpu = self._measure("gpu_few_", self._sizes.gpu_few, waits=True)
+        ready_many, cpu_many = self._measure("gpu_many_", self._sizes.gpu_many, waits=False)
+        self._results.add_growth("gpu_ready", ready_many, ready, times)
+        self._results.add_growth("gpu_cpu", cpu_many, cpu, times)
 
-        `waits`: and then for a component that does not become ready.
+    def _measure(self, prefix: str, count: int, *, waits: bool) -> tuple[float, float]:
+        """A new policy in a cluster with so many GPU nodes; seconds and CPU seconds until ready.
+
+        `waits`: then also with a component that does not become ready.
         """
         say(f"a ClusterPolicy on {count} GPU nodes")
         create_nodes(f"bench-gpu-{number:04}" for number in range(count))
-        with self._start() as operator, MemoryWatch(operator) as memory:
+        with self._start() as operator, MemoryWatch(operator.memory) as memory:
             before, used = operator.wait_until_calm(), operator.cpu()
             not_ready, ready = self._bring_up(limit_for(count), operator)
             cpu, passes = operator.cpu() - used, operator.metrics.read().finished - before.finished
             say(f"  notReady after {not_ready:.1f} s, ready after {ready:.1f}, {cpu:.2f} s of CPU")
+            self._results.add(
+                prefix, not_ready_s=not_ready, ready_s=ready, passes=passes, cpu_s=cpu
+            )
             operator.wait_until_calm()
-            idle, peak = operator.memory(), memory.peak
-            say(f"  memory: {idle.pss:.0f} MiB, {peak.pss:.0f} at the peak (PSS)")
-            idle_cores = self._rest(operator)
-            unchanged = self._touch(operator)
-            waiting_cores = self._wait_in_vain(operator) if waits else None
-        plain = self._time_plain(count)
+            idle, peak = operator.memory().pss, memory.peak.pss
+            say(f"  memory: {idle:.0f} MiB, {peak:.0f} at the peak (PSS)")
+            self._results.add(prefix, idle_mib=idle, peak_mib=peak, idle_cores=self._rest(operator))
+            self._touch(prefix, operator)
+            if waits:
+                self._results.add(gpu_waiting_cores=self._wait_in_vain(operator))
+        self._results.add(prefix, plain_s=self._time_plain(count))
         self._clear()
-        return BringUp(
-            count=count,
-            not_ready=not_ready,
-            ready=ready,
-            passes=passes,
-            cpu=cpu,
-            idle=idle,
-            peak=peak,
-            idle_cores=idle_cores,
-            unchanged=unchanged,
-            waiting_cores=waiting_cores,
-            plain=plain,
-        )
+        return ready, cpu
 
     @contextlib.contextmanager
     def _start(self) -> t.Iterator[MeasuredOperator]:
@@ -149,47 +150,47 @@ class Stack:
 
     def _rest(self, operator: MeasuredOperator) -> float:
         """Cores that are used while nothing happens."""
-        cores, _passes = self._use(operator, self._sizes.gpu_idle)
+        cores, _passes = operator.use(self._sizes.gpu_idle)
         say(f"  at rest: {cores:.2%} of a core")
         return cores
 
-    @staticmethod
-    def _use(operator: MeasuredOperator, seconds: float) -> tuple[float, int]:
-        """Cores that are used meanwhile, and how many reconciles there were."""
-        before, used, began = operator.metrics.read(), operator.cpu(), time.monotonic()
-        time.sleep(seconds)
-        operator.check()
-        cores = (operator.cpu() - used) / (time.monotonic() - began)
-        return cores, operator.metrics.read().finished - before.finished
-
     # --- unchanged -------------------------------------------------------------------------------
 
-    def _touch(self, operator: MeasuredOperator) -> dict[str, Unchanged]:
-        """Reconciles that have nothing to do, of the policy in turns with a NIMService."""
+    def _touch(self, prefix: str, operator: MeasuredOperator) -> None:
+        """Reconciles that change nothing, of the policy in turns with a NIMService."""
         work = self._bench.work
         service = work.path(SERVICE)
         work.create(SERVICE)
         work.wait_until_ready(service, operator)
-        places = {"ClusterPolicy": self._policy, "NIMService": service}
         namespaces = {self._policy: self._namespace, service: work.namespace}
-        pairs: dict[str, list[tuple[float, float]]] = {kind: [] for kind in places}
+        pairs: dict[str, list[tuple[float, float]]] = {place: [] for place in namespaces}
         for number in range(self._sizes.warm + self._sizes.turns):
-            for kind, place in places.items():
+            for place, namespace in namespaces.items():
                 operator.wait_until_calm(0.5)
-                pair = self._bench.touch(operator, place, namespaces[place])
+                pair = self._bench.touch(operator, place, namespace)
                 if number >= self._sizes.warm:
-                    pairs[kind].append(pair)
-        found = {
-            kind: Unchanged(self._count_children(place), *map(list, zip(*pairs[kind], strict=True)))
-            for kind, place in places.items()
-        }
-        for kind, seen in found.items():
-            say(
-                f"  unchanged {kind} with {seen.children} children: "
-                f"{statistics.fmean(seen.wall):.3f} s, {statistics.fmean(seen.cpu):.3f} s of CPU"
+                    pairs[place].append(pair)
+        figures = []
+        for place, measured in pairs.items():
+            walls, cpus = zip(*measured, strict=True)
+            wall, cpu, children = (
+                statistics.median(walls),
+                statistics.fmean(cpus),
+                self._count_children(place),
             )
+            say(f"  unchanged {place}, {children} children: {wall:.3f} s, {cpu:.3f} s of CPU")
+            figures.append((wall, cpu, children))
+        (wall, cpu, children), (service_wall, service_cpu, service_children) = figures
+        times = divide(children, service_children)
+        self._results.add(
+            prefix,
+            children=children,
+            unchanged_s=wall,
+            unchanged_cpu_s=cpu,
+            child_wall_ratio=divide(divide(wall, service_wall), times),
+            child_cpu_ratio=divide(divide(cpu, service_cpu), times),
+        )
         work.delete(SERVICE, operator)
-        return found
 
     def _count_children(self, place: str) -> int:
         """The objects that a custom resource owns; none if it is gone."""
@@ -206,16 +207,15 @@ class Stack:
     # --- a component that does not become ready --------------------------------------------------
 
     def _wait_in_vain(self, operator: MeasuredOperator) -> float:
-        """Cores that are used while a component is not ready, after it was not for a while."""
+        """Cores that are used while a component is not ready, after a while."""
         env = [{"name": "SANDBOX_BEHAVE", "value": "unready"}]
         self._api.patch(self._policy, {"spec": {"dcgm": {"env": env}}})
-        deadline = Deadline(120, "the ClusterPolicy notReady")
-        while self._api.get(self._policy)["status"]["state"] != "notReady":
-            operator.check()
-            deadline.check()
-            time.sleep(0.2)
+        wait_until(
+            lambda: self._api.get(self._policy)["status"]["state"] == "notReady",
+            "the ClusterPolicy notReady", 120, operator.check,
+        )  # fmt: skip
         time.sleep(self._sizes.gpu_idle)
-        cores, passes = self._use(operator, self._sizes.gpu_idle)
+        cores, passes = operator.use(self._sizes.gpu_idle)
         say(f"  while a component is not ready: {passes} reconciles, {cores:.2%} of a core")
         return cores
 
@@ -238,16 +238,13 @@ class Stack:
             del pod["serviceAccountName"]
             pod.pop("runtimeClassName", None)
             self._api.request("POST", path_of(DAEMONSETS, self._namespace), item)
-        deadline = Deadline(limit_for(count), "pods of DaemonSets without an operator")
-        while not self._are_ready():
-            deadline.check()
-            time.sleep(0.2)
+        wait_until(self._are_ready, "pods of DaemonSets without an operator", limit_for(count))
         seconds = time.monotonic() - began
         say(f"  their DaemonSets alone, by a plain client: {seconds:.1f} s")
         return seconds
 
     def _are_ready(self) -> bool:
-        """Whether all DaemonSets have their pods, but those that were made not to become ready."""
+        """Whether all DaemonSets have their pods, except for those that are kept unready."""
         listed = self._api.get(path_of(DAEMONSETS, self._namespace))["items"]
         return all(
             item["status"].get("observedGeneration")
@@ -258,8 +255,8 @@ class Stack:
 
     # --- nodes -----------------------------------------------------------------------------------
 
-    def measure_crowd(self) -> Crowd:
-        """Many GPU nodes on which nothing is to run, and new ones among them."""
+    def measure_crowd(self) -> None:
+        """Many GPU nodes without operands, and new ones among them."""
         sizes = self._sizes
         names = [f"bench-gpu-{number:04}" for number in range(sizes.nodes)]
         say(f"{len(names)} GPU nodes at rest")
@@ -267,38 +264,38 @@ class Stack:
         with self._start() as operator:
             self._bring_up(limit_for(len(names)), operator)
             operator.wait_until_calm()
-            memory = operator.memory()
-            idle = self._rest(operator)
-            told, labelled = self._add_nodes(operator)
-            say(f"  a new node is labelled after {max(labelled):.2f} s at most")
+            self._results.add(
+                "nodes_", idle_mib=operator.memory().pss, idle_cores=self._rest(operator)
+            )
+            told, labeled = self._add_nodes(operator)
+            say(f"  a new node is labeled after {max(labeled):.2f} s at most")
             with Heartbeats(names, sizes.nodes_heartbeat) as beats:
-                cores, passes = self._use(operator, sizes.gpu_idle)
+                cores, passes = operator.use(sizes.gpu_idle)
             rate = beats.count / sizes.gpu_idle
             say(f"  {rate:.0f} heartbeats a second: {passes} reconciles, {cores:.2%} of a core")
         self._clear()
-        return Crowd(memory, idle, rate, cores, passes, told, labelled)
+        self._results.add(
+            "nodes_", heartbeats_s=rate, beating_cores=cores, beating_reconciles=passes
+        )
+        self._results.add_seconds("node_told", told)
+        self._results.add_seconds("node_labelled", labeled)
 
     def _add_nodes(self, operator: MeasuredOperator) -> tuple[list[float], list[float]]:
-        """Seconds until the policy is told of a new node, and until the node is labelled, of each."""
-        told, labelled = [], []
+        """Seconds until the policy is annotated for a new node, and until that is labeled, for each."""
+        told, labeled = list[float](), list[float]()
         for number in range(self._sizes.nodes_new):
             name = f"bench-gpu-new-{number}"
             before = self._told()
             began = time.monotonic()
             create_nodes([name])
-            deadline = Deadline(60, f"labels of the node {name}")
-            while self._told() == before:
-                operator.check()
-                deadline.check()
-                time.sleep(0.02)
-            told.append(time.monotonic() - began)
-            while not is_labelled(self._api, name):
-                operator.check()
-                deadline.check()
-                time.sleep(0.02)
-            labelled.append(time.monotonic() - began)
+            for seconds, is_so in (
+                (told, lambda: self._told() != before),  # noqa: B023 called at once
+                (labeled, lambda: is_labeled(self._api, name)),  # noqa: B023
+            ):
+                wait_until(is_so, f"labels of the node {name}", 60, operator.check, pause=0.02)
+                seconds.append(time.monotonic() - began)
             operator.wait_until_calm()
-        return told, labelled
+        return told, labeled
 
     def _told(self) -> str:
         annotations = self._api.get(self._policy)["metadata"].get("annotations") or {}
@@ -307,7 +304,7 @@ class Stack:
     # --- the end ---------------------------------------------------------------------------------
 
     def _clear(self) -> None:
-        """Delete the policy with all that became of it, then the nodes."""
+        """Delete the policy with its objects, then the nodes."""
         self._delete_components()
         delete_nodes(self._api)
 
@@ -316,12 +313,11 @@ class Stack:
         if policy:
             self._api.request("DELETE", self._policy)
         self._api.request("DELETE", path_of(DAEMONSETS, self._namespace))
-        deadline = Deadline(600, "deletion of the GPU stack")
-        while (policy and self._count_owned(policy["metadata"]["uid"])) or self._api.list_metadata(
-            PODS, self._namespace
-        ):
-            deadline.check()
-            time.sleep(0.5)
+        wait_until(
+            lambda: not (policy and self._count_owned(policy["metadata"]["uid"]))
+            and not self._api.list_metadata(PODS, self._namespace),
+            "deletion of the GPU stack", 600, pause=0.5,
+        )  # fmt: skip
 
 
 class Heartbeats:

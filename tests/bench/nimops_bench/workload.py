@@ -13,7 +13,7 @@ import typing as t
 
 from nimops_harness.cluster import CHILDREN, DEPLOYMENTS, NIMSERVICES, Api, Json, kubectl, path_of
 from nimops_harness.errors import HarnessError
-from nimops_harness.progress import Deadline, Every, say
+from nimops_harness.progress import Deadline, Every, say, wait_until
 from nimops_harness.runtime import ROOT
 from nimops_harness.workload import (
     create_namespace,
@@ -32,7 +32,7 @@ MARK = "bench.nimops.nim/touched"
 
 
 class Workload:
-    """NIMServices in a namespace of the bench's own."""
+    """NIMServices in a namespace of the bench."""
 
     def __init__(self, api: Api, namespace: str) -> None:
         self.api = api
@@ -42,24 +42,25 @@ class Workload:
         return path_of(NIMSERVICES, self.namespace, name)
 
     def create_namespace(self) -> None:
-        """The namespace, anew if an earlier bench left it, and what the NIMServices name."""
+        """Create the namespace, without what an earlier bench left, and the Secrets of the NIMServices."""
         if self.api.find(f"/api/v1/namespaces/{self.namespace}"):
             say(f"removing the namespace {self.namespace} of an earlier bench")
             self.remove()
         create_namespace(self.api, self.namespace)
 
     def remove(self) -> None:
-        """The namespace and what the runtime keeps of its runs; no operator need run."""
+        """Remove the namespace and the work folders of its runs; no operator is needed."""
         remove_namespace(self.api, self.namespace)
         remove_runs(self.namespace)
 
     def clear(self) -> None:
-        """No custom resource, no Deployment; no operator need run."""
+        """Delete all custom resources and Deployments; no operator is needed."""
         discard_resources(self.api, self.namespace)
-        deadline = Deadline(300, f"deletion of what is in the namespace {self.namespace}")
-        while self.list_all() or self.api.get(path_of(DEPLOYMENTS, self.namespace))["items"]:
-            deadline.check()
-            time.sleep(0.5)
+        deployments = path_of(DEPLOYMENTS, self.namespace)
+        wait_until(
+            lambda: not self.list_all() and not self.api.get(deployments)["items"],
+            f"deletion of everything in the namespace {self.namespace}", 300, pause=0.5,
+        )  # fmt: skip
 
     def list_all(self) -> list[Json]:
         return t.cast(list[Json], self.api.get(self.path())["items"])
@@ -68,15 +69,15 @@ class Workload:
         self.create_by(self.api, name)
 
     def create_by(self, api: Api, name: str) -> None:
-        """Over this connection."""
+        """Create a NIMService over this connection."""
         api.request("POST", self.path(), make_nimservice(name))
 
     def touch(self, place: str, value: str) -> Json:
-        """The resource after a change that means nothing and is reconciled all the same."""
+        """The resource after a change without meaning, which triggers a reconcile."""
         return self.api.patch(place, {"metadata": {"annotations": {MARK: value}}})
 
     def create_samples(self) -> dict[str, str]:
-        """The samples of the NeMo kinds, and what they name; kind → path."""
+        """Create the samples of the NeMo kinds, and their prerequisites; kind → path."""
         files = [SAMPLES / "nemo-prerequisites.yaml", *sorted(SAMPLES.glob("nemo_*.yaml"))]
         options = ("--namespace", self.namespace, "--output", "json")
         applied = kubectl("apply", *options, *(f"--filename={file}" for file in files))
@@ -100,22 +101,21 @@ class Workload:
             time.sleep(0.1)
 
     def delete(self, name: str, operator: MeasuredOperator, limit: float = 120.0) -> None:
-        """Until it and its children are gone; the operator's finalizer has its part in it.
+        """Delete it, and wait until it and its children are gone.
 
-        The end of each child is a reconcile of nothing, which would be taken for that of another.
+        The deletion of each child triggers a reconcile, which must not be counted as another's.
         """
         self.api.request("DELETE", self.path(name))
-        deadline = Deadline(limit, f"deletion of {name}")
         places = [self.path(name), *(path_of(kind, self.namespace, name) for kind in CHILDREN)]
-        while any(self.api.find(place) for place in places):
-            operator.check()
-            deadline.check()
-            time.sleep(0.1)
+        wait_until(
+            lambda: not any(map(self.api.find, places)),
+            f"deletion of {name}", limit, operator.check, pause=0.1,
+        )  # fmt: skip
 
     def apply_all(
         self, names: t.Sequence[str], operator: MeasuredOperator, limit: float
     ) -> list[float]:
-        """Apply these by one kubectl; when each became Ready, in seconds since its start, sorted."""
+        """Apply these by one kubectl; the seconds from its start until each is Ready, sorted."""
         version = self.api.get(self.path())["metadata"]["resourceVersion"]
         text = json.dumps({
             "apiVersion": "v1", "kind": "List", "items": [make_nimservice(name) for name in names],
@@ -143,7 +143,7 @@ class Workload:
         )
 
     def check_all_ready(self, operator: MeasuredOperator, limit: float = 120.0) -> None:
-        """Until every NIMService of the namespace is Ready."""
+        """Wait until every NIMService of the namespace is Ready."""
         deadline = Deadline(limit, "all NIMServices Ready")
         while unready := describe_unready(self.list_all()):
             operator.check()
@@ -153,7 +153,7 @@ class Workload:
 
 @contextlib.contextmanager
 def _start_apply(namespace: str, text: str) -> t.Iterator[subprocess.Popen[bytes]]:
-    """kubectl apply of a manifest; it has ended when the block has."""
+    """Run kubectl apply of a manifest during the block."""
     command = ["kubectl", "apply", "--namespace", namespace, "--filename", "-"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         try:

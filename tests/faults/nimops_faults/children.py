@@ -1,40 +1,42 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which objects there must be, and what is wrong with those that there are; pure."""
+"""The children that must exist, and problems with those that exist; pure."""
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass, field
 
-from nimops_harness.cluster import Json, Resource
+from nimops_harness.cluster import (
+    ACCOUNTS,
+    BINDINGS,
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    PODS,
+    ROLES,
+    SERVICES,
+    Json,
+    Resource,
+)
 
-RBAC = "apis/rbac.authorization.k8s.io/v1"
-
-# Kinds that the operator makes, or has made by what it makes.
+# Kinds that the operator creates, directly or through others.
 KINDS: tuple[Resource, ...] = (
-    ("apis/apps/v1", "deployments"),
+    *(DEPLOYMENTS, SERVICES, ACCOUNTS, CONFIG_MAPS, PODS, ROLES, BINDINGS),
     ("apis/apps/v1", "replicasets"),
-    ("api/v1", "services"),
-    ("api/v1", "serviceaccounts"),
-    ("api/v1", "configmaps"),
     ("api/v1", "persistentvolumeclaims"),
-    ("api/v1", "pods"),
     ("apis/batch/v1", "jobs"),
-    (RBAC, "roles"),
-    (RBAC, "rolebindings"),
     ("apis/monitoring.coreos.com/v1", "servicemonitors"),
 )
-# Of these there is one for each workload or run, of a name that nobody can foretell.
+# Each workload or run has one of these, under a generated name.
 UNNAMED = ("replicasets", "pods")
-# All caches of a namespace share these, and nobody owns them: they outlive the caches.
+# All caches of a namespace share these; they have no owner and outlive the caches.
 SHARED = {
     "serviceaccounts/nim-cache-sa",
     "roles/nim-cache-role",
     "rolebindings/nim-cache-rolebinding",
 }
-# What every namespace has, and what we put there.
+# Objects of every namespace.
 OTHERS = {"serviceaccounts/default", "configmaps/kube-root-ca.crt"}
 
 Listing = dict[str, list[Json]]
@@ -56,7 +58,7 @@ def expected_of(resource: Json) -> set[str]:
 
 
 def flatten(listing: Listing) -> dict[str, Json]:
-    """The metadata of each object by `plural/name`, without those that are none of our business."""
+    """The metadata of each object by `plural/name`, without foreign objects."""
     found = {
         f"{plural}/{item['metadata']['name']}": item["metadata"]
         for plural, items in listing.items()
@@ -67,7 +69,7 @@ def flatten(listing: Listing) -> dict[str, Json]:
 
 @dataclass
 class Census:
-    """All objects that were ever seen: more than one uid of a name means that it was made twice."""
+    """All objects that ever existed: more than one uid of a name means that it was created twice."""
 
     uids: dict[str, set[str]] = field(default_factory=dict)
 
@@ -77,7 +79,7 @@ class Census:
                 self.uids.setdefault(place, set()).add(metadata["uid"])
 
     def forget(self, plural: str = "") -> None:
-        """What was seen of a kind, or of all: it may be made again."""
+        """Forget the objects of a kind, or all, as they may be created again."""
         self.uids = {
             place: uids
             for place, uids in self.uids.items()
@@ -89,7 +91,7 @@ class Census:
 
 
 def describe(what: str, places: t.Iterable[str], most: int = 4) -> list[str]:
-    """One problem with the first few names, none if there are none."""
+    """One problem with the first few names, or no problem."""
     names = sorted(places)
     if not names:
         return []
@@ -98,7 +100,7 @@ def describe(what: str, places: t.Iterable[str], most: int = 4) -> list[str]:
 
 
 def judge_settled(resources: t.Sequence[Json], listing: Listing, census: Census) -> list[str]:
-    """What is wrong once all have settled: lost, not asked for, made twice, of a foreign owner."""
+    """Problems once all have settled: lost, not asked for, made twice, of a foreign owner."""
     owners: dict[str, Json] = {}
     for resource in resources:
         owners.update(dict.fromkeys(expected_of(resource), resource))
@@ -119,13 +121,13 @@ def judge_settled(resources: t.Sequence[Json], listing: Listing, census: Census)
 
 
 def is_owned_by(metadata: Json, uid: str) -> bool:
-    """Whether this is its one controller, and nobody else owns it."""
+    """Whether this uid is its only owner, and its controller."""
     references = metadata.get("ownerReferences") or []
     return [(it["uid"], it.get("controller")) for it in references] == [(uid, True)]
 
 
 def list_restarted(listing: Listing) -> list[str]:
-    """Deployments whose pods were replaced: their template changed on the way."""
+    """Deployments whose pods were replaced, because their template changed."""
     owners: list[str] = [
         reference["name"]
         for item in listing.get("replicasets", [])
@@ -135,5 +137,5 @@ def list_restarted(listing: Listing) -> list[str]:
 
 
 def judge_deleted(listing: Listing) -> list[str]:
-    """What is left of the children after the deletion of all resources."""
+    """Children that exist after the deletion of all resources."""
     return describe("left behind", flatten(listing).keys() - SHARED)

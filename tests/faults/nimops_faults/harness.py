@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a fault takes place: a namespace of resources in flight, and the operator's replicas."""
+"""The harness of a fault: a namespace with resources in progress, and the operator's replicas."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def make_resources(sizes: Sizes, change: t.Callable[[Json], None] | None = None)
 
 
 class Replica:
-    """A container of the operator: what a kubelet would do for it is done in `keep`."""
+    """A container of the operator; `keep` does what a kubelet would do."""
 
     def __init__(
         self, sandbox: Sandbox, name: str, api_port: int, environment: dict[str, str]
@@ -104,7 +104,7 @@ class Replica:
         return self.operator.log
 
     def keep(self) -> None:
-        """Start it again if it has ended, or does not answer its liveness probe for a minute."""
+        """Restart it if it ended, or did not answer its liveness probe for a minute."""
         if not self._api_port and self._probe.is_due():
             self._failures = 0 if self.operator.is_live() else self._failures + 1
             if self._failures >= PROBE_FAILURES:
@@ -113,14 +113,14 @@ class Replica:
             self.restart()
 
     def end(self, why: str) -> None:
-        """As at the end of a container: all its processes are gone at once, its /tmp is not."""
+        """End it as a container ends: kill all its processes at once, and keep its /tmp."""
         self._is_ended = True
         self.deaths.append(why)
         say(f"  {self.name}: {why}")
         self.clear()
 
     def clear(self) -> list[str]:
-        """End what is left of it; what that was."""
+        """Kill the processes that are left, and return them."""
         self._models.close()
         return sorted(f"{stat.name} ({pid})" for pid, stat in self.operator.clear().items())
 
@@ -131,14 +131,16 @@ class Replica:
         self.operator = self._start()
 
     def count_runs(self) -> int:
-        """Runs that have succeeded, of all its lives."""
+        """The number of runs that succeeded, also before restarts."""
         return self.log.read_text(errors="replace").count("Ansible-runner exited successfully")
 
 
 class Harness:
-    """One fault: `notes` are what was seen, `problems` what should not have been."""
+    """One fault: `notes` are observations, `problems` are violations."""
 
-    def __init__(self, sandbox: Sandbox, name: str, sizes: Sizes) -> None:
+    def __init__(
+        self, sandbox: Sandbox, name: str, sizes: Sizes, environment: t.Mapping[str, str]
+    ) -> None:
         self.sandbox = sandbox
         self.api: Api = sandbox.api
         self.name = name
@@ -148,7 +150,7 @@ class Harness:
         self.problems: list[str] = []
         self.census = Census()
         self.replicas: list[Replica] = []
-        self.environment: dict[str, str] = {}
+        self.environment = dict(environment)
         self.proxy: Proxy | None = None
         self.change: t.Callable[[Json], None] | None = None
         create_namespace(self.api, self.namespace)
@@ -182,7 +184,7 @@ class Harness:
             replica.keep()
 
     def wait(self, seconds: float) -> None:
-        """Let time pass; containers that end are started again."""
+        """Wait, and restart containers that end."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self.keep()
@@ -210,7 +212,7 @@ class Harness:
         return listing
 
     def touch(self) -> None:
-        """Change each NIMService in a way that means nothing: it is reconciled all the same."""
+        """Change an annotation of each NIMService, which triggers a reconcile."""
         for item in self.api.get(path_of(NIMSERVICES, self.namespace))["items"]:
             place = path_of(NIMSERVICES, self.namespace, item["metadata"]["name"])
             self.api.patch(place, {"metadata": {"annotations": {"faults.nimops.nim/touched": "1"}}})
@@ -219,17 +221,17 @@ class Harness:
         return sum(map(is_settled, self.list_resources()))
 
     def wait_until_midway(self, part: float = 0.25) -> None:
-        """Until so many have settled: the rest is in flight."""
+        """Wait until a part of the resources is Ready; the rest is in progress."""
         wanted = max(1, round(self.sizes.total * part))
         deadline = Deadline(SETTLE_SECONDS, f"{wanted} resources Ready")
         while (count := self.count_settled()) < wanted:
             self.keep()
             deadline.check(f"{count} so far")
             time.sleep(0.2)
-        say(f"  {count} of {self.sizes.total} Ready, the rest in flight")
+        say(f"  {count} of {self.sizes.total} Ready, the rest in progress")
 
     def settle(self, limit: float = SETTLE_SECONDS) -> float | None:
-        """Seconds until all are Ready; None, and a problem, if they are not within the limit."""
+        """Seconds until all are Ready; None, and a problem, if the limit passes."""
         began, due = time.monotonic(), Every(15)
         unready = "nothing could be read"
         while time.monotonic() - began < limit:
@@ -247,7 +249,7 @@ class Harness:
         return None
 
     def judge(self) -> None:
-        """Compare the children with what there must be."""
+        """Compare the children with the expected ones."""
         for problem in judge_settled(self.list_resources(), self.list_children(), self.census):
             self.object(problem)
 
@@ -256,7 +258,7 @@ class Harness:
             self.api.request("DELETE", path_of(kind, self.namespace))
 
     def wait_until_deleted(self, limit: float = DELETE_SECONDS) -> None:
-        """Until the resources, as far as their kinds are there, and their children are gone."""
+        """Wait until the resources and their children are gone."""
         began = time.monotonic()
         left = [""]
         while left and time.monotonic() - began < limit:
@@ -276,7 +278,7 @@ class Harness:
     # --- the end ---------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Stop the replicas, see what they leave, and leave nothing that disturbs the next harness."""
+        """Stop the replicas, check for leftovers, and clean up for the next fault."""
         self._wait_until_swept()
         for replica in self.replicas:
             replica.operator.stop()
@@ -291,7 +293,7 @@ class Harness:
         self._discard()
 
     def _wait_until_swept(self) -> None:
-        """Work folders go some seconds after the last run of a resource that is gone."""
+        """Wait until work folders are removed, some seconds after the last run of a resource."""
         deadline = time.monotonic() + SWEEP_SECONDS
         while time.monotonic() < deadline:
             if not any(judge_paths(list_work(replica.tmp)) for replica in self.replicas):

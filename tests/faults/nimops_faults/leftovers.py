@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is left in an operator's /tmp after all resources are gone."""
+"""Leftovers in an operator's /tmp after all resources are gone."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ KEPT = re.compile(r"(ansible-operator/(runner(/[^/]+){0,4}/)?|\.ansible/tmp/)")
 
 
 def list_work(folder: Path) -> list[str]:
-    """The same of work folders alone."""
+    """Files and empty folders in work folders of runs."""
     return [path for path in list_paths(folder) if WORK.match(path)]
 
 
 def judge_paths(paths: t.Iterable[str], mounted: t.Iterable[Path] = ()) -> list[str]:
-    """Work folders of runs by resource, other files by their beginning, which tells what they are.
+    """Problems: work folders of runs by resource, other files by the beginning of their path.
 
     ``mounted``: folders of the machine's /tmp that were mounted below it, such as a checkout. Their
-    mount points stay behind, empty.
+    empty mount points are no problem.
     """
     mount_points = {f"{path.name}/" for path in mounted}
     folders: set[str] = set()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A proxy in front of the API server that makes trouble on request: slow, wrong answers, cut connections."""
+"""A proxy in front of the API server: slow answers, wrong answers, cut connections."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOP_BY_HOP = ("connection", "transfer-encoding", "content-length", "keep-alive")
 
 @dataclass(frozen=True)
 class Refusal:
-    """An answer that the API server did not give; `done`: it did what was asked all the same."""
+    """An injected error; `done`: the request was executed nevertheless."""
 
     code: int
     reason: str
@@ -52,7 +52,7 @@ REFUSALS = (
 
 
 class Trouble:
-    """What happens to requests: `delay` seconds before each answer, every n-th write refused."""
+    """A delay in seconds before each answer, and every n-th write refused."""
 
     def __init__(self, delay: float = 0.0, every: int = 0) -> None:
         self.delay = delay
@@ -61,7 +61,7 @@ class Trouble:
         self._lock = threading.Lock()
 
     def judge(self, method: str) -> Refusal | None:
-        """What to answer instead of passing a request on; each kind of refusal in turn."""
+        """The refusal of a request, if any; each kind of refusal in turn."""
         if not self._every or method not in WRITES:
             return None
         with self._lock:
@@ -199,11 +199,11 @@ class Proxy:
         return int(self._server.server_address[1])
 
     def make(self, trouble: Trouble) -> None:
-        """From now on, for requests that begin from now on."""
+        """Apply this trouble to requests that begin from now on."""
         self._server.trouble = trouble
 
     def cut(self) -> int:
-        """Close all connections, in the middle of whatever; how many."""
+        """Close all connections, and return their number."""
         clients = list(self._server.clients)
         for client in clients:
             with contextlib.suppress(OSError):

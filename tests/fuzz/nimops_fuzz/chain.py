@@ -51,12 +51,12 @@ _PERIOD = re.compile(r"[1-9]\d*s|")
 
 
 class FlawError(Exception):
-    """A pass did what none may do; the text says what."""
+    """A pass violated a rule, which the text names."""
 
 
 @dataclass
 class Pass:
-    """What one pass saw and did: all that is needed to make it again."""
+    """The input and the output of a pass, which is enough to repeat it."""
 
     resource: Json
     answers: Json = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Pass:
     error: str = ""
 
     def to_case(self, why: str) -> Json:
-        """As a case that is kept."""
+        """The pass as a case."""
         case = {
             "why": why, "resource": self.resource, "answers": self.answers,
             "written": self.written, "deleted": self.deleted,
@@ -92,7 +92,7 @@ class Recorder:
 
 
 class FuzzedCluster(LiveCluster):
-    """Whose answers are invented, and whose requests are kept."""
+    """A cluster with invented answers, which records requests."""
 
     def __init__(self, recorder: Recorder, ask: Ask) -> None:
         super().__init__(recorder, is_shared=False)  # type: ignore[arg-type]
@@ -119,7 +119,7 @@ def in_time(seconds: int) -> t.Iterator[None]:
 
 
 def make_pass(resource: Json, ask: Ask, write: Write) -> Pass:
-    """One pass. What it raises is a `FlawError`, or a bug that nobody foresaw; `Pass` is its argument."""
+    """One pass; it raises a `FlawError`, or the error of a bug, with the `Pass` as an argument."""
     done = Pass(copy.deepcopy(resource))
     try:
         with in_time(SECONDS):
@@ -159,7 +159,7 @@ def _go(done: Pass, ask: Ask, write: Write) -> None:
     try:
         found = steps.report(kind, resource, answers, outcome, cluster)
     except NimError as error:
-        raise FlawError(f"nobody is told of an error: {error}") from error
+        raise FlawError(f"an error is not reported: {error}") from error
     done.status, done.sent, done.error = found.status, recorder.sent, found.error
     if found.status:
         _check_status(resource["kind"], found.status)
@@ -167,11 +167,11 @@ def _go(done: Pass, ask: Ask, write: Write) -> None:
     if not _PERIOD.fullmatch(found.period):
         raise FlawError(f"no period: {found.period!r}")
     if (failure or outcome.failure) and not found.error and not _says_failure(found.status):
-        raise FlawError(f"the status does not tell of: {failure or outcome.failure}")
+        raise FlawError(f"the status does not report: {failure or outcome.failure}")
 
 
 def _registered(plan: Plan, written: Json, deleted: Json) -> dict[str, Json]:
-    """What the tasks of a role would have registered, each for its stage."""
+    """The results that the tasks of a role would register, by stage."""
     results = (written.get("result") or {}).get("results") or []
     known = {key_of(item): result for item, result in zip(plan.apply, results, strict=False)}
     found: dict[str, Json] = {"prune": deleted}
@@ -185,7 +185,7 @@ def _registered(plan: Plan, written: Json, deleted: Json) -> dict[str, Json]:
 
 
 def _outcome(items: list[Json], results: list[Json]) -> Json:
-    """What `nim_write` would have returned."""
+    """The result of `nim_write`."""
     refusals = [
         {
             "kind": item["kind"],
@@ -258,7 +258,7 @@ def _check_sent(resource: Json, sent: list[tuple[str, Json]]) -> None:
 
 
 class Writable(t.Protocol):
-    """What a plan is executed on."""
+    """The objects that a plan changes."""
 
     def put(self, manifest: Json) -> Json:
         """Have this object."""
@@ -291,7 +291,7 @@ def replay(case: Json) -> Pass:
 
 
 def signature(error: BaseException) -> str:
-    """What tells two findings apart: the error, and the last line of ours that it went through."""
+    """The identity of a finding: the error, and its last frame in our code."""
     if isinstance(error, FlawError):
         text = re.sub(r"\d+", "N", str(error.args[0]))
         return f"Flaw: {text[:70]}"

@@ -8,13 +8,11 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import signal
-import sys
-import time
 import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
 from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys import (
     remove_reserved_keys,
 )
@@ -23,27 +21,26 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import
     find_violations,
     schema_of,
 )
+from nimops_harness.cases import make_parser, print_table, run_program
+from nimops_harness.errors import HarnessError
+from nimops_harness.progress import say
 
 from .chain import pass_of, signature
-from .cluster import ApiError, Cluster, FuzzError, batches, names_field
+from .cluster import Cluster, batches, names_field
 from .draws import draw_many
 from .malformed import Malformed, malformed
-from .schema import KINDS, ROOT, Json
-from .simulated import SimulatedCluster
+from .schema import KINDS, Json
 from .strategies import resources
-from .trial import Trial, play, reduce, settle, surroundings
+from .trial import play, reduce, settle, surroundings
 
-OUTPUT = ROOT / "build" / "fuzz"
 _BATCH = 50
 _MAX_DRAWN = 8
-"""How many resources are tried for one that the API server accepts, before this gives up."""
-
-_BEGAN = time.monotonic()
+"""Resources that are generated at most for one that the API server accepts."""
 
 
 @dataclass
 class Tally:
-    """What became of the resources of one kind; ``findings``: what they ended with → how often."""
+    """The results of one kind; ``findings``: finding → how often."""
 
     name: str
     wanted: int
@@ -57,11 +54,11 @@ class Tally:
 
     @property
     def ok(self) -> bool:
-        """Whether there were enough, and none ended otherwise than it may."""
+        """Whether enough cases ran and all had an allowed outcome."""
         return not self.findings and self.refused + self.served >= self.wanted
 
     def to_result(self) -> Json:
-        """As build/fuzz/results.json has it."""
+        """The object in build/fuzz/results.json."""
         seen = (
             f"{self.generated} generated, {self.refused} refused, {self.served} served,"
             f" {self.raised} raised"
@@ -86,7 +83,7 @@ class Fuzz:
         self.tallies: list[Tally] = []
 
     def fuzz_malformed(self, kind: str, wanted: int) -> None:
-        """Resources that are wrong in one place."""
+        """Resources that are malformed in one place."""
         tally = self._begin(f"{kind}, malformed", wanted)
         for batch in batches(draw_many(malformed(kind), self._seed), min(wanted, _BATCH)):
             answers = self._cluster.create_all(item.resource for item in batch)
@@ -100,7 +97,7 @@ class Fuzz:
                     self._serve(tally, found, draw_one(surroundings(kind), self._seed), None)
 
     def fuzz_odd(self, kind: str, wanted: int) -> None:
-        """Resources that are accepted, however odd."""
+        """Resources that are valid, but odd."""
         tally = self._begin(f"{kind}, odd", wanted)
         around = draw_many(surroundings(kind), self._seed)
         for batch in batches(draw_many(resources(kind), self._seed), min(wanted, _BATCH)):
@@ -128,7 +125,7 @@ class Fuzz:
             )
 
     def _compare(self, tally: Tally, sent: Json, found: Json) -> None:
-        """The verbs that work without a cluster must agree with the API server."""
+        """Check that the verbs without a cluster agree with the API server."""
         kind = sent["kind"]
         if faults := find_violations(schema_of(kind), sent):
             self._note(tally, f"render refuses what is accepted: {_plain(faults[0])}")
@@ -152,12 +149,12 @@ class Fuzz:
             tally.unserved += bool(passes[-1].error)
         except Exception as error:
             if isinstance(error, ApiError):
-                raise FuzzError(f"the API server gave no answer: {error}") from error
+                raise HarnessError(f"the API server gave no answer: {error}") from error
             tally.raised += 1
             self._keep(tally, error)
 
     def _keep(self, tally: Tally, error: Exception) -> None:
-        """The finding, and the smallest case that shows it."""
+        """Keep the finding, and the smallest case that reproduces it."""
         found = signature(error)
         if self._note(tally, found) and (done := pass_of(error)):
             case = reduce(done.to_case(found), found)
@@ -167,7 +164,7 @@ class Fuzz:
             say(f"FOUND: {found}: {file}")
 
     def _note(self, tally: Tally, found: str) -> bool:
-        """Count a finding; whether it is new."""
+        """Count a finding, and return whether it is new."""
         tally.findings[found] = tally.findings.get(found, 0) + 1
         return tally.findings[found] == 1
 
@@ -197,77 +194,65 @@ def _first_difference(left: t.Any, right: t.Any) -> list[str]:
     return []
 
 
-def say(text: str) -> None:
-    """Progress, for who waits."""
-    print(f"{time.monotonic() - _BEGAN:7.1f} s  {text}", file=sys.stderr, flush=True)
-
-
-def make_table(tallies: t.Sequence[Tally]) -> str:
-    """What is printed in the end."""
-    rows: list[tuple[str, ...]] = [
-        ("", "generated", "refused", "served", "raised", "of these with an error told")
-    ]
-    for item in tallies:
-        numbers = (item.generated, item.refused, item.served, item.raised, item.unserved)
-        rows.append((item.name, *map(str, numbers)))
-    lines = [f"{row[0]:24}" + "".join(f"{cell:>11}" for cell in row[1:]) for row in rows]
-    for item in tallies:
-        lines += [f"NOT OK  {item.name}: {count} x {what}" for what, count in item.findings.items()]
-        if not item.ok and not item.findings:
-            lines.append(f"NOT OK  {item.name}: fewer than {item.wanted} could be tried")
-    return "\n".join(lines)
-
-
-def parse_arguments(argv: t.Sequence[str] | None) -> argparse.Namespace:
-    """The options."""
-    parser = argparse.ArgumentParser(
-        prog="tests/fuzz",
-        description="Malformed and odd resources, made of the CRDs' schemas, against the API server"
+def parse_arguments(argv: t.Sequence[str] | None = None) -> argparse.Namespace:
+    parser = make_parser(
+        "fuzz",
+        "Malformed and odd resources, generated from the CRDs' schemas, against the API server"
         " of $KUBECONFIG and through the pure functions. Writes nothing but a namespace and CRDs.",
-        epilog="Exit codes: 0 all were refused or served, 1 some were not, 2 no usable API server,"
-        " 130 interrupted.",
+        "0 all were refused or served; 1 some were not",
     )
-    parser.add_argument("--seed", type=int, default=1, help="another one gives other resources")
+    parser.add_argument("--seed", type=int, default=1, help="another seed gives other resources")
     parser.add_argument("--count", type=int, default=1000, help="of each kind and sort")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder of results and cases")
     return parser.parse_args(argv)
 
 
-def main(argv: t.Sequence[str] | None = None) -> int:
-    """Exit code: see --help."""
-    options = parse_arguments(argv)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+def run(options: argparse.Namespace) -> int:
+    fuzz = None
     try:
         cluster = Cluster()
         cluster.prepare()
-    except (FuzzError, ApiError) as error:
-        print(f"fuzz: {error}", file=sys.stderr)
-        return 2
-    fuzz = Fuzz(cluster, options.seed, options.output)
-    try:
+        fuzz = Fuzz(cluster, options.seed, options.output)
         for kind in options.kinds:
             fuzz.fuzz_malformed(kind, options.count)
             fuzz.fuzz_odd(kind, options.count)
-    except (FuzzError, ApiError) as error:
-        print(f"fuzz: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+    except ApiError as error:
+        raise HarnessError(str(error)) from error
     finally:
-        write_results(fuzz.tallies, options.output)
+        if fuzz:
+            write_results(fuzz.tallies, options.output)
     return 0 if all(item.ok for item in fuzz.tallies) else 1
 
 
 def write_results(tallies: t.Sequence[Tally], folder: Path) -> None:
-    """The files and the table; of a run that was stopped, as far as it came."""
+    """Write the files and print the table, also of an interrupted run."""
     folder.mkdir(parents=True, exist_ok=True)
     results = [item.to_result() for item in tallies]
     (folder / "results.json").write_text(json.dumps(results, indent=2) + "\n")
     examples = {key: texts[0] for item in tallies for key, texts in item.refusals.items()}
     (folder / "refusals.json").write_text(json.dumps(examples, indent=2, sort_keys=True) + "\n")
-    print(make_table(tallies), flush=True)
+    header = (
+        "",
+        "",
+        "generated",
+        "refused",
+        "served",
+        "raised",
+        "served with an error",
+        "findings",
+    )
+    rows = []
+    for item in tallies:
+        numbers = (item.generated, item.refused, item.served, item.raised, item.unserved)
+        findings = "; ".join(f"{count} x {what}" for what, count in item.findings.items())
+        if not item.ok and not findings:
+            findings = f"fewer than {item.wanted} could be tried"
+        rows.append(("ok" if item.ok else "NOT", item.name, *map(str, numbers), findings))
+    print_table(header, rows)
     say(f"written: {folder}/results.json, refusals.json")
 
 
-__all__ = ["SimulatedCluster", "Trial", "main"]
+def main() -> int:
+    """The exit code: see --help."""
+    options = parse_arguments()
+    return run_program("fuzz", lambda: run(options))

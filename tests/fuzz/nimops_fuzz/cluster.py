@@ -1,14 +1,13 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the API server of $KUBECONFIG says to resources and children. All requests are dry runs."""
+"""Answers of the API server of $KUBECONFIG to resources and children; all requests are dry runs."""
 
 from __future__ import annotations
 
 import re
 import typing as t
 import urllib.parse
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -18,6 +17,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import 
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.private_keys import generate_keys
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import FIELD_MANAGER
+from nimops_harness.errors import HarnessError
 
 from .schema import GPU_NAMESPACE, NAMESPACE, Json, crds
 from .simulated import SimulatedCluster
@@ -31,10 +31,6 @@ T = t.TypeVar("T")
 V = t.TypeVar("V")
 
 
-class FuzzError(Exception):
-    """The fuzzing cannot begin, or go on."""
-
-
 class Cluster:
     """An API server on a loopback address, with our CRDs and a namespace."""
 
@@ -42,10 +38,12 @@ class Cluster:
         self._client = Client()
         host = urllib.parse.urlsplit(self._client._server.host).hostname or ""
         if not (host.startswith("127.") or host in ("localhost", "::1")):
-            raise FuzzError(f"the API server {host} is not on a loopback address: use the sandbox")
+            raise HarnessError(
+                f"the API server {host} is not on a loopback address: use the sandbox"
+            )
 
     def prepare(self) -> None:
-        """Our CRDs as they are in the tree, and the namespaces."""
+        """Apply our CRDs, and create the namespaces."""
         for name, crd in crds().items():
             path = (
                 f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd['metadata']['name']}"
@@ -53,13 +51,13 @@ class Cluster:
             try:
                 self._client.apply(path, crd, "nimops-fuzz")
             except ApiError as error:
-                raise FuzzError(f"the CRD of {name} is refused: {error}") from error
+                raise HarnessError(f"the CRD of {name} is refused: {error}") from error
         for name in (NAMESPACE, GPU_NAMESPACE):
             space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             self._client.apply(f"/api/v1/namespaces/{name}", space, "nimops-fuzz")
 
     def create(self, resource: Json) -> tuple[Json | None, str]:
-        """(the resource as the API server would have it, None if it is refused; why it is)."""
+        """(the resource as the API server would store it, None if it is refused; the reason)."""
         path = api_path(resource["kind"], NAMESPACE)
         try:
             return self._client._call_json(
@@ -71,12 +69,12 @@ class Cluster:
             raise
 
     def create_all(self, resources: Iterable[Json]) -> Iterator[tuple[Json | None, str]]:
-        """The same of many, in their order."""
+        """`create` for many, in their order."""
         with ThreadPoolExecutor(_THREADS) as pool:
             yield from pool.map(self.create, resources)
 
     def apply(self, manifest: Json) -> tuple[Json | None, str]:
-        """The same of a child, as kubernetes.core would apply it."""
+        """The same for a child, as kubernetes.core would apply it."""
         metadata = manifest["metadata"]
         path = api_path(manifest["kind"], metadata.get("namespace"), metadata["name"])
         try:
@@ -112,7 +110,7 @@ class Cluster:
 
 
 def kind_of_refusal(kind: str, message: str) -> str:
-    """What such refusals have in common: the child's kind, the field, what is wrong with it."""
+    """A refusal without its details: the kind of the child, the field, the error."""
     text = _QUOTED.sub("…", message)
     text = text.partition(" is invalid: ")[2] or text
     text = _BRACKETS.sub("[]", text.lstrip("["))
@@ -122,7 +120,7 @@ def kind_of_refusal(kind: str, message: str) -> str:
 
 
 def names_field(message: str, names: Iterable[str]) -> bool:
-    """Whether a refusal mentions the field, or what holds it."""
+    """Whether a refusal names the field, or the field around it."""
     return any(name in message for name in names)
 
 
@@ -130,14 +128,3 @@ def batches(values: Iterator[T], size: int) -> Iterator[list[T]]:
     """The values, some at a time."""
     while batch := list(islice(values, size)):
         yield batch
-
-
-__all__ = [
-    "ApiError",
-    "Cluster",
-    "Counter",
-    "FuzzError",
-    "batches",
-    "kind_of_refusal",
-    "names_field",
-]

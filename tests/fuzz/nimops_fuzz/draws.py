@@ -17,7 +17,7 @@ configuration.set_hypothesis_home_dir(ROOT / "build" / "hypothesis")
 T = t.TypeVar("T")
 
 _BATCH = 10
-"""Of each seed; later on Hypothesis would go on with variations of what it had."""
+"""Values of each seed; after more, Hypothesis would repeat variations."""
 
 _SETTINGS = settings(
     max_examples=_BATCH,
@@ -35,7 +35,7 @@ IN_TESTS = settings(
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
-"""For tests that must say the same each time, on a machine of any speed."""
+"""Settings for deterministic tests, on a machine of any speed."""
 
 
 def draw_many(strategy: st.SearchStrategy[T], number: int) -> t.Iterator[T]:

@@ -185,7 +185,7 @@ class Fleet:
         }  # fmt: skip
 
     def _of_set(self, kind: str = "DaemonSet") -> Json:
-        """Owned by the driver's DaemonSet, or by nobody."""
+        """Metadata with the driver's DaemonSet as owner, or without owner."""
         owner = {
             "apiVersion": "apps/v1", "kind": kind, "name": "driver", "uid": f"uid-{kind}", "controller": True,
         }  # fmt: skip

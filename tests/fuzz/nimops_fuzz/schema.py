@@ -18,7 +18,7 @@ Place = tuple[str | int, ...]
 ROOT = Path(__file__).resolve().parents[3]
 NAMESPACE = "nimops-fuzz"
 GPU_NAMESPACE = "gpu-operator"
-"""Where the children of cluster-scoped kinds are, if no operator says otherwise."""
+"""The default namespace of the children of cluster-scoped kinds."""
 
 _LEAST, _MAXIMUM = -(2**63), 2**63 - 1
 
@@ -61,7 +61,7 @@ def schema_of(kind: str, part: str) -> Json:
 
 @cache
 def samples_of(kind: str) -> tuple[Json, ...]:
-    """The samples of a kind, as somebody would apply them."""
+    """The samples of a kind."""
     found = []
     for file in sorted((ROOT / "config/samples").glob("*_*.yaml")):
         found += [item for item in yaml.safe_load_all(file.read_text()) if item]

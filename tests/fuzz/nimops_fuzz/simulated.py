@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A cluster that answers as a bad day has it: foreign objects, half a status, rubbish in a log."""
+"""A simulated cluster with foreign objects, incomplete statuses and garbage in logs."""
 
 from __future__ import annotations
 
@@ -143,14 +143,14 @@ _INSTALLED = {"gpuclusters.nvidia.com": 0.2, "servicemonitors.monitoring.coreos.
 
 
 class SimulatedCluster(Source):
-    """Objects by kind and name, which grow odd while nobody looks.
+    """Objects by kind and name, whose statuses change at random.
 
-    ``neighbours``: what a read of one of our own kinds finds, whatever its name.
+    ``neighbors``: what a read of one of our own kinds finds, whatever its name.
     """
 
-    def __init__(self, number: int, neighbours: t.Mapping[str, Json], resource: Json) -> None:
+    def __init__(self, number: int, neighbors: t.Mapping[str, Json], resource: Json) -> None:
         self._random = random.Random(number)
-        self._neighbours = neighbours
+        self._neighbors = neighbors
         self._resource = resource
         self._home = home_of(resource["kind"])
         self._objects: dict[tuple[str, str], Json | None] = {}
@@ -237,7 +237,7 @@ class SimulatedCluster(Source):
         if kind == "ControllerRevision":
             return self._fleet.revisions
         if selector and kind not in _WORKLOADS:
-            return self._labelled(kind, selector)
+            return self._labeled(kind, selector)
         return self._some(kind)
 
     def list_nodes(self) -> list[Json]:
@@ -293,8 +293,8 @@ class SimulatedCluster(Source):
             self._digests[read.key] = None if self._chance(0.2) else found
         return self._digests[read.key]
 
-    def _labelled(self, kind: str, selector: str) -> list[Json]:
-        """What was applied with a label."""
+    def _labeled(self, kind: str, selector: str) -> list[Json]:
+        """The objects that were applied with a label."""
         key, _sign, value = selector.partition("=")
         return [
             live
@@ -323,12 +323,12 @@ class SimulatedCluster(Source):
         return [self._grown((kind, name)) for name in names]
 
     def _find(self, key: tuple[str, str]) -> Json | None:
-        """What is there before the first pass: mostly nothing, else somebody's."""
+        """The object before the first pass: mostly none, else a foreign one."""
         kind = key[0]
-        if kind in self._neighbours:
+        if kind in self._neighbors:
             if self._chance(0.2):
                 return None
-            found = copy.deepcopy(self._neighbours[kind])
+            found = copy.deepcopy(self._neighbors[kind])
             owner = {"ownerReferences": self._owners()} if self._chance(0.5) else {}
             found["metadata"] = {**found["metadata"], **self._identity(key), **owner}
             return found
@@ -340,7 +340,7 @@ class SimulatedCluster(Source):
         return self._grown(key) if not self._is_calm and self._chance(foreign) else None
 
     def _of_others(self, key: tuple[str, str]) -> Json:
-        """An object that somebody else has in the namespace, whatever our resource is called."""
+        """A foreign object in the namespace, regardless of the name of our resource."""
         self.foreign.add(key)
         found = self._grown(key)
         metadata = {**found["metadata"], "labels": {"app": key[1]}}

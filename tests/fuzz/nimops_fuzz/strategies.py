@@ -3,8 +3,8 @@
 
 """Hypothesis strategies of structural schemas: values that are valid, and as odd as that allows.
 
-Rules in CEL are not honoured: the API server says which values it accepts. So many resources start
-from a sample, into which odd parts are grafted; the others are made of the schema alone.
+Rules in CEL are ignored: the API server decides which values it accepts. So many resources start
+from a sample with odd parts; the others are made from the schema alone.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _NESTS: tuple[Json, ...] = (
 
 @cache
 def odd_json() -> Values:
-    """What may stand where fields are not known."""
+    """Values of unknown fields."""
     tree = st.recursive(
         _SCALARS,
         lambda below: st.one_of(
@@ -107,7 +107,7 @@ def _nest(depth: int) -> Json:
 
 
 def has_match(pattern: str, text: str) -> bool:
-    """Whether a text matches as the API server has it, where $ is not before a last line break."""
+    """Whether a text matches as in the API server, where $ does not match before a line break."""
     is_cut = pattern.endswith("$") and text.endswith("\n")
     return not is_cut and bool(re.search(pattern, text))
 
@@ -260,7 +260,7 @@ def values(draw: Draw, schema: Json, oddity: float = 0.3) -> t.Any:
 
 @st.composite
 def specs(draw: Draw, kind: str, oddity: float) -> Json:
-    """A spec: of the schema alone, or a sample with some parts made anew."""
+    """A spec from the schema alone, or from a sample with some parts replaced."""
     schema, samples = schema_of(kind, "spec"), samples_of(kind)
     if not samples or draw(st.integers(0, 9)) in (4, 7):
         return t.cast(Json, Maker(draw, oddity).make(schema))
@@ -272,7 +272,7 @@ def specs(draw: Draw, kind: str, oddity: float) -> Json:
 
 @st.composite
 def grafted(draw: Draw, schema: Json, value: Json, oddity: float) -> t.Any:
-    """The value with one part of it made anew, or with a field more, or less."""
+    """The value with one part replaced, added or removed."""
     spot: Spot = draw(st.sampled_from(list(walk(schema, value))))
     maker = Maker(draw, oddity)
     properties = spot.schema.get("properties", {})
@@ -291,7 +291,7 @@ def grafted(draw: Draw, schema: Json, value: Json, oddity: float) -> t.Any:
 
 @st.composite
 def resources(draw: Draw, kind: str, oddity: float = 0.3) -> Json:
-    """Whole resources as somebody would send them, valid by schema."""
+    """Resources that are valid by schema."""
     names = TAKEN if draw(st.integers(0, 3)) == 1 else NAMES
     metadata: Json = {"name": draw(st.sampled_from(names))}
     if is_namespaced(kind):

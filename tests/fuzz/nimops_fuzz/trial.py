@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A resource, what stands beside it, and its passes in a simulated cluster."""
+"""A resource, its neighbors, and its passes in a simulated cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import Re
 from hypothesis import strategies as st
 from nimops_harness.mentions import mentions
 
-from .chain import FlawError, Pass, Write, apply_all, make_pass, pass_of, replay, signature
+from .chain import FlawError, Pass, Write, apply_all, make_pass, replay, signature
 from .schema import KINDS, Json
 from .simulated import SimulatedCluster
 from .strategies import Draw, resources, statuses
@@ -28,7 +28,7 @@ class Trial:
     """``number`` is the seed of the simulated cluster."""
 
     resource: Json
-    neighbours: Json
+    neighbors: Json
     number: int
 
 
@@ -36,7 +36,7 @@ class Trial:
 def surroundings(draw: Draw, kind: str) -> tuple[Json, Json, int]:
     """(a former status or {}, the resources that a read of another kind finds, the seed)."""
     former = draw(statuses(kind)) if draw(st.integers(0, 3)) == 2 else {}
-    neighbours = {}
+    neighbors = {}
     for other in KINDS:
         if other != kind:
             found = draw(resources(other, 0.1))
@@ -45,8 +45,8 @@ def surroundings(draw: Draw, kind: str) -> tuple[Json, Json, int]:
                 found["spec"].setdefault("driver", {})["useNvidiaDriverCRD"] = True
             if other == "NIMCache" and draw(st.booleans()):
                 found["status"] |= {"state": "Ready", "pvc": "cache-pvc"}
-            neighbours[other] = found
-    return former, neighbours, draw(st.integers(0, 2**32))
+            neighbors[other] = found
+    return former, neighbors, draw(st.integers(0, 2**32))
 
 
 @st.composite
@@ -58,18 +58,18 @@ def trials(draw: Draw, kind: str, oddity: float = 0.3) -> Trial:
 
 def settle(resource: Json, around: tuple[Json, Json, int]) -> Trial:
     """A trial of a resource as the API server has it."""
-    former, neighbours, number = around
+    former, neighbors, number = around
     metadata = {
         "uid": "u-1", "generation": 2, "resourceVersion": "5",
         "creationTimestamp": "2026-01-01T00:00:00Z", **resource["metadata"],
     }  # fmt: skip
     made = {**resource, "metadata": metadata} | ({"status": former} if former else {})
-    return Trial(made, neighbours, number)
+    return Trial(made, neighbors, number)
 
 
 def play(trial: Trial, writer: t.Callable[[SimulatedCluster], Write] | None = None) -> list[Pass]:
     """Passes one after the other, while time passes; what they raise is a finding."""
-    simulated = SimulatedCluster(trial.number, trial.neighbours, trial.resource)
+    simulated = SimulatedCluster(trial.number, trial.neighbors, trial.resource)
     write = writer(simulated) if writer else apply_all(simulated)
     resource, passes = copy.deepcopy(trial.resource), list[Pass]()
     for number in range(PASSES):
@@ -85,7 +85,7 @@ def play(trial: Trial, writer: t.Callable[[SimulatedCluster], Write] | None = No
 
 
 def _check_foreign(done: Pass, simulated: SimulatedCluster) -> None:
-    """Nothing refers to an object of others by the name of a child, unless the spec does so."""
+    """Check that nothing refers to a foreign object, unless the spec names it."""
     given = json.dumps(done.resource["spec"])
     for item in (*done.plan.get("apply", []), *done.plan.get("adopt", [])):
         for kind, name in simulated.foreign:
@@ -98,7 +98,7 @@ def _check_foreign(done: Pass, simulated: SimulatedCluster) -> None:
 
 
 def _check_rest(resource: Json, simulated: SimulatedCluster, before: Pass) -> None:
-    """What was just applied is not applied again while nothing else has changed."""
+    """Check that an unchanged object is not applied again."""
     answers = copy.deepcopy(before.answers)
 
     def ask(read: t.Any) -> t.Any:
@@ -116,7 +116,7 @@ def _check_rest(resource: Json, simulated: SimulatedCluster, before: Pass) -> No
 
 
 def _taken(done: Pass) -> set[str]:
-    """What was applied, without what was refused."""
+    """The objects that were applied, without refused ones."""
     results = ((done.written.get("result") or {}).get("results")) or []
     pairs = zip(done.plan.get("apply", []), results, strict=True) if results else ()
     return {json.dumps(want, sort_keys=True) for want, result in pairs if "result" in result}
@@ -160,6 +160,3 @@ def _smaller(value: t.Any, depth: int = 0) -> t.Iterator[t.Any]:
         for index, below in enumerate(value):
             for item in _smaller(below, depth + 1):
                 yield [*value[:index], item, *value[index + 1 :]]
-
-
-__all__ = ["Trial", "pass_of", "play", "reduce", "settle", "surroundings", "trials"]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The operator's account with all its permissions, in the hands of somebody who has its token."""
+"""A client with the operator's token and all its permissions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .runtime import ROOT
 
 NAMESPACE, NAME = "nimops-system", "nimops-controller-manager"
 POLICY = "operator-account"
-"""Of config/admission, in whose refusals its name appears."""
+"""The policy of config/admission, whose refusals contain its name."""
 _SECONDS = 120.0
 
 
@@ -30,19 +30,19 @@ class Account(Api):
     def refuses(
         self, method: str, path: str, body: Json | None = None, kind: str = "", dry: bool = True
     ) -> str:
-        """Why the API server refuses a request; empty if it does not."""
+        """The reason why the API server refuses a request; empty if it does not."""
         query = "dryRun=All" if dry else ""
         place = f"{path}{'&' if '?' in path else '?'}{query}" if query else path
         status, text = self.exchange(method, place, body, kind)
         return "" if status < 300 else str(json.loads(text).get("message") or status)
 
     def apply(self, path: str, body: Json) -> str:
-        """As the operator writes its children: why the API server refuses it, as a dry run."""
+        """Apply an object as the operator does, as a dry run; the reason if it is refused."""
         place = f"{path}?fieldManager=nimops.nim&force=true"
         return self.refuses("PATCH", place, body, "application/apply-patch+yaml")
 
     def patch_merge(self, path: str, change: Json) -> str:
-        """Why the API server refuses a merge patch, as a dry run."""
+        """Send a merge patch as a dry run; the reason if it is refused."""
         return self.refuses("PATCH", path, change, "application/merge-patch+json")
 
 
@@ -61,14 +61,14 @@ def install_account() -> Account:
 
 
 def is_installed() -> bool:
-    """Whether an installation has the account already."""
+    """Whether the account exists."""
     return bool(
         kubectl("--namespace", NAMESPACE, "get", "serviceaccount", NAME, "--ignore-not-found")
     )
 
 
 def remove_account() -> None:
-    """Remove it, with its permissions; the policies stay."""
+    """Remove the account and its permissions; the policies stay."""
     items = [
         item
         for item in _build()

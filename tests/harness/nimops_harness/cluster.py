@@ -1,41 +1,45 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The API server of $KUBECONFIG over one kept connection: a client that costs the machine little."""
+"""The API server of $KUBECONFIG: kubectl, and a client that costs the machine little."""
 
 from __future__ import annotations
 
-import base64
-import http.client
+import contextlib
 import json
-import ssl
+import os
 import subprocess
-import tempfile
 import time
 import typing as t
 import urllib.parse
+
+import urllib3
+from kubernetes import client, config
 
 from .errors import HarnessError
 
 Json = dict[str, t.Any]
 
-NIMSERVICES = ("apis/apps.nvidia.com/v1alpha1", "nimservices")
-NIMCACHES = ("apis/apps.nvidia.com/v1alpha1", "nimcaches")
-DEPLOYMENTS = ("apis/apps/v1", "deployments")
-DAEMONSETS = ("apis/apps/v1", "daemonsets")
+RBAC = "apis/rbac.authorization.k8s.io/v1"
+NIMSERVICES, NIMCACHES = (
+    ("apis/apps.nvidia.com/v1alpha1", plural) for plural in ("nimservices", "nimcaches")
+)
+DEPLOYMENTS, DAEMONSETS = (("apis/apps/v1", plural) for plural in ("deployments", "daemonsets"))
+NODES, PODS, SERVICES, ACCOUNTS, SECRETS, CONFIG_MAPS = (
+    ("api/v1", plural)
+    for plural in ("nodes", "pods", "services", "serviceaccounts", "secrets", "configmaps")
+)
+ROLES, BINDINGS = (RBAC, "roles"), (RBAC, "rolebindings")
 CLUSTER_POLICIES = ("apis/nvidia.com/v1", "clusterpolicies")
-NODES, PODS = ("api/v1", "nodes"), ("api/v1", "pods")
 CHILDREN = (
-    DEPLOYMENTS,
-    ("api/v1", "services"),
-    ("api/v1", "serviceaccounts"),
-    ("api/v1", "configmaps"),
-    ("api/v1", "events"),
-    ("apis/rbac.authorization.k8s.io/v1", "roles"),
-    ("apis/rbac.authorization.k8s.io/v1", "rolebindings"),
+    *(DEPLOYMENTS, SERVICES, ACCOUNTS, CONFIG_MAPS, ("api/v1", "events")),
+    *(ROLES, BINDINGS),
 )
 
 Resource = tuple[str, str]
+
+RETRY = urllib3.Retry(1, redirect=False, allowed_methods=None, respect_retry_after_header=False)
+"""For connections that the server closed meanwhile."""
 
 
 class NotFoundError(HarnessError):
@@ -43,7 +47,7 @@ class NotFoundError(HarnessError):
 
 
 def kubectl(*arguments: str, stdin: str | None = None) -> str:
-    """The output of kubectl; HarnessError with its words if it fails."""
+    """The output of kubectl; HarnessError with its message if it fails."""
     command = ["kubectl", *arguments]
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
@@ -57,57 +61,45 @@ def kubectl(*arguments: str, stdin: str | None = None) -> str:
 
 
 def path_of(resource: Resource, namespace: str, name: str = "", **query: str) -> str:
-    """The URL's path of a collection or an object; without a namespace, of all or of none."""
+    """The URL path of a collection or an object; without a namespace, cluster-wide."""
     where = f"namespaces/{namespace}/" if namespace else ""
     path = f"/{resource[0]}/{where}{resource[1]}" + (f"/{name}" if name else "")
     return path + (f"?{urllib.parse.urlencode(query)}" if query else "")
 
 
 class Api:
-    """Requests as the kubeconfig's user, by a token or a client certificate; or with another token."""
+    """Requests as the kubeconfig's user, or with another token, over one kept connection."""
 
     def __init__(self, token: str = "") -> None:
-        config = json.loads(
-            kubectl("config", "view", "--raw", "--minify", "--flatten", "--output=json")
-        )
-        if not config.get("clusters"):
-            raise HarnessError(
-                "no cluster in KUBECONFIG: start it by its make command, or see make sandbox"
+        configuration = client.Configuration()
+        try:
+            config.load_kube_config(
+                os.environ.get("KUBECONFIG"), client_configuration=configuration
             )
-        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        url = urllib.parse.urlsplit(cluster["server"])
-        authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
-        self._context = ssl.create_default_context(cadata=authority)
+        except config.ConfigException as error:
+            raise HarnessError(
+                f"no cluster in KUBECONFIG ({error}): start it by its make command, or see make sandbox"
+            ) from None
+        bearer = (configuration.auth_settings().get("BearerToken") or {}).get("value")
         if token:
-            user = {"token": token}
-        if "client-certificate-data" in user:
-            with tempfile.NamedTemporaryFile() as file:
-                for key in ("client-certificate-data", "client-key-data"):
-                    file.write(base64.b64decode(user[key]) + b"\n")
-                file.flush()
-                self._context.load_cert_chain(file.name)
+            bearer = f"Bearer {token}"
+            configuration.cert_file = configuration.key_file = None
+        self._host = configuration.host
+        self._pool = client.ApiClient(configuration).rest_client.pool_manager
         self._headers = {"Accept": "application/json"}
-        if "token" in user:
-            self._headers["Authorization"] = f"Bearer {user['token']}"
-        self._host, self._port = url.hostname or "", url.port or 443
-        self._connection = self._connect(30)
-
-    def _connect(self, seconds: float) -> http.client.HTTPSConnection:
-        return http.client.HTTPSConnection(
-            self._host, self._port, timeout=seconds, context=self._context
-        )
+        self._headers |= {"Authorization": bearer} if bearer else {}
 
     def request(
         self, method: str, path: str, body: Json | None = None, kind: str = "", accept: str = ""
     ) -> Json:
-        """The answer's object; a connection that the server closed is opened anew, once."""
+        """The object in the answer; HarnessError with the API server's message if it refuses."""
         status, text = self.exchange(method, path, body, kind, accept)
         if status == 404:
             raise NotFoundError(f"{method} {path}: not found")
-        said: Json = json.loads(text)
+        answer: Json = json.loads(text)
         if status >= 300:
-            raise HarnessError(f"{method} {path}: {said.get('message') or status}")
-        return said
+            raise HarnessError(f"{method} {path}: {answer.get('message') or status}")
+        return answer
 
     def read_text(self, path: str) -> str:
         """An answer that is not JSON, such as metrics."""
@@ -119,20 +111,18 @@ class Api:
     def exchange(
         self, method: str, path: str, body: Json | None = None, kind: str = "", accept: str = ""
     ) -> tuple[int, bytes]:
-        """Status and text of the answer, whatever they are."""
+        """Status and text of any answer; a request on a closed connection is repeated once."""
         headers = self._headers | {"Content-Type": kind or "application/json"}
         headers |= {"Accept": accept} if accept else {}
         data = json.dumps(body) if body is not None else None
-        for attempt in (1, 2):
-            try:
-                self._connection.request(method, path, data, headers)
-                answer = self._connection.getresponse()
-                return answer.status, answer.read()
-            except (http.client.HTTPException, OSError) as error:
-                self._connection.close()
-                if attempt == 2:
-                    raise HarnessError(f"{method} {path}: {error}") from error
-        raise AssertionError("the loop returns or raises")
+        try:
+            answer = self._pool.request(
+                method, self._host + path, body=data, headers=headers, timeout=30.0,
+                retries=RETRY,
+            )  # fmt: skip
+        except urllib3.exceptions.HTTPError as error:
+            raise HarnessError(f"{method} {path}: {error}") from error
+        return answer.status, answer.data
 
     def get(self, path: str) -> Json:
         return self.request("GET", path)
@@ -160,28 +150,28 @@ class Api:
     def watch(
         self, resource: Resource, namespace: str, version: str, seconds: int
     ) -> t.Iterator[Json]:
-        """Watch events since a version, for so long; over a connection of its own."""
-        path = path_of(
-            resource, namespace, watch="1", resourceVersion=version, timeoutSeconds=str(seconds)
-        )
-        connection = self._connect(seconds + 30)
+        """Watch events since a version, for this time."""
+        query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": str(seconds)}
+        path = path_of(resource, namespace, **query)
         try:
-            connection.request("GET", path, headers=self._headers)
-            answer = connection.getresponse()
-            while line := answer.readline():
-                event: Json = json.loads(line)
-                if event["type"] == "ERROR":
-                    raise HarnessError(f"watch of {resource[1]}: {event['object'].get('message')}")
-                yield event
-        except (http.client.HTTPException, OSError) as error:
+            answer = self._pool.request(
+                "GET", self._host + path, headers=self._headers, timeout=seconds + 30.0,
+                preload_content=False, retries=False,
+            )  # fmt: skip
+            with contextlib.closing(answer):
+                while line := answer.readline():
+                    event: Json = json.loads(line)
+                    if event["type"] == "ERROR":
+                        message = event["object"].get("message")
+                        raise HarnessError(f"watch of {resource[1]}: {message}")
+                    yield event
+        except (urllib3.exceptions.HTTPError, OSError) as error:
             raise HarnessError(f"watch of {resource[1]}: {error}") from error
-        finally:
-            connection.close()
 
     def follow(
         self, resource: Resource, namespace: str, version: str, deadline: float
     ) -> t.Iterator[Json | None]:
-        """Watch events until a monotonic time; None every ten seconds or so, to look around."""
+        """Watch events until a monotonic time; None about every ten seconds."""
         while (left := deadline - time.monotonic()) > 0:
             for event in self.watch(resource, namespace, version, max(1, min(10, round(left)))):
                 version = event["object"]["metadata"]["resourceVersion"]

@@ -1,13 +1,13 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs a command as a container would: with a folder of its own as /tmp, on request with a network of its own.
+"""Runs a command as in a container: with its own folder as /tmp, on request with its own network.
 
     contain.py --tmp FOLDER [--keep PATH]... [--network PORT FD] -- COMMAND...
 
-What is kept of the former /tmp is there again in the new one: a checkout may lie below /tmp. A new
+Kept folders of the former /tmp are mounted in the new one: a checkout may be below /tmp. A new
 network has nothing but `lo`; a socket that listens there on a port is sent over a file descriptor,
-so that whoever gets it decides where its connections lead.
+so that the receiver forwards its connections.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def unmount(target: Path) -> None:
 
 
 def keep_mounts_private() -> None:
-    """What is mounted from now on is seen in this namespace only."""
+    """Keep later mounts in this namespace."""
     mount("none", Path("/"), flags=MS_REC | MS_PRIVATE)
 
 
 def raise_loopback() -> None:
-    """Bring `lo` up: a new network has nothing else, and so no way out."""
+    """Bring `lo` up: a new network has nothing else."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         request = struct.pack("16sh14x", b"lo", 0)
         flags: int = struct.unpack("16sh14x", fcntl.ioctl(link, SIOCGIFFLAGS, request))[1]
@@ -73,7 +73,7 @@ def raise_loopback() -> None:
 
 
 def add_address(address: str) -> None:
-    """Let this machine be at one more address; call it in a network of its own only."""
+    """Add an address to this machine; only in its own network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         content = socket.inet_aton(address)
         request = struct.pack("16sHH4s8x", b"lo:1", socket.AF_INET, 0, content)
@@ -87,7 +87,7 @@ def send_listener(port: int, descriptor: int) -> None:
 
 
 def replace_tmp(folder: Path, kept: list[Path]) -> None:
-    """Mount the folder over /tmp; what is kept is mounted below it, at its former place."""
+    """Mount the folder over /tmp, and kept folders below it, at their former paths."""
     handles = [(path, os.open(path, os.O_PATH)) for path in kept]
     mount(str(folder), TMP, flags=MS_BIND)
     for path, handle in handles:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What lies in a folder while others add to it and remove from it."""
+"""Files of a folder that changes meanwhile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def list_paths(folder: Path) -> list[str]:
-    """All files, sockets and links, and with a slash the folders that hold nothing; relative."""
+    """Relative paths of all files, sockets and links, and with a slash of empty folders."""
     found = []
     for parent, folders, files in os.walk(folder):
         place = "" if parent == str(folder) else f"{os.path.relpath(parent, folder)}/"

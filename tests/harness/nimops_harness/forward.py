@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Connections out of one network into another, through a process that is in one and has a socket of the other."""
+"""Connections between two networks, through a process in one with a socket of the other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import threading
 
 
 class Forwarder:
-    """Takes what is connected to a listening socket, of whatever network, to a port of this one."""
+    """Forwards connections of a listening socket, in any network, to a port in ours."""
 
     def __init__(self, listener: socket.socket, port: int) -> None:
         self._listener = listener
@@ -45,7 +45,7 @@ class Forwarder:
 
 
 def pump(source: socket.socket, target: socket.socket) -> None:
-    """Bytes until one side ends; the other is told."""
+    """Copy bytes until one side ends, then end the other."""
     with contextlib.suppress(OSError):
         while data := source.recv(65536):
             target.sendall(data)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""This program in namespaces of its own: a network without a way out, its own processes and mounts.
+"""Namespaces for this program: a network without a way out, its own processes and mounts.
 
-The namespaces have no name, and end with this program, however it ends: so does all that it started.
+The namespaces have no name, and end with this program, as do all its processes.
 Several runs on one machine do not see each other, and the runtime's fixed ports are free in each.
 """
 
@@ -34,10 +34,10 @@ REFUSED = (errno.EPERM, errno.ENOSPC, errno.EINVAL, errno.ENOSYS)
 
 
 def isolate() -> None:
-    """Go on in new namespaces. Call it early: threads do not come along.
+    """Continue in new namespaces. Call it before any thread starts.
 
-    Three processes: the first waits outside, the second is the namespace's process 1, the third is
-    who returns from here.
+    Three processes: the first waits outside, the second is the namespace's process 1, the third
+    returns from here.
     """
     _make_namespaces()
     if pid := os.fork():
@@ -80,9 +80,9 @@ def _make_namespaces() -> None:
 
 
 def _wait_for(pid: int) -> int:
-    """The exit code of a child; reaps all others, and passes on what asks us to end.
+    """The exit code of a child; reaps all others, and forwards SIGTERM and SIGHUP.
 
-    An interrupt comes from the terminal, which sends it to the child, too.
+    The terminal also sends an interrupt to the child.
     """
 
     def run_once(number: int, _: object) -> None:

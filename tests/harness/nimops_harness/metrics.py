@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The operator's own metrics: exact sums of what its reconciles took, and its queue."""
+"""The operator's own metrics: its reconciles and its queue."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def parse_samples(text: str) -> t.Iterator[tuple[str, dict[str, str], float]]:
 
 
 def take_snapshot(text: str) -> Snapshot:
-    """What the metrics say of all controllers together; zeros while none has begun."""
+    """The metrics of all controllers together; zeros before the first reconcile."""
     sums: dict[str, float] = {}
     for name, labels, value in parse_samples(text):
         if CONTROLLERS.fullmatch(labels.get("controller", "")) and "le" not in labels:

@@ -1,119 +1,89 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Processes as /proc shows them: a tree's CPU time and memory."""
+"""CPU time and memory of processes."""
 
 from __future__ import annotations
 
-import os
+import contextlib
 import typing as t
 from dataclasses import dataclass
-from pathlib import Path
 
-PROC = Path("/proc")
-TICKS = os.sysconf("SC_CLK_TCK")
+import psutil
+
+ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
 @dataclass(frozen=True)
-class Stat:
-    """One line of /proc/PID/stat; times in clock ticks, those of reaped children apart."""
+class Process:
+    """A process at one moment; CPU seconds of its own and of the children that it has reaped."""
 
     pid: int
     name: str
     state: str
     parent: int
-    own: int
-    reaped: int
+    own: float
+    reaped: float
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Of one process or of several added up, in MiB.
+    """Memory of processes in MiB.
 
-    `pss` shares a page among all that map it, so it can be added up; `rss` counts it each time.
+    `pss` divides a page among the processes that map it, so it can be added up; `rss` counts it each time.
     """
 
     pss: float
     rss: float
 
-    def __add__(self, other: Memory) -> Memory:
-        return Memory(self.pss + other.pss, self.rss + other.rss)
+
+def list_processes() -> dict[int, Process]:
+    """All processes by pid."""
+    return _describe(psutil.process_iter())
 
 
-def parse_stat(text: str) -> Stat:
-    """The line of a process, whose name may hold spaces and parentheses."""
-    head, _, tail = text.rpartition(")")
-    pid, _, name = head.partition("(")
-    fields = tail.split()
-    own, reaped = fields[11:13], fields[13:15]
-    return Stat(
-        int(pid), name, fields[0], int(fields[1]), sum(map(int, own)), sum(map(int, reaped))
-    )
+def read_tree(root: int) -> dict[int, Process]:
+    """A process and its descendants, by pid."""
+    try:
+        process = psutil.Process(root)
+        return _describe([process, *process.children(recursive=True)])
+    except psutil.Error:
+        return {}
 
 
-def parse_rollup(text: str) -> Memory:
-    """The text of /proc/PID/smaps_rollup; zeros if there is none, as with a zombie."""
-    kib = {"Pss": 0, "Rss": 0}
-    for line in text.splitlines():
-        key, _, value = line.partition(":")
-        if key in kib:
-            kib[key] = int(value.split()[0])
-    return Memory(kib["Pss"] / 1024, kib["Rss"] / 1024)
-
-
-def select_tree(stats: t.Iterable[Stat], root: int) -> dict[int, Stat]:
-    """A process and all that descend from it, by pid."""
-    by_pid = {stat.pid: stat for stat in stats}
-    children: dict[int, list[int]] = {}
-    for stat in by_pid.values():
-        children.setdefault(stat.parent, []).append(stat.pid)
-    found: dict[int, Stat] = {}
-    queue = [root]
-    while queue:
-        pid = queue.pop()
-        if pid in by_pid and pid not in found:
-            found[pid] = by_pid[pid]
-            queue += children.get(pid, [])
+def _describe(processes: t.Iterable[psutil.Process]) -> dict[int, Process]:
+    """The processes that do not end meanwhile."""
+    found = {}
+    for item in processes:
+        with contextlib.suppress(psutil.Error), item.oneshot():
+            cpu = item.cpu_times()
+            found[item.pid] = Process(
+                item.pid, item.name(), item.status(), item.ppid(),
+                cpu.user + cpu.system, cpu.children_user + cpu.children_system,
+            )  # fmt: skip
     return found
 
 
-def cpu_seconds(tree: t.Mapping[int, Stat]) -> float:
-    """What the processes of a tree and all that they have reaped have used so far."""
-    return sum(stat.own + stat.reaped for stat in tree.values()) / TICKS
-
-
-def read_stats() -> list[Stat]:
-    """All processes of the machine; one that ends meanwhile is left out."""
-    stats = []
-    for entry in os.listdir(PROC):
-        if entry.isdigit():
-            try:
-                stats.append(parse_stat((PROC / entry / "stat").read_text(errors="replace")))
-            except OSError:
-                continue
-    return stats
-
-
 def read_command(pid: int) -> list[str]:
-    """Program and arguments of a process; empty if it is gone."""
+    """Program and arguments of a process; empty if it has ended."""
     try:
-        text = (PROC / str(pid) / "cmdline").read_bytes()
-    except OSError:
+        return list(psutil.Process(pid).cmdline())
+    except psutil.Error:
         return []
-    return text.decode(errors="replace").removesuffix("\0").split("\0")
 
 
-def read_tree(root: int) -> dict[int, Stat]:
-    """The tree of a process as it is now."""
-    return select_tree(read_stats(), root)
+def cpu_seconds(tree: t.Mapping[int, Process]) -> float:
+    """CPU time of the processes of a tree and of all that they have reaped."""
+    return sum(process.own + process.reaped for process in tree.values())
 
 
 def read_memory(pids: t.Iterable[int]) -> Memory:
-    """What these processes hold together."""
-    total = Memory(0, 0)
+    """Memory of these processes together."""
+    pss = rss = 0
     for pid in pids:
         try:
-            total += parse_rollup((PROC / str(pid) / "smaps_rollup").read_text())
-        except OSError:
+            memory = psutil.Process(pid).memory_full_info()
+        except psutil.Error:
             continue
-    return total
+        pss, rss = pss + memory.pss, rss + memory.rss
+    return Memory(pss / 2**20, rss / 2**20)

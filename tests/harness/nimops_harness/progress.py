@@ -1,25 +1,28 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is said to the one who waits: progress goes to stderr, results to stdout."""
+"""Progress on stderr, and waiting."""
 
 from __future__ import annotations
 
 import sys
 import time
+import typing as t
 
 from .errors import HarnessError
+
+T = t.TypeVar("T")
 
 _BEGAN = time.monotonic()
 
 
 def say(text: str) -> None:
-    """One line of progress, with the seconds since the program began."""
+    """Print a line of progress, with the seconds since the program began."""
     print(f"{time.monotonic() - _BEGAN:7.1f} s  {text}", file=sys.stderr, flush=True)
 
 
 class Deadline:
-    """How long something may take, counted from now."""
+    """A time limit, counted from now."""
 
     def __init__(self, seconds: float, what: str) -> None:
         self._end = time.monotonic() + seconds
@@ -34,12 +37,32 @@ class Deadline:
     def check(self, state: str = "") -> None:
         """HarnessError, with the state, once the time is up."""
         if not self.left:
-            said = f" ({state})" if state else ""
-            raise HarnessError(f"{self._what}: not within {self._seconds:g} s{said}")
+            more = f" ({state})" if state else ""
+            raise HarnessError(f"{self._what}: not within {self._seconds:g} s{more}")
+
+
+def wait_until(
+    is_so: t.Callable[[], T],
+    what: str,
+    seconds: float,
+    *checks: t.Callable[[], object],
+    pause: float = 0.2,
+) -> T:
+    """The first true result of `is_so`; HarnessError when the time is up.
+
+    Each of `checks` is called between two attempts, and may raise an error.
+    """
+    deadline = Deadline(seconds, what)
+    while not (found := is_so()):
+        for check in checks:
+            check()
+        deadline.check()
+        time.sleep(pause)
+    return found
 
 
 class Every:
-    """Says True at most once in so many seconds."""
+    """A timer that is due at most once in so many seconds."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The operator as `make operator` runs it: hack/operator.sh, from its start to its end."""
+"""The operator as `make operator` runs it: hack/operator.sh, its processes and its memory."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-import types
+import threading
 import typing as t
 import urllib.request
 from pathlib import Path
@@ -22,7 +21,7 @@ from . import proc
 from .errors import HarnessError
 from .forward import Forwarder
 from .metrics import Metrics
-from .progress import Deadline
+from .progress import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "hack" / "operator.sh"
@@ -31,7 +30,7 @@ FIXED_PORTS = {8888: "the proxy", 5050: "the event API"}
 PORTS = range(20000, 26000)
 START_SECONDS = 90.0
 STOP_SECONDS = 60.0
-RUNTIME_NAME = "ansible-operato"  # the kernel keeps 15 letters
+RUNTIME_NAME = "ansible-operator"
 API_PROXY_NAME = "nimops-apiproxy"
 
 Side = t.Literal["stock", "prefork", "role"]
@@ -48,16 +47,23 @@ def refuse_taken_ports() -> None:
             )
 
 
-def find_free_port() -> int:
-    """A port below those that Linux gives outgoing connections: one may take it meanwhile."""
+def find_free_ports(count: int) -> list[int]:
+    """Different free ports below those that Linux assigns to outgoing connections."""
+    found: list[int] = []
     for port in random.sample(PORTS, len(PORTS)):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
+            found.append(port)
+        if len(found) == count:
+            return found
     raise HarnessError(f"no port from {PORTS[0]} to {PORTS[-1]} is free")
 
 
+def find_free_port() -> int:
+    return find_free_ports(1)[0]
+
+
 def make_environment(side: Side, **extra: str) -> dict[str, str]:
-    """What hack/operator.sh gets: nothing of prefork but the switch of the side."""
+    """The environment of hack/operator.sh: of prefork's variables only the switch of the side."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PREFORK")}
     switches = {"stock": {"PREFORK": "off"}, "role": {"NIMOPS_RECONCILE": "role"}}
     return kept | switches.get(side, {}) | extra
@@ -66,7 +72,7 @@ def make_environment(side: Side, **extra: str) -> dict[str, str]:
 class Operator:
     """One run of the operator, from hack/operator.sh to its end; a context manager.
 
-    `wrap` is the start of a command that becomes the script in the end, or runs it.
+    `wrap` is the start of a command that runs the script.
     """
 
     def __init__(
@@ -77,7 +83,7 @@ class Operator:
         wrap: t.Sequence[str] = (),
         descriptors: t.Sequence[int] = (),
     ) -> None:
-        metrics, health, liveness = (find_free_port() for _ in range(3))
+        metrics, health, liveness = find_free_ports(3)
         self.log = log
         self.metrics = Metrics(metrics)
         self._ready_url = f"http://127.0.0.1:{health}/readyz"
@@ -96,17 +102,12 @@ class Operator:
     def __enter__(self) -> t.Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: types.TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     @property
     def pid(self) -> int:
-        """Of what was started first: the operator itself, unless something was wrapped around it."""
+        """The pid of the process that was started first."""
         return self._process.pid
 
     @property
@@ -115,7 +116,7 @@ class Operator:
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; negative if it died of a signal."""
+        """None while it runs; negative if a signal killed it."""
         return self._process.poll()
 
     def stop(self) -> None:
@@ -137,28 +138,29 @@ class Operator:
             )
 
     def is_live(self) -> bool:
-        """What a liveness probe is told."""
+        """Whether its liveness endpoint answers."""
         with contextlib.suppress(OSError), urllib.request.urlopen(self._live_url, timeout=2):
             return True
         return False
 
     def wait_until_ready(self) -> None:
-        """Until its readiness endpoint and its metrics answer."""
-        deadline = Deadline(START_SECONDS, f"readiness of the operator, see {self.log}")
-        while True:
+        """Wait until its readiness endpoint and its metrics answer."""
+
+        def is_ready() -> bool:
             with contextlib.suppress(OSError), urllib.request.urlopen(self._ready_url, timeout=2):
                 self.metrics.read()
-                return
-            self.check()
-            deadline.check()
-            time.sleep(0.05)
+                return True
+            return False
+
+        what = f"readiness of the operator, see {self.log}"
+        wait_until(is_ready, what, START_SECONDS, self.check, pause=0.05)
 
 
 class ContainedOperator(Operator):
     """An operator that has `tmp` as its /tmp, and on request a network of its own.
 
-    As in a container, nothing that it starts gets out: its processes are those of its mount
-    namespace, whoever their parent is. In a network of its own, `api_port` leads to that of ours.
+    Its processes are those in its mount namespace, regardless of their parent, as in a container.
+    In a network of its own, `api_port` leads to that of ours.
     `kept`: folders of the former /tmp that are mounted below its own.
     """
 
@@ -189,59 +191,65 @@ class ContainedOperator(Operator):
                 self._forwarder = Forwarder(listener, api_port)
 
     def _wait_for_mounts(self) -> str:
-        """The name of its mount namespace, once that is another one than ours."""
-        ours = read_mounts("self")
-        deadline = Deadline(START_SECONDS, f"a mount namespace, see {self.log}")
-        while (mounts := read_mounts(str(self.pid))) in (ours, ""):
-            self.check()
-            deadline.check()
-            time.sleep(0.01)
-        return mounts
+        """The name of its mount namespace, once that differs from ours."""
 
-    def processes(self) -> dict[int, proc.Stat]:
-        """All that live in it, by pid."""
+        def find() -> str:
+            mounts = read_mounts(str(self.pid))
+            return "" if mounts == read_mounts("self") else mounts
+
+        what = f"a mount namespace, see {self.log}"
+        return wait_until(find, what, START_SECONDS, self.check, pause=0.01)
+
+    def processes(self) -> dict[int, proc.Process]:
+        """All processes in it, by pid."""
         return {
-            stat.pid: stat
-            for stat in proc.read_stats()
-            if stat.state not in "ZX" and read_mounts(str(stat.pid)) == self._mounts
+            pid: process
+            for pid, process in proc.list_processes().items()
+            if process.state not in proc.ENDED and read_mounts(str(pid)) == self._mounts
         }
+
+    def memory(self) -> proc.Memory:
+        """The memory of all processes in it."""
+        return proc.read_memory(self.processes())
 
     @property
     def runtime_pid(self) -> int:
-        """Of ansible-operator, whoever started it; HarnessError if there is none."""
-        for stat in self.processes().values():
-            if stat.name == RUNTIME_NAME:
-                return stat.pid
+        """The pid of ansible-operator; HarnessError if it does not run."""
+        for pid in self._list(RUNTIME_NAME):
+            return pid
         raise HarnessError(f"no ansible-operator runs, see {self.log}")
 
     def api_proxy_pids(self) -> list[int]:
-        """Of nimops-apiproxy: one, unless it is off or being replaced."""
-        return [pid for pid, stat in self.processes().items() if stat.name == API_PROXY_NAME]
+        """The pid of nimops-apiproxy, unless it is off or being replaced."""
+        return self._list(API_PROXY_NAME)
+
+    def _list(self, name: str) -> list[int]:
+        return [pid for pid, process in self.processes().items() if process.name == name]
 
     def parent_pids(self) -> list[int]:
-        """Of prefork's parents of ansible-runner: one, unless one is being replaced."""
+        """The pid of prefork's parent of ansible-runner; two while it is being replaced."""
         runners = self._runner_pids()
-        return [pid for pid, stat in runners.items() if stat.parent not in runners]
+        return [pid for pid, process in runners.items() if process.parent not in runners]
 
     def child_pids(self, parent: int) -> list[int]:
-        """Of what a process has started, and has not been told the end of."""
-        return [pid for pid, stat in self.processes().items() if stat.parent == parent]
+        """The children of a process that it has not reaped."""
+        return [pid for pid, process in self.processes().items() if process.parent == parent]
 
     def run_pids(self) -> list[int]:
-        """Of the runs under way: forks of prefork's parent, and their plays."""
+        """The runs in progress: forks of prefork's parent, and their plays."""
         runners = self._runner_pids()
-        return [pid for pid, stat in runners.items() if stat.parent in runners]
+        return [pid for pid, process in runners.items() if process.parent in runners]
 
-    def _runner_pids(self) -> dict[int, proc.Stat]:
+    def _runner_pids(self) -> dict[int, proc.Process]:
         marks = ["ansible_prefork", "parent", "--program", "ansible-runner"]
         return {
-            pid: stat
-            for pid, stat in self.processes().items()
+            pid: process
+            for pid, process in self.processes().items()
             if proc.read_command(pid)[-len(marks) :] == marks
         }
 
-    def clear(self) -> dict[int, proc.Stat]:
-        """SIGKILL to all that live in it, as at the end of a container; who it was."""
+    def clear(self) -> dict[int, proc.Process]:
+        """Send SIGKILL to all its processes, as at the end of a container; the processes."""
         found = self.processes()
         for pid in found:
             with contextlib.suppress(ProcessLookupError):
@@ -250,6 +258,34 @@ class ContainedOperator(Operator):
         if self._forwarder:
             self._forwarder.close()
         return found
+
+
+class MemoryWatch:
+    """Polls memory while the block runs: what it was before, and the peak."""
+
+    def __init__(self, read: t.Callable[[], proc.Memory], pause: float = 0.5) -> None:
+        self._read = read
+        self._pause = pause
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._poll, daemon=True)
+        self.before = self.peak = read()
+
+    def _poll(self) -> None:
+        while not self._done.wait(self._pause):
+            self.peak = max(self.peak, self._read(), key=lambda memory: memory.pss)
+
+    @property
+    def growth(self) -> float:
+        """MiB (PSS) from the beginning to the peak."""
+        return self.peak.pss - self.before.pss
+
+    def __enter__(self) -> t.Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
 
 
 def read_mounts(pid: str) -> str:
@@ -261,7 +297,7 @@ def read_mounts(pid: str) -> str:
 
 
 def list_kept(environment: t.Mapping[str, str]) -> list[Path]:
-    """Folders right below /tmp that the operator is started from, if there are any."""
+    """Folders directly below /tmp from which the operator is started."""
     tmp = Path("/tmp")
     programs = [Path(folder) for folder in environment.get("PATH", "").split(os.pathsep) if folder]
     used = [ROOT, Path(sys.prefix), Path(sys.base_prefix), *programs]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""All that a run takes, in namespaces of its own: the sandbox, its models, operators."""
+"""The sandbox of a run, its models and its operators."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ WORKERS = 4
 
 
 def enter(folder: Path) -> None:
-    """Build what the sandbox needs, then go on in namespaces of our own.
+    """Build the programs of the sandbox, then continue in our own namespaces.
 
-    One run at a time has the folder. Call it before any thread is started.
+    One run at a time uses the folder. Call it before any thread is started.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)  # held until this process ends
@@ -46,7 +46,7 @@ def enter(folder: Path) -> None:
 
 
 def run_sandbox(directory: Path, command: str) -> str:
-    """The output of a command of the sandbox; HarnessError with its words if it fails."""
+    """The output of a command of the sandbox; HarnessError with its message if it fails."""
     environment = os.environ | {
         "SANDBOX_DIR": str(directory),
         "SANDBOX_MANIFEST": str(SANDBOX / "manifest.yaml"),
@@ -61,7 +61,7 @@ def run_sandbox(directory: Path, command: str) -> str:
 
 
 class Sandbox:
-    """A control plane that is up, and where its files and those of operators are."""
+    """A control plane, with its files and those of operators."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -99,7 +99,7 @@ class Sandbox:
         return int(json.loads((self.directory / "state.json").read_text())["port"])
 
     def pid_of(self, component: str) -> int:
-        """Of a component of the control plane, such as etcd."""
+        """The pid of a component of the control plane, such as etcd."""
         state = json.loads((self.directory / "state.json").read_text())
         return int(state["processes"][component]["pid"])
 
@@ -120,7 +120,7 @@ class Sandbox:
         api_port: int = 0,
         **environment: str,
     ) -> ContainedOperator:
-        """hack/operator.sh with this environment, its log in NAME.log; it is not waited for."""
+        """Start hack/operator.sh with this environment and the log NAME.log, without waiting for it."""
         return ContainedOperator(
             self.logs / f"{name}.log",
             make_environment(side, **environment),
@@ -134,7 +134,7 @@ class Sandbox:
 def open_sandbox(folder: Path) -> t.Iterator[Sandbox]:
     """A control plane with models, during the block; `enter` was called before.
 
-    What the block leaves running ends with this program.
+    Processes that the block leaves end with this program.
     """
     sandbox = Sandbox(folder)
     sandbox.open()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs a command so that nothing of what it starts gets out of sight.
+"""Runs a command, and keeps its descendants in one process tree.
 
     supervise.py COMMAND...
 
@@ -36,7 +36,7 @@ def die_with_parent(number: signal.Signals) -> None:
 
 
 def adopt_orphans() -> None:
-    """Be the parent of descendants whose own ends."""
+    """Adopt descendants whose parent ends."""
     set_option(PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -52,7 +52,7 @@ def send(pid: int, number: signal.Signals) -> None:
 
 
 def reap_until(pid: int) -> int:
-    """Reap whatever ends until this child does; its exit code."""
+    """Reap children until this one ends; its exit code."""
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == pid:
@@ -60,7 +60,7 @@ def reap_until(pid: int) -> int:
 
 
 def end_children(patience: float) -> None:
-    """Ask the children that are left to end, later make them; theirs become ours meanwhile."""
+    """Terminate the children that are left, and kill them after a while; we adopt their children."""
     deadline = time.monotonic() + patience
     asked: set[int] = set()
     while children := list_children():

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Custom resources that become Ready on the sandbox, and what is seen of them."""
+"""Custom resources that become Ready on the sandbox, and their state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECRETS = {
 
 
 def make_nimservice(name: str) -> Json:
-    """A NIMService that needs nothing but itself: its model is in an emptyDir."""
+    """A NIMService without dependencies: its model is in an emptyDir."""
     return {
         "apiVersion": "apps.nvidia.com/v1alpha1",
         "kind": "NIMService",
@@ -48,7 +48,7 @@ def make_nimservice(name: str) -> Json:
 
 
 def make_nimcache(name: str) -> Json:
-    """A NIMCache that downloads all profiles onto a volume of its own."""
+    """A NIMCache that downloads all profiles onto its own volume."""
     return {
         "apiVersion": "apps.nvidia.com/v1alpha1",
         "kind": "NIMCache",
@@ -70,7 +70,7 @@ def make_nimcache(name: str) -> Json:
 
 
 def make_nimbuild(name: str) -> Json:
-    """A NIMBuild on a NIMCache that is not there: it waits."""
+    """A NIMBuild on a missing NIMCache, for which it waits."""
     return {
         "apiVersion": "apps.nvidia.com/v1alpha1",
         "kind": "NIMBuild",
@@ -87,14 +87,14 @@ def state_of(resource: Json) -> str:
 
 
 def is_settled(resource: Json) -> bool:
-    """Ready, and that is said of the spec as it is now."""
+    """Whether it is Ready for its current spec."""
     status = resource.get("status") or {}
     observed = status.get("observedGeneration")
     return state_of(resource) == "Ready" and observed in (None, resource["metadata"]["generation"])
 
 
 def describe_unready(resources: t.Iterable[Json], most: int = 3) -> str:
-    """The first few that are not Ready, with what their conditions say."""
+    """The first few that are not Ready, with the messages of their conditions."""
     lines = []
     for resource in resources:
         if not is_settled(resource):
@@ -110,7 +110,7 @@ def describe_unready(resources: t.Iterable[Json], most: int = 3) -> str:
 
 
 def create_namespace(api: Api, name: str) -> None:
-    """A namespace with the Secrets that our resources name."""
+    """Create a namespace with the Secrets of our resources."""
     api.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     for secret, (kind, key, value) in SECRETS.items():
         body = {"metadata": {"name": secret}, "type": kind, "stringData": {key: value}}
@@ -118,7 +118,7 @@ def create_namespace(api: Api, name: str) -> None:
 
 
 def remove_namespace(api: Api, name: str, limit: float = 600.0) -> None:
-    """The namespace, and the finalizers of the resources in it: no operator need run."""
+    """Remove a namespace, and the finalizers of its resources; no operator is needed."""
     discard_resources(api, name)
     place = f"/api/v1/namespaces/{name}"
     if api.find(place):
@@ -147,7 +147,7 @@ def discard_resources(api: Api, namespace: str) -> None:
 
 
 def remove_runs(namespace: str) -> None:
-    """What the runtime keeps of its runs on this machine."""
+    """Remove the work folders of runs."""
     runs = Path("/tmp/ansible-operator/runner/apps.nvidia.com/v1alpha1")
     for kind in ("NIMService", "NIMCache"):
         shutil.rmtree(runs / kind / namespace, ignore_errors=True)
@@ -155,9 +155,9 @@ def remove_runs(namespace: str) -> None:
 
 @contextlib.contextmanager
 def play_models(log: Path, network_of: int = 0) -> t.Iterator[None]:
-    """The sandbox's model server runs during the block: without it no NIMService becomes Ready.
+    """Run the sandbox's model server during the block, without which no NIMService becomes Ready.
 
-    `network_of`: in the network of that process instead of ours.
+    `network_of`: the process whose network it uses instead of ours.
     """
     enter = ["nsenter", f"--net=/proc/{network_of}/ns/net"] if network_of else []
     log.parent.mkdir(parents=True, exist_ok=True)

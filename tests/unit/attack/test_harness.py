@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from nimops_attack.harness import Answer, find_field
+from nimops_attack.policies import strip_rules
 
 
 @pytest.mark.parametrize(
@@ -14,11 +15,11 @@ from nimops_attack.harness import Answer, find_field
         ("something else: entirely", ""),
     ],
 )  # fmt: skip
-def test_the_field_that_a_policy_names(said: str, field: str) -> None:
+def test_find_field(said: str, field: str) -> None:
     assert find_field(said) == field
 
 
-def test_what_an_api_server_refuses_by_field_by_policy_and_as_a_whole() -> None:
+def test_answer_refusal() -> None:
     causes = [
         {"field": "spec.a", "message": "bad"},
         {"message": "denied request: spec.b: reserved"},
@@ -30,3 +31,11 @@ def test_what_an_api_server_refuses_by_field_by_policy_and_as_a_whole() -> None:
     assert whole is not None
     assert whole.causes == (("", "no"),)
     assert Answer(201, {}).refusal is None
+
+
+def test_strip_rules() -> None:
+    kept = {"rule": "self == oldSelf", "message": "is immutable"}
+    keys = {"rule": "self.all(key, !key.startsWith('__ansible'))", "message": "reserved"}
+    word = "x-kubernetes-validations"
+    schema = {"properties": {"a": {word: [keys, kept]}, "b": {"items": {word: [keys]}}}}
+    assert strip_rules(schema) == {"properties": {"a": {word: [kept]}, "b": {"items": {}}}}

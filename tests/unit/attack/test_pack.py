@@ -24,7 +24,7 @@ PAYLOAD = PayloadClass("test", "{{ long payload @TOKEN@ }}", "{{}}")
 
 
 def ask(resource: Json) -> Refusal | None:
-    """As an API server: schema first, then rules; each may name a field, or what is around it."""
+    """An API server: schema first, then rules; each may name a field, or the field around it."""
     spec = resource["spec"]
     causes = []
     if not spec.get("url", "http://").startswith("http"):
@@ -50,20 +50,20 @@ def carried(packing: Packing) -> list[list[str]]:
     return [sorted(str(place) for place in item.tokens) for item in packing.packed]
 
 
-def test_what_is_accepted_goes_together_and_what_excludes_each_other_takes_turns() -> None:
+def test_pack_turns() -> None:
     assert carried(pack()) == [
         ["spec.free", "spec.labels.{}", "spec.late", "spec.one.a", "spec.short", "spec.url"],
         ["spec.one.b"],
     ]
 
 
-def test_what_carries_no_payload_is_said_to_be_refused() -> None:
+def test_pack_refused() -> None:
     refused = {str(place): said for place, said in pack().refused.items()}
     assert set(refused) == {"spec.word", "spec.labels.<key>"}
     assert "should match" in refused["spec.word"]
 
 
-def test_each_packed_resource_is_accepted_and_holds_its_tokens() -> None:
+def test_pack_accepted() -> None:
     for item in pack().packed:
         assert ask(item.resource) is None
         text = str(item.resource)
@@ -72,19 +72,19 @@ def test_each_packed_resource_is_accepted_and_holds_its_tokens() -> None:
         )
 
 
-def test_a_pattern_and_a_bound_are_met_where_they_can_be() -> None:
+def test_pack_pattern_and_bound() -> None:
     spec = pack().packed[0].resource["spec"]
     assert spec["url"].startswith("http://a/{{ long")
     assert spec["short"] == "{{}}"
 
 
-def test_every_place_is_carried_or_refused() -> None:
+def test_pack_complete() -> None:
     packing = pack({"spec": {"one": {"b": "x"}}}, {"spec": {}})
     places = {place for item in packing.packed for place in item.tokens} | set(packing.refused)
     assert places == set(list_places(SCHEMA, "spec"))
 
 
-def test_nothing_is_packed_where_everything_is_refused() -> None:
+def test_pack_all_refused() -> None:
     packer = Packer("X", SCHEMA, PAYLOAD, "/c", lambda _: Refusal((("", "no"),)))
     packing = packer.pack([{"spec": {}}], list_places(SCHEMA, "spec"))
     assert not packing.packed

@@ -18,7 +18,7 @@ TOKEN = make_token("a", "b")
 
 
 @pytest.mark.parametrize("payload", [*CLASSES, PACKED], ids=lambda item: item.name)
-def test_a_payload_names_its_place_and_does_not_look_evaluated(payload: PayloadClass) -> None:
+def test_payloads_have_tokens(payload: PayloadClass) -> None:
     for text in (payload.text, payload.short):
         filled = apply_defaults(text, TOKEN, "/c")
         assert TOKEN in filled
@@ -27,7 +27,7 @@ def test_a_payload_names_its_place_and_does_not_look_evaluated(payload: PayloadC
     assert len(apply_defaults(payload.short, TOKEN, "/c")) <= 40
 
 
-def test_a_template_that_is_evaluated_is_found() -> None:
+def test_find_evaluated() -> None:
     environment = jinja2.Environment()
     for part in apply_defaults(CLASSES[0].text, TOKEN, "/c").split(" mk"):
         text = part.partition("{{ lookup")[0]
@@ -36,14 +36,9 @@ def test_a_template_that_is_evaluated_is_found() -> None:
 
 
 @pytest.mark.parametrize("name", ["yaml", "shell", "jinja", "path"])
-def test_what_can_run_leaves_a_file_by_its_token(name: str) -> None:
+def test_payloads_create_files(name: str) -> None:
     payload = next(item for item in CLASSES if item.name == name)
     assert f"/c/{TOKEN}" in apply_defaults(payload.text, TOKEN, "/c")
-
-
-def test_tokens_differ_by_place_and_not_by_run() -> None:
-    assert make_token("a", "bc") != make_token("ab", "c")
-    assert make_token("a", "b") == TOKEN
 
 
 @pytest.mark.parametrize(
@@ -55,5 +50,5 @@ def test_tokens_differ_by_place_and_not_by_run() -> None:
         ('device.attributes["d"].TOK', True),
     ],
 )
-def test_a_payload_out_of_its_text_in_cel(expression: str, loose: bool) -> None:
+def test_find_loose_in_cel(expression: str, loose: bool) -> None:
     assert find_loose_in_cel(expression, "TOK") is loose

@@ -11,12 +11,7 @@ from nimops_attack.secrets import find_needles, read_tar
 NEEDLES = {"canary-4711": "ngc-secret[key]"}
 
 
-def test_a_value_is_found_wherever_it_is_and_only_there() -> None:
-    texts = [("log", "a canary-4711 b"), ("event", "nothing"), ("log", "canary-4711")]
-    assert find_needles(texts, NEEDLES) == ["ngc-secret[key] in log"]
-
-
-def test_archives_are_read_file_by_file(tmp_path: Path) -> None:
+def test_find_needles_in_archive(tmp_path: Path) -> None:
     path = tmp_path / "a.tar.gz"
     with tarfile.open(path, "w:gz") as archive:
         for name, text in (("logs/a.log", b"x canary-4711"), ("index.json", b"{}")):

@@ -1,14 +1,14 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nodes and policies of the bench, and the labels that it takes from the sandbox's nodes."""
+"""The labels that the bench removes from the sandbox's nodes."""
 
 from __future__ import annotations
 
 import typing as t
 
 import pytest
-from nimops_bench.nodes import BENCH, SIMULATED, hide_gpus, make_node, make_policy
+from nimops_bench.nodes import BENCH, SIMULATED, hide_gpus, make_node
 from nimops_harness.errors import HarnessError
 
 PCI = "feature.node.kubernetes.io/pci-10de.present"
@@ -37,19 +37,7 @@ def sandbox_node(name: str, **labels: str) -> dict[str, t.Any]:
     return {"metadata": {"name": name, "labels": {SIMULATED: "true", "x": "y"} | labels}}
 
 
-def test_a_node_is_ready_and_has_a_gpu() -> None:
-    node = make_node("a", **{"nvidia.com/gpu.deploy.operands": "false"})
-    labels = node["metadata"]["labels"]
-    assert (labels[PCI], labels["nvidia.com/gpu.deploy.operands"]) == ("true", "false")
-    assert len(labels) > 90
-    assert node["status"]["conditions"][0]["status"] == "True"
-
-
-def test_a_policy_says_nothing() -> None:
-    assert set(map(str, make_policy("a")["spec"].values())) == {"{}"}
-
-
-def test_gpus_of_the_sandbox_are_hidden() -> None:
+def test_hide_gpus() -> None:
     node = sandbox_node("gpu-0", **{PCI: "true", "nvidia.com/gpu.present": "true"})
     node["metadata"]["annotations"] = {"nvidia.com/gpu-driver-upgrade-enabled": "true", "a": "b"}
     api: t.Any = FakeApi(node)
@@ -58,7 +46,7 @@ def test_gpus_of_the_sandbox_are_hidden() -> None:
     assert node["metadata"]["annotations"] == {"a": "b"}
 
 
-def test_nodes_of_others_are_not_touched() -> None:
+def test_hide_gpus_of_foreign_nodes() -> None:
     own = make_node("mine")
     assert BENCH in own["metadata"]["labels"]
     api: t.Any = FakeApi(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is wrong with the objects that a fault leaves."""
+"""Problems with the objects after a fault."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def make(name: str, owner: str = "", uid: str = "", **more: t.Any) -> t.Any:
 
 
 def make_whole() -> Listing:
-    """What there is when all is well."""
+    """The objects without problems."""
     listing: Listing = {"replicasets": [make("a-1", "u-a")], "pods": [make("a-1-x", "a-1")]}
     for resource in (SERVICE, CACHE):
         for place in expected_of(resource):
@@ -75,7 +75,7 @@ def invent(listing: Listing) -> None:
     ],
     ids=["whole", "lost", "foreign", "two-owners", "no-controller", "orphan", "restarted", "extra"],
 )
-def test_settled(change: t.Callable[[Listing], None], expected: list[str]) -> None:
+def test_judge_settled(change: t.Callable[[Listing], None], expected: list[str]) -> None:
     listing = make_whole()
     change(listing)
     census = Census()
@@ -83,7 +83,7 @@ def test_settled(change: t.Callable[[Listing], None], expected: list[str]) -> No
     assert judge_settled([SERVICE, CACHE], listing, census) == expected
 
 
-def test_made_twice() -> None:
+def test_judge_settled_made_twice() -> None:
     listing, census = make_whole(), Census()
     for uid in ("first", "second"):
         listing["jobs"][0]["metadata"]["uid"] = uid
@@ -91,7 +91,7 @@ def test_made_twice() -> None:
     assert judge_settled([SERVICE, CACHE], listing, census) == ["made twice: jobs/c-job"]
 
 
-def test_pods_come_and_go() -> None:
+def test_census_of_pods() -> None:
     census = Census()
     for uid in ("first", "second"):
         census.note({"pods": [make("a-1-x", "a-1", uid)]})
@@ -108,11 +108,11 @@ def test_pods_come_and_go() -> None:
     ],
     ids=["nothing", "many", "pod"],
 )  # fmt: skip
-def test_deleted(listing: Listing, expected: list[str]) -> None:
+def test_judge_deleted(listing: Listing, expected: list[str]) -> None:
     assert judge_deleted(listing) == expected
 
 
-def test_a_service_monitor_is_expected_where_it_was_asked_for() -> None:
+def test_expected_of_metrics() -> None:
     service = copy.deepcopy(SERVICE)
     service["spec"]["metrics"] = {"enabled": True}
     assert expected_of(service) - expected_of(SERVICE) == {"servicemonitors/a"}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is left in /tmp."""
+"""Leftovers in /tmp."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ RUNS = "ansible-operator/runner/apps.nvidia.com/v1alpha1"
     ],
     ids=["nothing", "made-once", "one-run", "two-runs", "files", "empty-folder-of-a-run"],
 )  # fmt: skip
-def test_judge(paths: list[str], expected: list[str]) -> None:
+def test_judge_paths(paths: list[str], expected: list[str]) -> None:
     assert judge_paths(paths) == expected
 
 
-def test_the_place_of_a_checkout_is_no_leftover() -> None:
+def test_judge_paths_mounted() -> None:
     paths = ["checkout/", "checkout/file", "other/"]
     assert judge_paths(paths, [Path("/tmp/checkout")]) == [
         "2 temporary files: checkout/file, other"
     ]
 
 
-def test_files_and_empty_folders_are_listed(tmp_path: Path) -> None:
+def test_list_paths(tmp_path: Path) -> None:
     assert list_paths(tmp_path) == [""]
     for folder in ("a/b", "c"):
         (tmp_path / folder).mkdir(parents=True)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whatever a schema allows, in whatever cluster: an error of ours, or a status that is valid."""
+"""Passes over all that a schema allows: an error of ours, or a valid status."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ CASES = sorted((ROOT / "tests" / "fuzz" / "cases").glob("*.json"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_that_a_schema_allows_is_served_or_told_of(kind: str) -> None:
+def test_play_all_kinds(kind: str) -> None:
     @IN_TESTS
     @given(st.data())
     def check(data: t.Any) -> None:
         made = data.draw(trial.trials(kind))
-        trial.play(trial.Trial(stored(made.resource), made.neighbours, made.number))
+        trial.play(trial.Trial(stored(made.resource), made.neighbors, made.number))
 
     check()
 
 
 @pytest.mark.parametrize("file", CASES, ids=lambda file: file.stem)
-def test_what_was_found_before(file: t.Any) -> None:
+def test_replay_cases(file: t.Any) -> None:
     chain.replay(json.loads(file.read_text()))
 
 
@@ -63,7 +63,7 @@ def fail(error: Exception) -> t.Callable[..., t.Any]:
     return effect
 
 
-def test_an_error_of_ours_is_no_finding(monkeypatch: t.Any) -> None:
+def test_make_pass_own_error(monkeypatch: t.Any) -> None:
     one_pass(monkeypatch, "observe", fail(NimError("spec.image: is odd")))
 
 
@@ -71,20 +71,20 @@ def test_an_error_of_ours_is_no_finding(monkeypatch: t.Any) -> None:
     ("name", "effect", "found"),
     [
         pytest.param("observe", fail(KeyError("x")), "KeyError in ?", id="any other error"),
-        pytest.param("report", fail(NimError("x")), "Flaw: nobody is told", id="an error that nobody sees"),
+        pytest.param("report", fail(NimError("x")), "Flaw: an error is not reported", id="an error that is not reported"),
         pytest.param(
             "find_violations", lambda *_: ["status.state: is 1"], "Flaw: the API server would", id="status"
         ),
     ],
 )  # fmt: skip
-def test_what_counts_as_a_finding(monkeypatch: t.Any, name: str, effect: t.Any, found: str) -> None:
+def test_make_pass_findings(monkeypatch: t.Any, name: str, effect: t.Any, found: str) -> None:
     with pytest.raises(Exception, match=r".") as caught:
         one_pass(monkeypatch, name, effect)
     assert chain.signature(caught.value).startswith(found)
     assert chain.pass_of(caught.value)
 
 
-def test_a_case_is_made_smaller_as_long_as_it_ends_the_same_way(monkeypatch: t.Any) -> None:
+def test_reduce(monkeypatch: t.Any) -> None:
     def observe(_kind: t.Any, resource: t.Any, _cluster: t.Any) -> t.Any:
         if "spec" not in resource:
             raise ValueError("another error")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The nodes of the fuzzed cluster are written to, and what no plan may have is a finding."""
+"""The nodes of the simulated cluster, and plans that are findings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fleet() -> Fleet:
     return next(item for item in found if len(item.nodes) > 1 and len(item.pods) > 3)
 
 
-def test_pods_are_found_by_label_and_node() -> None:
+def test_fleet_select() -> None:
     made = fleet()
     drivers = made.select("app.kubernetes.io/component=nvidia-driver", "")
     assert drivers
@@ -38,7 +38,7 @@ def test_pods_are_found_by_label_and_node() -> None:
     ]
 
 
-def test_patches_are_merged_and_pods_go() -> None:
+def test_fleet_patch_and_remove() -> None:
     made = fleet()
     name = made.nodes[0]["metadata"]["name"]
     labels = {LABEL: "b", "nvidia.com/gpu.present": None}
@@ -74,9 +74,7 @@ def entry(kind: str, **metadata: t.Any) -> dict[str, t.Any]:
         ("patch", entry("Node", labels={"b": "c "}), "Node would get the label b=c "),
     ],
 )
-def test_what_no_plan_of_a_cluster_scoped_kind_may_have(
-    monkeypatch: t.Any, way: str, item: t.Any, flaw: str
-) -> None:
+def test_make_pass_cluster_scoped(monkeypatch: t.Any, way: str, item: t.Any, flaw: str) -> None:
     driver = {
         "apiVersion": "nvidia.com/v1alpha1", "kind": "NVIDIADriver", "spec": {},
         "metadata": {"name": "a", "uid": "u", "resourceVersion": "1"},

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is read out of an API server's refusals."""
+"""Refusals of an API server."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LONG = 'Service "x" is invalid: [metadata.name: Invalid value: "x:y": must be no
         ("nothing of that kind", "Service: nothing of that kind"),
     ],
 )
-def test_refusals_of_one_kind(message: str, kind: str) -> None:
+def test_kind_of_refusal(message: str, kind: str) -> None:
     assert kind_of_refusal("Service", message) == kind
 
 
 @pytest.mark.parametrize(
     ("names", "named"), [(("name",), True), (("b", "metadata"), True), (("spec",), False)]
 )
-def test_whether_the_field_is_named(names: tuple[str, ...], named: bool) -> None:
+def test_names_field(names: tuple[str, ...], named: bool) -> None:
     assert names_field(LONG, names) is named

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is made of a schema is valid by it, or broken where it is said to be."""
+"""Generated values are valid by their schema, or broken in one place."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from hypothesis import given
 from nimops_fuzz import draws, malformed, schema, strategies
 
 UNCHECKED = {"bad name", "duplicate"}
-"""What the verbs leave to the API server."""
+"""Rules that only the API server checks."""
 
 
 @pytest.mark.parametrize("kind", schema.KINDS)
-def test_what_is_made_of_a_schema_is_valid_by_it(kind: str) -> None:
+def test_resources_valid(kind: str) -> None:
     @draws.IN_TESTS
     @given(strategies.resources(kind))
     def check(resource: t.Any) -> None:
@@ -31,7 +31,7 @@ def test_what_is_made_of_a_schema_is_valid_by_it(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", schema.KINDS)
-def test_a_status_is_valid_by_its_schema(kind: str) -> None:
+def test_statuses_valid(kind: str) -> None:
     @draws.IN_TESTS
     @given(strategies.statuses(kind))
     def check(status: t.Any) -> None:
@@ -41,7 +41,7 @@ def test_a_status_is_valid_by_its_schema(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", schema.KINDS)
-def test_what_is_broken_is_found_where_it_is_broken(kind: str) -> None:
+def test_malformed_named(kind: str) -> None:
     @draws.IN_TESTS
     @given(malformed.malformed(kind))
     def check(broken: malformed.Malformed) -> None:
@@ -77,11 +77,11 @@ OBJECT = {
         pytest.param(SPOT({"type": "object", "additionalProperties": {}, "maxProperties": 1}, {}, ("m",)), {"wrong type", "too many"}, id="map"),
     ],
 )  # fmt: skip
-def test_all_ways_to_break_a_value(spot: schema.Spot, ways: set[str]) -> None:
+def test_changes_of(spot: schema.Spot, ways: set[str]) -> None:
     assert {what for what, _place, _new in malformed.changes_of(spot)} == ways
 
 
-def test_every_field_is_tried_in_time() -> None:
+def test_values_reach_every_field() -> None:
     """A field is fuzzed the day it is added: nothing of a schema is out of reach."""
     fields: dict[str, t.Any] = {f"f{number}": {"type": "string"} for number in range(6)}
     nested = {
@@ -93,7 +93,7 @@ def test_every_field_is_tried_in_time() -> None:
     assert {(name,) for name in fields} | {("below", name) for name in fields} <= seen
 
 
-def test_a_seed_gives_the_same_again_and_another_others() -> None:
+def test_draw_many_by_seed() -> None:
     made = strategies.resources("NIMService")
     first, again, other = (
         list(itertools.islice(draws.draw_many(made, number), 15)) for number in (7, 7, 8)

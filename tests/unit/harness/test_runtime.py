@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an operator is started from stays in sight."""
+"""The folders and the environment of an operator."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nimops_harness.runtime import list_kept, make_environment
     ],
     ids=["nothing-below-tmp", "programs", "kubeconfig", "other-folders"],
 )
-def test_folders_below_tmp_that_are_kept(
+def test_list_kept(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: list[str]
 ) -> None:
     import nimops_harness.runtime as module
@@ -35,7 +35,7 @@ def test_folders_below_tmp_that_are_kept(
 @pytest.mark.parametrize(
     ("side", "expected"), [("stock", {"PREFORK": "off", "A": "1"}), ("prefork", {"A": "1"})]
 )
-def test_environment(
+def test_make_environment(
     monkeypatch: pytest.MonkeyPatch, side: t.Any, expected: dict[str, str]
 ) -> None:
     monkeypatch.setenv("PREFORK_DIR", "/somewhere")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A supervised command leaves nothing out of sight and nothing behind."""
+"""Supervised commands: their orphans stay in the tree and end with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 import typing as t
 
 import pytest
-from nimops_harness.proc import cpu_seconds, read_tree
+from nimops_harness.proc import cpu_seconds, read_memory, read_tree
 from nimops_harness.workload import SUPERVISE
 
 # Prints the pid of a process that is not its child any more: an orphan in a session of its own.
@@ -50,20 +50,21 @@ def wait_until(seen: t.Callable[[], bool]) -> bool:
 @pytest.mark.parametrize(
     ("script", "code"), [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137)], ids=str
 )
-def test_exit_code(supervise: t.Any, script: str, code: int) -> None:
+def test_supervise_exit_code(supervise: t.Any, script: str, code: int) -> None:
     assert supervise(script).wait(20) == code
 
 
-def test_orphans_stay_in_the_tree_and_end_with_it(supervise: t.Any) -> None:
+def test_supervise_orphans(supervise: t.Any) -> None:
     process = supervise(ORPHAN.format("sleep 60", "exec sleep 60"))
     orphan = int(process.stdout.readline())
     assert wait_until(lambda: orphan in read_tree(process.pid))
+    assert 0 < read_memory(read_tree(process.pid)).pss <= read_memory(read_tree(process.pid)).rss
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 128 + signal.SIGTERM
     assert not is_there(orphan)
 
 
-def test_cpu_of_orphans_that_are_gone_is_counted(supervise: t.Any) -> None:
+def test_supervise_cpu_of_orphans(supervise: t.Any) -> None:
     process = supervise(ORPHAN.format(SPIN, "exec sleep 60"))
     before = cpu_seconds(read_tree(process.pid))
     orphan = int(process.stdout.readline())

@@ -1,9 +1,0 @@
-# Copyright (c) 2026 The nimops.nim authors
-# SPDX-License-Identifier: Apache-2.0
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "tests" / "attack"), str(ROOT / "tests" / "harness")]

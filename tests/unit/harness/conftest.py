@@ -1,8 +1,0 @@
-# Copyright (c) 2026 The nimops.nim authors
-# SPDX-License-Identifier: Apache-2.0
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "harness"))

@@ -1,0 +1,31 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rows and the choice of cases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from nimops_harness.cases import Row, Rows, select
+from nimops_harness.errors import HarnessError
+
+
+def test_rows_add(tmp_path: Path) -> None:
+    rows = Rows(tmp_path / "faults" / "results.json")
+    for row in (Row("a", "settles", "settled", True), Row("b", "settles", "lost", False)):
+        rows.add(row)
+    found = json.loads(rows.path.read_text())
+    assert [set(row) for row in found] == [{"name", "expected", "seen", "ok"}] * 2
+    assert [row["ok"] for row in found] == [True, False]
+
+
+def test_select_in_order() -> None:
+    assert select(["a", "b", "c"], "c, a") == ["a", "c"]
+
+
+def test_select_unknown() -> None:
+    with pytest.raises(HarnessError, match="unknown: x, y; known are a, b"):
+        select(["a", "b"], "x,a,y")
