@@ -48,12 +48,12 @@ CLUSTER_SCOPED = {
     "ClusterPolicy": ("nvidia.com", "v1", "clusterpolicies"),
     "NVIDIADriver": ("nvidia.com", "v1alpha1", "nvidiadrivers"),
 }
-"""Of the GPU stack, whatever the group of the others. A cluster may have some: only ours are deleted."""
+"""Kinds of the GPU stack, in a group of their own. A cluster may contain some: only ours are deleted."""
 
 Manifest = dict[str, Any]
 
 GPU: dict[str, Manifest] = yaml.safe_load((Path(__file__).parent / "gpu.yaml").read_text())
-"""The least spec of each kind of the GPU stack."""
+"""A minimal spec of each kind of the GPU stack."""
 
 NOTHING: Manifest = {}
 # Requests that are refused only by one of our policies each.

@@ -90,7 +90,7 @@ CHILDREN = [
     make("Pod", "a", spec=POD),
     make("Job", "a", spec={"template": {"spec": {**POD, "restartPolicy": "Never"}}}),
 ]
-"""The last ones: of which the samples have none."""
+"""The last two are kinds that no sample creates."""
 
 
 def path(item: Manifest) -> str:

@@ -21,13 +21,13 @@ LEAST: dict[str, dict[str, Any]] = {
     for name in ("nim", "nemo", "gpu")
     for kind, spec in yaml.safe_load((Path(__file__).parent / f"{name}.yaml").read_text()).items()
 }
-"""The least spec of each kind."""
+"""A minimal spec of each kind."""
 
 WITH: dict[str, dict[str, dict[str, Any]]] = {
     # A claim is identified by its name, and only one kind of storage may be set.
     "NIMService": {"spec.storage.pvc": {"storage": {"pvc": {"name": "a"}}}},
 }
-"""What else a spec must have, by kind and start of the path, so that a map there is accepted."""
+"""Further required fields of a spec, by kind and start of the path of a map."""
 
 Schema = dict[str, Any]
 

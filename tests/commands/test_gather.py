@@ -26,7 +26,7 @@ FURTHER = [
     *("endpointslices.discovery.k8s.io", "leases.coordination.k8s.io"),
     *("inferencepools.inference.networking.k8s.io", "inferenceservices.serving.kserve.io"),
 ]
-"""What other controllers make of our children."""
+"""Objects that other controllers create from our children."""
 
 Json = dict[str, Any]
 

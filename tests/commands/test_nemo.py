@@ -61,7 +61,7 @@ Json = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "config/samples"
 FIRST, SECOND = "C4n4ry/of:{}@first% é", "C4n4ry/of:{}@second% é"
-"""Passwords, which are written in other characters wherever they are encoded."""
+"""Passwords whose encoded forms differ from the plain text."""
 
 MISSING = {
     "NemoCustomizer": 'ConfigMap "nemo-customizer-models", which does not exist (spec.modelConfig',
@@ -70,13 +70,13 @@ MISSING = {
     "NemoEvaluator": 'Secret "nemo-evaluator-database", which does not exist (spec.databaseConfig',
     "NemoGuardrail": 'Secret "nemo-guardrails-database", which does not exist (spec.databaseConf',
 }
-"""kind → what its sample waits for first"""
+"""kind → the first missing input of its sample"""
 URLS = {
     "nemo-customizer": ("dsn", "customizer"),
     "nemo-evaluator": ("uri", "evaluator"),
     "nemo-guardrails": ("uri", "guardrails"),
 }
-"""Secret with a connection URL → its key, and its user"""
+"""Secret with a connection URL → its key and its user"""
 
 
 def samples(namespace: str, suffix: str = "") -> list[Json]:

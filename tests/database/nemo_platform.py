@@ -29,7 +29,7 @@ PASSWORDS = {
     "nemo-entitystore-database": "%40%2F{{ 7 * 7 }}@:/$HOME `id` \\",
     "nemo-evaluator-database": '["it\'s", "@:/%"]',
 }
-"""By Secret; the Secret of the guardrails is missing."""
+"""Passwords by Secret; the Secret of the guardrails is missing."""
 
 Json = dict[str, Any]
 
@@ -42,9 +42,9 @@ class Platform:
         self.folder = folder
         self.output: list[str] = []
         self.secrets = [server.password]
-        """All passwords that ever were."""
+        """All current and former passwords."""
         self.first = ""
-        """What the first run reported."""
+        """The output of the first run."""
 
     def resources(self, suffix: str = "") -> list[Json]:
         """The samples on our server; a suffix changes the names of users and databases."""

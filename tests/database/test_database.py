@@ -25,7 +25,7 @@ PARTS = {
     "nemo-entitystore": ("entitystore", "POSTGRES_{}", ("USER", "PASSWORD", "HOST", "DB")),
     "nemo-datastore": ("datastore", "GITEA__DATABASE__{}", ("USER", "PASSWD", "HOST", "NAME")),
 }
-"""The same for those that get the parts; the names of user, password, host and database."""
+"""Resources whose pods get the parts: the variables of user, password, host and database."""
 
 
 def who(*url: str, **connection: Any) -> tuple[Any, ...]:

@@ -32,7 +32,7 @@ OF_RUNTIME = {
     "/finalizers": {"update"},
 }
 OF_ALL = {("", "events"): {"create", "patch"}, ("", "pods"): {"list", "watch"}}
-"""Events of custom resources; nimops-apiproxy."""
+"""Permissions for events of custom resources, and for nimops-apiproxy."""
 PAST_ACCESS = {("", "pods/log"): {"get"}, SCC: {"use"}}
 
 Verbs = dict[tuple[str, str], set[str]]

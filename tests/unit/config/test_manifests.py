@@ -414,7 +414,7 @@ def test_leader_election_id():
 VERSIONS = collections.defaultdict(
     lambda: "apps.nvidia.com/v1alpha1", gpu="nvidia.com/v1", nvidia="nvidia.com/v1alpha1"
 )
-"""By the first word of a sample's name."""
+"""API version by the first word of a sample's file name."""
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)

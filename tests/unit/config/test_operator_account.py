@@ -30,7 +30,7 @@ WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 KINDS = [kind_of({"kind": name}) for name in kind_names()]
 OWN = {(kind.group, kind.plural) for kind in KINDS}
 LEASES = {("coordination.k8s.io", "leases")}
-"""Of the operator's own namespace, by the role for leader election."""
+"""Permissions in the operator's own namespace, from the role for leader election."""
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ RBAC = ROOT / "config" / "rbac"
 GPU = ROOT / "config" / "components" / "gpu"
 OWN = {kind for kind, item in KINDS.items() if item.group == GROUP}
 READ_ONLY = {"Node": {"list"}, "ResourceClaim": {"list"}}
-"""Kinds that are never written, and how they are read."""
+"""Kinds that are never written, with the verbs that read them."""
 
 WRITE_ONLY = {"Event"}
 DEFAULT = [name for name in kind_names() if kind_of({"kind": name}).component in {"", "nemo"}]
@@ -34,7 +34,7 @@ USED = (
     | OWN
     | WRITE_ONLY
 )
-"""Kinds that ours declare to have to do with."""
+"""Kinds that our kinds declare to access."""
 
 PAST_THE_CACHE = {
     entry["kind"]

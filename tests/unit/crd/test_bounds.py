@@ -22,7 +22,7 @@ OWN = ("config/samples", "tests/golden", "molecule", "docs")
 OTHERS = ("conformance", "reports/manifests")
 SPEC_BYTES = 96 << 10
 FULL = 256 << 10
-"""Bytes of a whole resource as JSON from which the operator serves it no more."""
+"""Bytes of a whole resource as JSON above which the operator refuses it."""
 
 Schema = dict[str, Any]
 Spec = dict[str, Any]

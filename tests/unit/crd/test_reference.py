@@ -22,7 +22,7 @@ RESERVED = "keys that begin with __ansible are reserved for Ansible"
 SPEC_IS_LONG = "must be at most 98304 bytes long, move some of it to ConfigMaps"
 SIZES = {"maxItems", "maxProperties", "maxLength"}
 COPIED = {"pullPolicy": 64, "subPath": 1024}
-"""Texts with smaller bounds than others, as each container gets them."""
+"""Texts with smaller bounds, because each container gets a copy."""
 
 INT32 = {"minimum": -(2**31), "maximum": 2**31 - 1}
 ACCESS_MODES = ["", "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]
@@ -36,7 +36,7 @@ Schema = dict[str, Any]
 
 WITHOUT_RULES = {"clusterpolicies"}
 WITH_TIMESTAMPS = {"clusterpolicies", "nvidiadrivers"}
-"""Their column Age shows a time; ours shows an age, as that of other kinds."""
+"""Their column Age shows a time; ours shows an age, like the columns of other kinds."""
 
 DEVICE = "spec.draResources[].claimCreationSpec.devices[]"
 EPP = "spec.expose.router.eppConfig"

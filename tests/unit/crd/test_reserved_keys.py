@@ -19,7 +19,7 @@ UNKNOWN = {
     for spec in ("spec", "spec.services[].spec")
     for place in ("config", "config.plugins[].parameters")
 }
-"""Fields that keep what no schema knows, where neither can look: the operator's own reading does."""
+"""Fields that preserve unknown fields, which no rule can check; the operator itself checks them."""
 
 Schema = dict[str, Any]
 

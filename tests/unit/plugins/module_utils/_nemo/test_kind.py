@@ -20,7 +20,7 @@ MORE = {
         ("Secret", "write delete"),
     ],
 }
-"""What each may do beyond the others."""
+"""Additional accesses of each kind."""
 
 
 @pytest.mark.parametrize("name", MORE)

@@ -172,7 +172,7 @@ WAITING = {
     "Service": {"Ingress", "ServiceMonitor"},
     "ServiceAccount": {"Deployment", "RoleBinding", *SHOWS},
 }
-"""What is not written without an object of this kind, as it refers to it, or leads to it."""
+"""Kinds that are not written without an object of this kind, because they refer or lead to it."""
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources i
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
 
 PLANTED = "Pl4nt3d"
-"""Part of every secret that the cluster below has."""
+"""Part of every secret in the cluster below."""
 
 KINDS = {
     "NIMPipeline": ("apps.nvidia.com/v1alpha1", "nimpipelines"),

@@ -223,7 +223,7 @@ ASSIGNED = {
 }
 AROUND = ["{}", "2026-01-01T00:00:00Z {}", "INFO x y: {}", "{}\nx: kept", "  {}\nx", "a\n{}"]
 IN_LINES = ("YAML, list", "YAML, block", "two words")
-"""These need a line of their own; in the middle of one, they are prose."""
+"""Names that only count on a line of their own; elsewhere, they are prose."""
 
 
 @pytest.mark.parametrize("form", ASSIGNED)
