@@ -12,13 +12,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.build.build_pod im
 
 GPU = "nvidia.com/gpu"
 OWNER = {
-    "apiVersion": "apps.nvidia.com/v1alpha1",
-    "blockOwnerDeletion": True,
-    "controller": True,
-    "kind": "NIMBuild",
-    "name": "engine",
-    "uid": "u-build",
-}
+    "apiVersion": "apps.nvidia.com/v1alpha1", "blockOwnerDeletion": True, "controller": True,
+    "kind": "NIMBuild", "name": "engine", "uid": "u-build",
+}  # fmt: skip
 LABELS = {
     "app": "k8s-nim-operator",
     "app.kubernetes.io/name": "engine",

@@ -14,20 +14,13 @@ import yaml
 
 CONFORMANCE = Path(__file__).parents[7] / "shared" / "conformance"
 CASES = [
-    "nim-caching-hf-nimcache",
-    "nim-caching-ngc-mirror-https-nimcache-llm",
-    "nim-caching-ngc-nimcache",
-    "nim-serving-standalone-autoscaling-llm",
-    "nim-serving-standalone-basic-llm",
-    "nim-serving-standalone-basic-multi-llm",
-    "nim-serving-standalone-full-llm",
-    "nim-serving-standalone-routers-httproutes-llm",
-    "nim-serving-standalone-routers-ingress-multi-llm",
-    "own-build",
-    "own-cache-explicit",
-    "own-cache-precision",
-    "own-service-hf-cache",
-]
+    "nim-caching-hf-nimcache", "nim-caching-ngc-mirror-https-nimcache-llm",
+    "nim-caching-ngc-nimcache", "nim-serving-standalone-autoscaling-llm",
+    "nim-serving-standalone-basic-llm", "nim-serving-standalone-basic-multi-llm",
+    "nim-serving-standalone-full-llm", "nim-serving-standalone-routers-httproutes-llm",
+    "nim-serving-standalone-routers-ingress-multi-llm", "own-build", "own-cache-explicit",
+    "own-cache-precision", "own-service-hf-cache",
+]  # fmt: skip
 
 DEFAULTED = re.compile(
     r"\.spec\.volumeMode"

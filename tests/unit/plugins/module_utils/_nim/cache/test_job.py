@@ -20,11 +20,9 @@ HF = {
 }  # fmt: skip
 MODEL, DATASET = {"modelName": "m"}, {"datasetName": "d"}
 HF_ENV = {
-    "HF_ENDPOINT": "https://hf.co",
-    "HF_HUB_OFFLINE": "0",
-    "NIM_CACHE_PATH": "/model-store",
+    "HF_ENDPOINT": "https://hf.co", "HF_HUB_OFFLINE": "0", "NIM_CACHE_PATH": "/model-store",
     "HF_HOME": "/model-store/huggingface/hub",
-}
+}  # fmt: skip
 PROXY_NAMES = [
     "NIM_SDK_USE_NATIVE_TLS", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy",
 ]  # fmt: skip

@@ -14,13 +14,9 @@ ATTRIBUTE = 'device.attributes["gpu.nvidia.com"].k'
 CAPACITY = 'device.capacity["gpu.nvidia.com"].k'
 FIELD = re.compile(r'device\.[a-z]+\["[^"]+"\]\.\w+')
 SYMBOLS = {
-    "Equal": "==",
-    "NotEqual": "!=",
-    "GreaterThan": ">",
-    "GreaterThanOrEqual": ">=",
-    "LessThan": "<",
-    "LessThanOrEqual": "<=",
-}
+    "Equal": "==", "NotEqual": "!=", "GreaterThan": ">", "GreaterThanOrEqual": ">=",
+    "LessThan": "<", "LessThanOrEqual": "<=",
+}  # fmt: skip
 
 
 def attribute(value, op="Equal", key="k"):

@@ -18,25 +18,17 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired im
 
 CONFORMANCE = Path(__file__).parents[7] / "shared" / "conformance"
 CASES = [
-    "nim-serving-advanced-dra-auto-creation-example0-llm",
-    "nim-serving-advanced-dra-manual-llm",
-    "nim-serving-advanced-epp-nimservice",
-    "nim-serving-advanced-multi-node-multi-node-nimservice",
-    "nim-serving-kserve-knative-llm",
-    "nim-serving-kserve-standard-llm",
-    "nim-serving-standalone-autoscaling-llm",
-    "nim-serving-standalone-basic-llm",
-    "nim-serving-standalone-basic-multi-llm",
-    "nim-serving-standalone-full-llm",
-    "nim-serving-standalone-lora-llm",
-    "nim-serving-standalone-no-precaching-llm",
+    "nim-serving-advanced-dra-auto-creation-example0-llm", "nim-serving-advanced-dra-manual-llm",
+    "nim-serving-advanced-epp-nimservice", "nim-serving-advanced-multi-node-multi-node-nimservice",
+    "nim-serving-kserve-knative-llm", "nim-serving-kserve-standard-llm",
+    "nim-serving-standalone-autoscaling-llm", "nim-serving-standalone-basic-llm",
+    "nim-serving-standalone-basic-multi-llm", "nim-serving-standalone-full-llm",
+    "nim-serving-standalone-lora-llm", "nim-serving-standalone-no-precaching-llm",
     "nim-serving-standalone-no-precaching-llm-emptydir",
     "nim-serving-standalone-routers-httproutes-llm",
-    "nim-serving-standalone-routers-ingress-multi-llm",
-    "own-service-hf-cache",
-    "seed-example",
+    "nim-serving-standalone-routers-ingress-multi-llm", "own-service-hf-cache", "seed-example",
     "seed-triton-routes",
-]
+]  # fmt: skip
 
 DEFAULTED = {
     "Deployment": {

@@ -10,19 +10,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads impo
 MODELS = "http://10.0.0.1:8000/v1/models"
 PROTOCOL = "protocol/registry.example/nim:1.0"
 CHILDREN = [
-    "Node/*?node.vmware.com/tkg",
-    "Node/*?vsphere-tanzu",
-    "ServiceAccount/ns/llm",
-    "Role/ns/llm",
-    "RoleBinding/ns/llm",
-    "Service/ns/llm",
-    "Deployment/ns/llm",
-    "Ingress/ns/llm",
-    "HTTPRoute/ns/llm",
-    "GRPCRoute/ns/llm",
-    "HorizontalPodAutoscaler/ns/llm",
+    "Node/*?node.vmware.com/tkg", "Node/*?vsphere-tanzu", "ServiceAccount/ns/llm", "Role/ns/llm",
+    "RoleBinding/ns/llm", "Service/ns/llm", "Deployment/ns/llm", "Ingress/ns/llm",
+    "HTTPRoute/ns/llm", "GRPCRoute/ns/llm", "HorizontalPodAutoscaler/ns/llm",
     "ServiceMonitor/ns/llm",
-]
+]  # fmt: skip
 READY = {
     "state": "Ready",
     "observedGeneration": 2,

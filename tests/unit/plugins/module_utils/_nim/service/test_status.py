@@ -45,12 +45,9 @@ def conditions(ready, failed, *more):
 
 IS_READY = conditions(("True", "Ready", ROLLED), ("False", "Ready", ""))
 READY = {
-    "state": "Ready",
-    "observedGeneration": 2,
-    "conditions": IS_READY,
-    "availableReplicas": 1,
+    "state": "Ready", "observedGeneration": 2, "conditions": IS_READY, "availableReplicas": 1,
     "model": MODEL,
-}
+}  # fmt: skip
 
 
 def not_ready(reason, text, kind="Reconciling", why=""):

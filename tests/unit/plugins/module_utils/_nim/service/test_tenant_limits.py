@@ -22,11 +22,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.tenant_lim
 )
 
 HARDENED = {
-    "NIMOPS_HOST_PATHS": "/data",
-    "NIMOPS_ROOT_USER": "forbid",
-    "NIMOPS_INGRESS_ANNOTATIONS": "good.example/*",
-    "NIMOPS_POD_LABELS": "team",
-}
+    "NIMOPS_HOST_PATHS": "/data", "NIMOPS_ROOT_USER": "forbid",
+    "NIMOPS_INGRESS_ANNOTATIONS": "good.example/*", "NIMOPS_POD_LABELS": "team",
+}  # fmt: skip
 KSERVE = {"inferencePlatform": "kserve"}
 INGRESS = {"hostDomainName": "example.com", "ingress": {"ingressClass": "nginx"}}
 GATEWAY = {"hostDomainName": "example.com", "gateway": {"name": "g", "namespace": "gw"}}

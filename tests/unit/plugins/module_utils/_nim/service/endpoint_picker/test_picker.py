@@ -21,14 +21,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads impo
 CONFIG, DEPLOYMENT = "ConfigMap/ns/llm-epp-config", "Deployment/ns/llm-epp"
 ACCOUNT = "ServiceAccount/ns/llm-epp"
 ALL = [
-    ACCOUNT,
-    "Role/ns/llm-epp",
-    "RoleBinding/ns/llm-epp",
-    CONFIG,
-    "Service/ns/llm-epp",
-    DEPLOYMENT,
+    ACCOUNT, "Role/ns/llm-epp", "RoleBinding/ns/llm-epp", CONFIG, "Service/ns/llm-epp", DEPLOYMENT,
     "InferencePool/ns/llm",
-]
+]  # fmt: skip
 WITHOUT_CONFIG = [key for key in ALL if key != CONFIG]
 MINE = "ConfigMap/ns/mine"
 

@@ -11,22 +11,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.env im
 )
 
 STANDARD = [
-    "NIM_CACHE_PATH",
-    "OUTLINES_CACHE_DIR",
-    "NIM_SERVER_PORT",
-    "NIM_HTTP_API_PORT",
-    "NIM_JSONL_LOGGING",
-    "NIM_LOG_LEVEL",
-]
+    "NIM_CACHE_PATH", "OUTLINES_CACHE_DIR", "NIM_SERVER_PORT", "NIM_HTTP_API_PORT",
+    "NIM_JSONL_LOGGING", "NIM_LOG_LEVEL",
+]  # fmt: skip
 PROXY = [
-    "NIM_SDK_USE_NATIVE_TLS",
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "NO_PROXY",
-    "https_proxy",
-    "http_proxy",
+    "NIM_SDK_USE_NATIVE_TLS", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy",
     "no_proxy",
-]
+]  # fmt: skip
 UNIVERSAL = ["NIM_MODEL_NAME", "HF_HOME"]
 TOKENS = ["NGC_API_KEY", "HF_TOKEN"]
 HF = {"hf": {"namespace": "meta", "modelName": "m"}}
