@@ -149,7 +149,7 @@ def test_build_engine_pod_env(build, cache, buildable, lora, first):
     ]
 
 
-BUILD_ENGINE_POD_GPUS_CASES = {
+ENGINE_POD_GPUS = {
     "tag": ({"tp": "4"}, None, {"requests": {GPU: "4"}, "limits": {GPU: "4"}}),
     "both-tags": (
         {"tp": "4", "tensorParallelism": "8"}, {}, {"requests": {GPU: "8"}, "limits": {GPU: "8"}},
@@ -168,8 +168,8 @@ BUILD_ENGINE_POD_GPUS_CASES = {
 
 @pytest.mark.parametrize(
     ("config", "given", "made"),
-    BUILD_ENGINE_POD_GPUS_CASES.values(),
-    ids=BUILD_ENGINE_POD_GPUS_CASES,
+    ENGINE_POD_GPUS.values(),
+    ids=ENGINE_POD_GPUS,
 )
 def test_build_engine_pod_gpus(build, cache, config, given, made):
     cr = build(resources=given) if given is not None else build()

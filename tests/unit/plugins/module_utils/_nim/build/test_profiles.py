@@ -30,7 +30,7 @@ def with_version(cache):
     return cache | {"metadata": cache["metadata"] | {"resourceVersion": "5"}}
 
 
-CHECK_CAPACITY_CASES = {
+CAPACITY = {
     "the first": ([], built(), ""),
     "the last": ([built(n) for n in range(MAX_BUILT - 1)], built(99), ""),
     "many that were cached": ([cached(n) for n in range(200)], built(), ""),
@@ -41,9 +41,7 @@ CHECK_CAPACITY_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("listed", "entry", "problem"), CHECK_CAPACITY_CASES.values(), ids=CHECK_CAPACITY_CASES
-)
+@pytest.mark.parametrize(("listed", "entry", "problem"), CAPACITY.values(), ids=CAPACITY)
 def test_check_capacity(cache, listed, entry, problem):
     full = cache(*listed)
     if not problem:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.build.spec import parse_spec
 
-PARSE_SPEC_PROFILE_AND_MODEL_CASES = {
+MODEL_CASES = {
     "unset": ({}, "", "engine"),
     "empty": ({"modelName": "", "nimCache": {"name": "llama", "profile": None}}, "", "engine"),
     "given": ({"modelName": "m", "nimCache": {"name": "llama", "profile": "aaaa"}}, "aaaa", "m"),
@@ -15,8 +15,8 @@ PARSE_SPEC_PROFILE_AND_MODEL_CASES = {
 
 @pytest.mark.parametrize(
     ("spec", "profile", "model"),
-    PARSE_SPEC_PROFILE_AND_MODEL_CASES.values(),
-    ids=PARSE_SPEC_PROFILE_AND_MODEL_CASES,
+    MODEL_CASES.values(),
+    ids=MODEL_CASES,
 )
 def test_parse_spec_profile_and_model(build, spec, profile, model):
     found = parse_spec(build(**spec))

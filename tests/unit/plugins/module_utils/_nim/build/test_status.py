@@ -137,7 +137,7 @@ def test_assess_pod_not_running(world):
     )
 
 
-ASSESS_FAILED_BUILD_CASES = {
+FAILED_BUILD = {
     "out-of-memory": (
         "Failed",
         {"containerStatuses": [{"state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}]},
@@ -152,9 +152,7 @@ ASSESS_FAILED_BUILD_CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("phase", "status", "why"), ASSESS_FAILED_BUILD_CASES.values(), ids=ASSESS_FAILED_BUILD_CASES
-)
+@pytest.mark.parametrize(("phase", "status", "why"), FAILED_BUILD.values(), ids=FAILED_BUILD)
 def test_assess_failed_build(world, phase, status, why):
     cluster = world()
     cluster.reconcile()

@@ -50,7 +50,7 @@ def test_next_step_full_cache(world, cache, buildable):
     assert message.startswith("NIMCache llama lists 32 built profiles")
 
 
-NEXT_STEP_TENANT_LIMITS_CASES = {
+LIMITS = {
     "by default": ({}, {"labels": {"app": "x"}}, 0, ""),
     "a label": (
         {"NIMOPS_POD_LABELS": "team"}, {"labels": {"app": "x"}}, 1,
@@ -65,8 +65,8 @@ NEXT_STEP_TENANT_LIMITS_CASES = {
 
 @pytest.mark.parametrize(
     ("variables", "spec", "user", "problem"),
-    NEXT_STEP_TENANT_LIMITS_CASES.values(),
-    ids=NEXT_STEP_TENANT_LIMITS_CASES,
+    LIMITS.values(),
+    ids=LIMITS,
 )
 def test_next_step_tenant_limits(
     world, cache, buildable, monkeypatch, variables, spec, user, problem

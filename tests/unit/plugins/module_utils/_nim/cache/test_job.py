@@ -44,7 +44,7 @@ def names(container):
     return [item["name"] for item in container["env"]]
 
 
-BUILD_JOB_COMMAND_CASES = {
+JOB_COMMAND = {
     "ids": ({"ngc": NGC}, "", ["a", "b"], "download-to-cache", "--profiles a b"),
     "all": ({"ngc": NGC}, "", ["all"], "download-to-cache", "--all"),
     "free-all": ({"ngc": NGC}, "model-free", ["all"], "download-to-cache", "--all"),
@@ -76,8 +76,8 @@ BUILD_JOB_COMMAND_CASES = {
 
 @pytest.mark.parametrize(
     ("source", "cache_type", "profiles", "command", "args"),
-    BUILD_JOB_COMMAND_CASES.values(),
-    ids=BUILD_JOB_COMMAND_CASES,
+    JOB_COMMAND.values(),
+    ids=JOB_COMMAND,
 )
 def test_build_job_command(cache, source, cache_type, profiles, command, args):
     container = main_of(cache(source=source), cache_type, profiles)

@@ -43,7 +43,7 @@ def test_template_name(arguments, wanted):
     assert template_name(*arguments) == wanted
 
 
-NAME_POD_CLAIMS_CASES = {
+CLAIMS = {
     "none": ("llm", [], "", []),
     "created": (
         "llm", [CREATED], "", [("claim-df94b6548-1-5c9d688d4c-0", "claimtemplate-df94b6548-0")],
@@ -78,8 +78,8 @@ NAME_POD_CLAIMS_CASES = {
 
 @pytest.mark.parametrize(
     ("owner", "resources", "domain", "wanted"),
-    NAME_POD_CLAIMS_CASES.values(),
-    ids=NAME_POD_CLAIMS_CASES,
+    CLAIMS.values(),
+    ids=CLAIMS,
 )
 def test_name_pod_claims(owner, resources, domain, wanted):
     claims = name_pod_claims(owner, resources, domain)

@@ -133,7 +133,7 @@ def test_select_shares_driver_selector():
     assert found == [f"{DRIVER} && (a || b)", *["a || b"] * 31]
 
 
-SELECT_REFUSES_CASES = {
+SELECT_REFUSES = {
     "order of truth values": (
         attribute({"boolValue": True}, "GreaterThan"),
         r'invalid operator ">" for bool type \(d\.attributeSelectors\[0\]\.op: use',
@@ -174,9 +174,7 @@ SELECT_REFUSES_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("device", "message"), SELECT_REFUSES_CASES.values(), ids=SELECT_REFUSES_CASES
-)
+@pytest.mark.parametrize(("device", "message"), SELECT_REFUSES.values(), ids=SELECT_REFUSES)
 def test_select_refuses(device, message):
     with pytest.raises(NimError, match=message):
         select(device, "d")

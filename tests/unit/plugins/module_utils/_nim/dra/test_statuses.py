@@ -22,7 +22,7 @@ def live(name, status=None, made_for="", **metadata):
     return {"metadata": meta, "status": status}
 
 
-STATE_OF_CASES = {
+STATE_OF = {
     "new": (None, {}, "pending"),
     "not allocated": ({}, {}, "pending"),
     "allocated": (ALLOCATED, {}, "allocated"),
@@ -34,9 +34,7 @@ STATE_OF_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("status", "metadata", "wanted"), STATE_OF_CASES.values(), ids=STATE_OF_CASES
-)
+@pytest.mark.parametrize(("status", "metadata", "wanted"), STATE_OF.values(), ids=STATE_OF)
 def test_state_of(status, metadata, wanted):
     assert state_of(live("x", status, **metadata)) == wanted
 

@@ -18,7 +18,7 @@ def versions(*values):
     return {"claimCreationSpec": {"devices": [{"name": "other"}, device]}}
 
 
-CHECK_RESOURCES_REFUSES_CASES = {
+REFUSES = {
     "old cluster": (
         [{"resourceClaimName": "x"}], False,
         "DRA resources are not supported by NIM-Operator on this cluster, please upgrade to k8s version 'v1.34.0' or higher (its API server does not serve resource.k8s.io/v1)",
@@ -36,8 +36,8 @@ CHECK_RESOURCES_REFUSES_CASES = {
 
 @pytest.mark.parametrize(
     ("resources", "is_served", "message"),
-    CHECK_RESOURCES_REFUSES_CASES.values(),
-    ids=CHECK_RESOURCES_REFUSES_CASES,
+    REFUSES.values(),
+    ids=REFUSES,
 )
 def test_check_resources_refuses(resources, is_served, message):
     with pytest.raises(NimError) as raised:

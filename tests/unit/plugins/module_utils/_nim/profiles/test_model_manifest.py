@@ -167,7 +167,7 @@ def laughs(depth):
     return "\n".join(lines)
 
 
-PARSE_MANIFEST_REFUSES_CASES = {
+MANIFEST_REFUSES = {
     "cut": ("a: {b", "not valid YAML"),
     "broken": ("a: [1]\n b", "not valid YAML"),
     "shell-error": ("sh: not found", "is not a mapping but 'not found'"),
@@ -204,9 +204,7 @@ PARSE_MANIFEST_REFUSES_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("text", "why"), PARSE_MANIFEST_REFUSES_CASES.values(), ids=PARSE_MANIFEST_REFUSES_CASES
-)
+@pytest.mark.parametrize(("text", "why"), MANIFEST_REFUSES.values(), ids=MANIFEST_REFUSES)
 def test_parse_manifest_refuses(text, why):
     with pytest.raises(NimError) as raised:
         parse_manifest(text)

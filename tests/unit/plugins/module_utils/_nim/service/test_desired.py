@@ -28,7 +28,7 @@ BAD_PROFILE = {"name": "p", "config": {"tp": "many"}}
 OPTIONAL = ["Ingress", "HTTPRoute", "GRPCRoute", "HorizontalPodAutoscaler", "ServiceMonitor"]
 
 
-DESIRED_KINDS_CASES = {
+KINDS_CASES = {
     "least": ({}, [*BASE, "Deployment"], OPTIONAL),
     "most": (EVERYTHING, [*BASE, *OPTIONAL, "PersistentVolumeClaim", "Deployment"], []),
     "one pipeline stage": (
@@ -44,9 +44,7 @@ DESIRED_KINDS_CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("spec", "children", "unwanted"), DESIRED_KINDS_CASES.values(), ids=DESIRED_KINDS_CASES
-)
+@pytest.mark.parametrize(("spec", "children", "unwanted"), KINDS_CASES.values(), ids=KINDS_CASES)
 def test_desired_kinds(make, spec, children, unwanted):
     wanted = desired(make.app(spec))
     assert [child.manifest["kind"] for child in wanted.children] == children

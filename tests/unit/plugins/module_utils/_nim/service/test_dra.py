@@ -319,7 +319,7 @@ def group_world(make, cr, *claims, templates=(), **live):
     return make.observe(*objects, ResourceClaim=list(claims), **{MODELS: NAME})
 
 
-DRA_READS_COMPUTE_DOMAIN_CASES = {
+COMPUTE_DOMAIN = {
     "several nodes without claims: nothing": (SEVERAL, [], []),
     "a ComputeDomain of ours": (
         OURS, [], ["ResourceClaim/ns/*", f"ResourceClaimTemplate/ns/{CHANNELS}"],
@@ -340,8 +340,8 @@ DRA_READS_COMPUTE_DOMAIN_CASES = {
 
 @pytest.mark.parametrize(
     ("spec", "known", "more"),
-    DRA_READS_COMPUTE_DOMAIN_CASES.values(),
-    ids=DRA_READS_COMPUTE_DOMAIN_CASES,
+    COMPUTE_DOMAIN.values(),
+    ids=COMPUTE_DOMAIN,
 )
 def test_dra_reads_compute_domain(make, spec, known, more):
     found = [read.key for read in reads(make.app(spec, *known))]

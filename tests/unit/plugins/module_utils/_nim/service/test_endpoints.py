@@ -59,7 +59,7 @@ def ingress(host="", service="llm", **given):
 LEGACY = {"ingress": {"enabled": True}}
 
 
-EXTERNAL_ENDPOINT_CASES = {
+ENDPOINT_CASES = {
     "nothing": ({}, None, ""),
     "ingress rule": (LEGACY, ingress("h.example", ip="1.2.3.4"), "h.example"),
     "ingress host name": (LEGACY, ingress("", hostname="lb.example", ip="1.2.3.4"), "lb.example"),
@@ -79,9 +79,7 @@ EXTERNAL_ENDPOINT_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("expose", "live", "wanted"), EXTERNAL_ENDPOINT_CASES.values(), ids=EXTERNAL_ENDPOINT_CASES
-)
+@pytest.mark.parametrize(("expose", "live", "wanted"), ENDPOINT_CASES.values(), ids=ENDPOINT_CASES)
 def test_external_endpoint(make, expose, live, wanted):
     cr = make.cr({"expose": expose})
     if live and "kind" not in live:

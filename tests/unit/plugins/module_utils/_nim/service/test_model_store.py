@@ -15,7 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_stor
 CLAIM = "persistentVolumeClaim"
 
 
-SELECT_STORE_CASES = {
+SELECT_STORE = {
     "a cache comes first": (
         {"nimCache": {"name": "cache"}, "hostPath": "/m", "pvc": {"name": "x"}},
         {CLAIM: {"claimName": "cache-pvc"}}, "",
@@ -39,9 +39,7 @@ SELECT_STORE_CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("storage", "source", "sub_path"), SELECT_STORE_CASES.values(), ids=SELECT_STORE_CASES
-)
+@pytest.mark.parametrize(("storage", "source", "sub_path"), SELECT_STORE.values(), ids=SELECT_STORE)
 def test_select_store(make, storage, source, sub_path):
     store = select_store(make.app({"storage": storage}, make.cache()))
     assert isinstance(store, Store)
@@ -66,10 +64,8 @@ def test_select_store_cache_with_claim(make):
 FAILED_JOB = {"type": "NIM_CACHE_JOB_COMPLETED", "status": "False", "message": "The Job failed"}
 FAILED_PASS = {"type": "NIM_CACHE_RECONCILE_FAILED", "status": "True", "message": "no profiles"}
 
-
 STALLED = {"type": "Stalled", "status": "True", "reason": "PVCNotFound", "message": "no claim"}
-
-SELECT_STORE_UNUSABLE_CACHE_CASES = {
+UNUSABLE_CACHE = {
     "absent": (None, Unusable("NIMCacheNotFound", "NIMCache cache not found", True)),
     "its job failed": (
         {"status": {"state": "Failed", "conditions": [FAILED_JOB, FAILED_PASS]}},
@@ -109,8 +105,8 @@ SELECT_STORE_UNUSABLE_CACHE_CASES = {
 
 @pytest.mark.parametrize(
     ("cache", "wanted"),
-    SELECT_STORE_UNUSABLE_CACHE_CASES.values(),
-    ids=SELECT_STORE_UNUSABLE_CACHE_CASES,
+    UNUSABLE_CACHE.values(),
+    ids=UNUSABLE_CACHE,
 )
 def test_select_store_unusable_cache(make, cache, wanted):
     observed = make.observe(*([make.cache(**cache)] if cache else []))

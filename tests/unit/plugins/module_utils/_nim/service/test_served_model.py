@@ -54,7 +54,7 @@ def listed(*models):
     return ok({"object": "list", "data": models})
 
 
-READ_ANSWER_OF_MODELS_CASES = {
+ANSWER_OF_MODELS = {
     "one": (listed(BASE), Answer("meta/llama")),
     "one, whatever it says": (listed({"id": "any"}), Answer("any")),
     "LoRA adapters": (listed(LORA, BASE), Answer("meta/llama")),
@@ -86,14 +86,12 @@ READ_ANSWER_OF_MODELS_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("answer", "wanted"), READ_ANSWER_OF_MODELS_CASES.values(), ids=READ_ANSWER_OF_MODELS_CASES
-)
+@pytest.mark.parametrize(("answer", "wanted"), ANSWER_OF_MODELS.values(), ids=ANSWER_OF_MODELS)
 def test_read_answer_of_models(answer, wanted):
     assert read_answer(AT, Observed({MODELS: answer} if answer else {})) == wanted
 
 
-READ_ANSWER_OF_METADATA_CASES = {
+ANSWER_OF_METADATA = {
     "with version": (ok({"modelInfo": [{"shortName": "riva:1.0"}]}), Answer("riva")),
     "first": (ok({"modelInfo": [{"shortName": "riva"}, {"shortName": "b"}]}), Answer("riva")),
     "none": (ok({"modelInfo": []}), Answer("")),
@@ -108,9 +106,7 @@ READ_ANSWER_OF_METADATA_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("answer", "wanted"), READ_ANSWER_OF_METADATA_CASES.values(), ids=READ_ANSWER_OF_METADATA_CASES
-)
+@pytest.mark.parametrize(("answer", "wanted"), ANSWER_OF_METADATA.values(), ids=ANSWER_OF_METADATA)
 def test_read_answer_of_metadata(answer, wanted):
     answers = {MODELS: NOT_FOUND} | ({METADATA: answer} if answer else {})
     assert read_answer(AT, Observed(answers)) == wanted
@@ -198,7 +194,7 @@ def message_of(status):
     return str(status["conditions"][0]["message"])
 
 
-SERVED_MODEL_NAME_CASES = {
+SERVED_MODEL_NAME = {
     "list": ({"/v1/models": (200, listing(BASE))}, "meta/llama"),
     "404, then metadata": (
         {"/v1/metadata": (200, '{"modelInfo": [{"shortName": "riva:1.2"}]}')},
@@ -216,9 +212,7 @@ SERVED_MODEL_NAME_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("answers", "name"), SERVED_MODEL_NAME_CASES.values(), ids=SERVED_MODEL_NAME_CASES
-)
+@pytest.mark.parametrize(("answers", "name"), SERVED_MODEL_NAME.values(), ids=SERVED_MODEL_NAME)
 def test_served_model_name(reconcile_once, serve, answer, answers, name):
     server = serve(lambda request: answer(*answers.get(request.path, (404, "no such path"))))
     status = reconcile_once(server.url)
@@ -268,7 +262,7 @@ def test_served_model_redirect(reconcile_once, serve, answer, code):
     assert elsewhere.requests == []
 
 
-SERVED_MODEL_UNUSABLE_ANSWER_CASES = {
+ANSWER_CASES = {
     "accepts and hangs": ([b""] * 100, 0.05, "no complete answer in time"),
     "slow headers": ([HEAD[:1], *[b"X"] * 100], 0.05, "no complete answer in time"),
     "slow body": (
@@ -289,8 +283,8 @@ SERVED_MODEL_UNUSABLE_ANSWER_CASES = {
 
 @pytest.mark.parametrize(
     ("chunks", "pause", "problem"),
-    SERVED_MODEL_UNUSABLE_ANSWER_CASES.values(),
-    ids=SERVED_MODEL_UNUSABLE_ANSWER_CASES,
+    ANSWER_CASES.values(),
+    ids=ANSWER_CASES,
 )
 def test_served_model_unusable_answer(reconcile_once, raw, chunks, pause, problem):
     url = raw(chunks, pause=pause)

@@ -18,7 +18,7 @@ def router(**fields):
     return {"expose": {"router": {"hostDomainName": "example.com", **fields}}}
 
 
-SPEC_PREDICATE_CASES = {
+PREDICATE = {
     "no scale": ("is_autoscaled", {"scale": {"hpa": {"minReplicas": 1}}}, False),
     "scale": ("is_autoscaled", {"scale": {"enabled": True}}, True),
     "no metrics": ("is_monitored", {"metrics": {"serviceMonitor": {}}}, False),
@@ -36,9 +36,7 @@ SPEC_PREDICATE_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("predicate", "spec", "wanted"), SPEC_PREDICATE_CASES.values(), ids=SPEC_PREDICATE_CASES
-)
+@pytest.mark.parametrize(("predicate", "spec", "wanted"), PREDICATE.values(), ids=PREDICATE)
 def test_spec_predicate(make, predicate, spec, wanted):
     assert attrgetter(predicate)(parse_spec(make.cr(spec))) is wanted
 
@@ -70,7 +68,7 @@ PICKER = {
 NO_PICKER = PickerSpec(False, parse_image({}), [], [], "", [], {}, {}, {}, (), None, "", "")
 
 
-PARSE_SPEC_PICKER_CASES = {
+PARSE_SPEC_PICKER = {
     "none": ({}, NO_PICKER),
     "an empty configuration": (
         router(eppConfig={"config": {}}),
@@ -98,14 +96,12 @@ PARSE_SPEC_PICKER_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("spec", "wanted"), PARSE_SPEC_PICKER_CASES.values(), ids=PARSE_SPEC_PICKER_CASES
-)
+@pytest.mark.parametrize(("spec", "wanted"), PARSE_SPEC_PICKER.values(), ids=PARSE_SPEC_PICKER)
 def test_parse_spec_picker(make, spec, wanted):
     assert parse_spec(make.cr(spec)).picker == wanted
 
 
-PARSE_SPEC_MULTI_NODE_CASES = {
+MULTI_NODE_CASES = {
     "one node": (None, (False, 1, 1, 0, 300, False, "")),
     "unset": ({"parallelism": {}}, (True, 1, 1, 0, 300, False, "")),
     "MPI, zero of the reference": (
@@ -139,9 +135,7 @@ PARSE_SPEC_MULTI_NODE_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("given", "wanted"), PARSE_SPEC_MULTI_NODE_CASES.values(), ids=PARSE_SPEC_MULTI_NODE_CASES
-)
+@pytest.mark.parametrize(("given", "wanted"), MULTI_NODE_CASES.values(), ids=MULTI_NODE_CASES)
 def test_parse_spec_multi_node(make, given, wanted):
     assert astuple(parse_spec(make.cr({"multiNode": given})).multi_node) == wanted
 

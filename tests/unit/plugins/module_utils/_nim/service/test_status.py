@@ -61,17 +61,16 @@ def has_failed(reason, text):
 
 
 def around(make, cr, *more, model=NAMED, **deployment):
-    """A cluster with all objects of ``cr``."""
+    """The context of ``cr`` in a cluster with all its objects."""
     answers = {} if model is None else {MODELS: model}
-    return make.observe(
-        make.rolled_out(make.cr(), **deployment), make.with_address(make.cr()), *more, **answers
-    )
+    live = make.rolled_out(make.cr(), **deployment)
+    return make.app(cr, live, make.with_address(make.cr()), *more, **answers)
 
 
 @pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
 def test_assess_ready(make, status):
     cr = make.cr(status=status)
-    result = assess(NIMServiceApp(cr, around(make, cr, model=None if status else NAMED)), Outcome())
+    result = assess(around(make, cr, model=None if status else NAMED), Outcome())
     assert {"observedGeneration": 2} | result.status == READY
     assert result.events == (
         [] if status else [Event("Normal", "Ready", f"NIMService llm ready, msg: {ROLLED}")]
@@ -128,7 +127,7 @@ NOT_READY_CASES = {
 def test_assess_not_ready(make, case):
     case = DEFAULT | case
     cr = make.cr(case["spec"])
-    result = assess(NIMServiceApp(cr, around(make, cr, **case["live"])), case["outcome"])
+    result = assess(around(make, cr, **case["live"]), case["outcome"])
     assert result.status["state"] == case["state"]
     assert result.status["conditions"] == case["wanted"]
     assert "model" not in result.status
@@ -137,15 +136,13 @@ def test_assess_not_ready(make, case):
 
 def test_assess_replicas_not_a_number(make):
     cr = make.cr()
-    result = assess(
-        NIMServiceApp(cr, around(make, cr, availableReplicas=["1"])), Outcome(failure="x")
-    )
+    result = assess(around(make, cr, availableReplicas=["1"]), Outcome(failure="x"))
     assert "availableReplicas" not in result.status
 
 
 def test_assess_rollout_event(make):
     cr = make.cr(status=READY)
-    result = assess(NIMServiceApp(cr, around(make, cr, availableReplicas=0)), Outcome())
+    result = assess(around(make, cr, availableReplicas=0), Outcome())
     assert result.events == [Event("Normal", "NotReady", f"NIMService llm not ready, msg: {PART}")]
 
 
@@ -224,9 +221,7 @@ def test_assess_unready_pods_of_groups(make):
 
 def test_assess_cache_in_progress(make):
     cr = make.cr(CACHE)
-    result = assess(
-        NIMServiceApp(cr, around(make, cr, make.cache(status={"state": "InProgress"}))), Outcome()
-    )
+    result = assess(around(make, cr, make.cache(status={"state": "InProgress"})), Outcome())
     text = "NIMCache cache not ready"
     assert result.status["conditions"] == not_ready("NIMCacheNotReady", text)
     assert result.events == [
@@ -255,7 +250,7 @@ def test_assess_requeue_by_cache_state(make, told, seen, looks):
     noted = {"annotations": {"nimops.nim/cache-state": told}} if told else {}
     cr = make.cr(CACHE, **noted)
     live = [] if seen is None else [make.cache(status=seen)]
-    result = assess(NIMServiceApp(cr, around(make, cr, *live)), Outcome())
+    result = assess(around(make, cr, *live), Outcome())
     assert (result.requeue.after, result.requeue.slow) == looks
 
 
@@ -269,7 +264,7 @@ def test_assess_requeue_by_cache_state(make, told, seen, looks):
 )
 def test_assess_ready_then_failed(make, spec, outcome, reason):
     cr = make.cr(spec, READY)
-    result = assess(NIMServiceApp(cr, around(make, cr, model=None)), outcome)
+    result = assess(around(make, cr, model=None), outcome)
     assert result.status["state"] == "Failed"
     assert result.status["conditions"][1]["reason"] == reason
     assert (result.status["model"], result.status["availableReplicas"]) == (MODEL, 1)
@@ -287,7 +282,7 @@ def test_assess_error_events(make):
 
 def test_assess_ready_model_silent(make):
     cr = make.cr(status=READY, generation=3)
-    result = assess(NIMServiceApp(cr, around(make, cr, model=DOWN)), Outcome())
+    result = assess(around(make, cr, model=DOWN), Outcome())
     assert result.status == READY | {
         "conditions": [
             *IS_READY,
@@ -311,7 +306,7 @@ EPP_PART = (
 )
 
 
-ASSESS_PICKER_CASES = {
+PICKER = {
     "up": (EPP_UP, None, False),
     "starting": (EPP_UP | {"availableReplicas": 0}, ("Reconciling", "NotReady", EPP_PART), True),
     "stuck": (
@@ -331,13 +326,11 @@ ASSESS_PICKER_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("live", "condition", "is_requeued"), ASSESS_PICKER_CASES.values(), ids=ASSESS_PICKER_CASES
-)
+@pytest.mark.parametrize(("live", "condition", "is_requeued"), PICKER.values(), ids=PICKER)
 @pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
 def test_assess_picker(make, status, live, condition, is_requeued):
     cr = make.cr(EPP, status)
-    result = assess(NIMServiceApp(cr, around(make, cr, picker(cr, **live))), Outcome())
+    result = assess(around(make, cr, picker(cr, **live)), Outcome())
     more = [condition] if condition else []
     ready = conditions(("True", "Ready", ROLLED), ("False", "Ready", ""), *more)
     assert {"observedGeneration": 2} | result.status == READY | {"conditions": ready}
@@ -350,7 +343,7 @@ def test_assess_picker(make, status, live, condition, is_requeued):
 
 def test_assess_picker_without_pods(make):
     cr = make.cr(EPP)
-    result = assess(NIMServiceApp(cr, around(make, cr, picker(cr), availableReplicas=0)), Outcome())
+    result = assess(around(make, cr, picker(cr), availableReplicas=0), Outcome())
     assert result.status["conditions"] == not_ready("NotReady", PART)
 
 
@@ -360,9 +353,7 @@ def test_assess_written_deployment(make):
     written = copy.deepcopy(make.rolled_out(make.cr()))
     written["metadata"]["generation"] = 4
     written["spec"]["template"]["spec"]["containers"][0]["image"] = "another"
-    result = assess(
-        NIMServiceApp(cr, around(make, cr)), Outcome(written={"Deployment/ns/llm": written})
-    )
+    result = assess(around(make, cr), Outcome(written={"Deployment/ns/llm": written}))
     assert result.status["state"] == "NotReady"
     assert "spec update to be observed" in result.status["conditions"][0]["message"]
     assert result.status["model"] == MODEL
@@ -375,7 +366,7 @@ def test_assess_ready_pods_unchanged(make):
     written["metadata"]["generation"] = 4
     written["spec"]["progressDeadlineSeconds"] = 900
     outcome = Outcome(written={"Deployment/ns/llm": written})
-    assert assess(NIMServiceApp(cr, around(make, cr)), outcome).status["state"] == "Ready"
+    assert assess(around(make, cr), outcome).status["state"] == "Ready"
     unobserved = make.observe(written, make.with_address(cr))
     result = assess(NIMServiceApp(cr, unobserved), Outcome())
     assert result.status["state"] == "Ready"
@@ -394,8 +385,8 @@ def test_assess_ready_pods_unchanged_other_kinds(make, kind):
         return live_groups(generation, **AVAILABLE)
 
     written = {f"{kind}/ns/{live(2)['metadata']['name']}": live(2)}
-    observed = make.observe(live(1)) if on_kserve else see_groups(make, cr, live(1))
-    result = assess(NIMServiceApp(cr, observed), Outcome(written=written))
+    app = make.app(cr, live(1)) if on_kserve else around_groups(make, cr, live(1))
+    result = assess(app, Outcome(written=written))
     assert result.status["state"] == "Ready"
 
 
@@ -462,7 +453,7 @@ def test_assess_scaled_down_without_cache(make):
 def test_assess_endpoint_changed(make):
     gateway = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
     cr = make.cr({"expose": {"router": gateway}}, READY)
-    result = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome())
+    result = assess(around(make, cr, model=None), Outcome())
     assert result.status["model"] == MODEL | {"externalEndpoint": "llm.ns.example.com"}
 
 
@@ -477,7 +468,7 @@ def test_assess_foreign_conditions(make):
     stray = other | {"type": "NIM_CACHE_PVC_CREATED"}
     stalled = other | {"type": "Stalled"}
     cr = make.cr(status=READY | {"conditions": [stray, other, *IS_READY, stalled]})
-    result = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome())
+    result = assess(around(make, cr, model=None), Outcome())
     assert result.status["conditions"] == [other, *IS_READY]
 
 
@@ -509,22 +500,19 @@ OLD_FAILED = {"state": "Failed", "conditions": has_failed("Failed", "x")}
 )
 def test_assess_event_per_change(make, status, outcome, told):
     cr = make.cr(status=status)
-    assert (
-        len(assess(NIMServiceApp(cr, around(make, cr, availableReplicas=0)), outcome).events)
-        == told
-    )
+    assert len(assess(around(make, cr, availableReplicas=0), outcome).events) == told
 
 
 def test_assess_unchanged(make):
     """A second pass computes the same status, with the same times."""
     cr = make.cr()
-    first = assess(NIMServiceApp(cr, around(make, cr)), Outcome()).status
+    first = assess(around(make, cr), Outcome()).status
     written = first | {
         "observedGeneration": 2,
         "conditions": stamp(first["conditions"], None, "t1", 2),
     }
     cr = make.cr(status=written)
-    second = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome()).status
+    second = assess(around(make, cr, model=None), Outcome()).status
     assert (
         second | {"conditions": stamp(second["conditions"], written["conditions"], "t2", 2)}
         == written
@@ -647,13 +635,14 @@ def live_domain(**status):
     return {"kind": "ComputeDomain", "metadata": {"name": "llm"}, "status": status}
 
 
-def see_groups(make, cr, *live):
-    return make.observe(make.with_address(cr), *live, **{MODELS: NAMED})
+def around_groups(make, cr, *live):
+    """The context of ``cr`` in a cluster with its Service and these objects."""
+    return make.app(cr, make.with_address(cr), *live, **{MODELS: NAMED})
 
 
 def test_assess_groups_ready(make):
     cr = make.cr(GROUPS)
-    result = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups(**AVAILABLE))), Outcome())
+    result = assess(around_groups(make, cr, live_groups(**AVAILABLE)), Outcome())
     ready = conditions(("True", "Ready", SET_READY), ("False", "Ready", ""))
     assert {"observedGeneration": 2} | result.status == READY | {"conditions": ready}
     assert result.requeue.after is False
@@ -661,7 +650,7 @@ def test_assess_groups_ready(make):
 
 def test_assess_groups_not_ready(make):
     cr = make.cr(GROUPS, status=READY)
-    result = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups())), Outcome())
+    result = assess(around_groups(make, cr, live_groups()), Outcome())
     assert result.status["conditions"] == not_ready("NotReady", SET_NOT_READY)
     assert "availableReplicas" not in result.status
     assert result.status["model"] == MODEL
@@ -679,16 +668,14 @@ def test_assess_groups_written(make, generation, state):
     """The status of groups has no observedGeneration."""
     cr = make.cr(GROUPS)
     written = {"LeaderWorkerSet/ns/llm-lws": live_groups(generation, **AVAILABLE)}
-    result = assess(
-        NIMServiceApp(cr, see_groups(make, cr, live_groups(**AVAILABLE))), Outcome(written=written)
-    )
+    result = assess(around_groups(make, cr, live_groups(**AVAILABLE)), Outcome(written=written))
     assert result.status["state"] == state
 
 
 NO_MATCH = 'no matches for kind "{}" in version "x/v1"'
 
 
-ASSESS_MISSING_API_CASES = {
+MISSING_API = {
     "LWS": (
         "LeaderWorkerSet", "LeaderWorkerSetFailed",
         "install LeaderWorkerSet (sigs.k8s.io/lws), for spec.multiNode",
@@ -709,9 +696,7 @@ ASSESS_MISSING_API_CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("kind", "reason", "hint"), ASSESS_MISSING_API_CASES.values(), ids=ASSESS_MISSING_API_CASES
-)
+@pytest.mark.parametrize(("kind", "reason", "hint"), MISSING_API.values(), ids=MISSING_API)
 def test_assess_missing_api(make, kind, reason, hint):
     refusal = Refusal(kind, "llm", NO_MATCH.format(kind))
     result = assess(make.app(GROUPS), Outcome(refusals=[refusal]))
@@ -759,7 +744,7 @@ def test_assess_domain_status(make, reported, shown, is_requeued):
     """No watch reports the domain's nodes, so the service polls until all are ready."""
     cr = make.cr(DOMAIN)
     live = (live_groups(**AVAILABLE), live_domain(**reported))
-    result = assess(NIMServiceApp(cr, see_groups(make, cr, *live)), Outcome())
+    result = assess(around_groups(make, cr, *live), Outcome())
     assert result.status["state"] == "Ready"
     assert result.status["computeDomainStatus"] == {"name": "llm"} | shown
     assert result.requeue.after is is_requeued
@@ -822,7 +807,7 @@ def test_assess_on_deletion_new_claim(make):
 def test_assess_requeue_slow_model(make, status, late):
     """Each slow call blocks a worker of the operator for seconds; a refused connection does not."""
     cr = make.cr(status=status)
-    result = assess(NIMServiceApp(cr, around(make, cr, model=DOWN | {"late": late})), Outcome())
+    result = assess(around(make, cr, model=DOWN | {"late": late}), Outcome())
     assert (result.requeue.after, result.requeue.slow) == (True, late)
 
 
@@ -863,6 +848,6 @@ def owned_by(kind, **more):
 )
 def test_assess_triggers_pipeline(make, owners, status, wakes):
     cr = make.cr(status=status, **owners)
-    result = assess(NIMServiceApp(cr, around(make, cr)), Outcome())
+    result = assess(around(make, cr), Outcome())
     stamp = Trigger("NIMPipeline", "rag", "nimops.nim/service-state", "llm=Ready")
     assert result.triggers == ([stamp] if wakes else [])

@@ -48,7 +48,7 @@ def expose(router=None, **fields):
     }
 
 
-REFUSE_FORBIDDEN_CASES = {
+REFUSE_FORBIDDEN = {
     "nothing special": ({}, []),
     "host path below": ({"storage": {"hostPath": "/data/x"}}, []),
     "host path": (
@@ -107,9 +107,7 @@ REFUSE_FORBIDDEN_CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("spec", "problems"), REFUSE_FORBIDDEN_CASES.values(), ids=REFUSE_FORBIDDEN_CASES
-)
+@pytest.mark.parametrize(("spec", "problems"), REFUSE_FORBIDDEN.values(), ids=REFUSE_FORBIDDEN)
 def test_refuse_forbidden(make, spec, problems):
     cr = make.cr(spec)
     refuse_forbidden(make.app(cr))

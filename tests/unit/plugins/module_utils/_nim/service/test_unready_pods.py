@@ -54,7 +54,7 @@ def test_pod_reads_deployment(make, status, wanted):
     assert [read.key for read in pod_reads(make.app(None, *live))] == wanted
 
 
-POD_READS_OTHER_WORKLOADS_CASES = {
+OTHER_WORKLOADS = {
     "groups": (GROUPS, groups(replicas=1), ["Pod/ns/*?leaderworkerset.sigs.k8s.io/name=llm-lws"]),
     "groups without pods": (GROUPS, groups(), []),
     "groups that are available": (
@@ -70,8 +70,8 @@ POD_READS_OTHER_WORKLOADS_CASES = {
 
 @pytest.mark.parametrize(
     ("spec", "live", "wanted"),
-    POD_READS_OTHER_WORKLOADS_CASES.values(),
-    ids=POD_READS_OTHER_WORKLOADS_CASES,
+    OTHER_WORKLOADS.values(),
+    ids=OTHER_WORKLOADS,
 )
 def test_pod_reads_other_workloads(make, spec, live, wanted):
     app = make.app(spec, live)

@@ -80,7 +80,7 @@ PROBES["startupProbe"] = {"exec": {"command": ["startup"]}}
 ENV = [{"name": "A", "value": "1"}, {"name": "B"}]
 
 
-BUILD_PICKER_CONTAINER_CASES = {
+PICKER_CONTAINER = {
     "no tag": (picker({"image": IMAGE | {"tag": ""}}), {"image": "registry.example/epp:latest"}),
     "pull policy": (
         picker({"image": IMAGE | {"pullPolicy": "Always"}}),
@@ -102,9 +102,7 @@ BUILD_PICKER_CONTAINER_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("spec", "wanted"), BUILD_PICKER_CONTAINER_CASES.values(), ids=BUILD_PICKER_CONTAINER_CASES
-)
+@pytest.mark.parametrize(("spec", "wanted"), PICKER_CONTAINER.values(), ids=PICKER_CONTAINER)
 def test_build_picker_container(make, spec, wanted):
     assert container(make, spec) == container(make, picker()) | wanted
 

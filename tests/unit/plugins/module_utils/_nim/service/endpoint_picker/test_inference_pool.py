@@ -33,7 +33,7 @@ def test_build_pool_keeps_hash(make):
     assert build_pool(make.app(picker(), live)) == made
 
 
-BUILD_PICKER_SERVICE_PORTS_CASES = {
+SERVICE_PORTS = {
     "default": (None, [("grpc-ext-proc", 9002, "TCP"), ("http-metrics", 9090, "TCP")], False),
     "one without a name": ([port(9002)], [(None, 9002, "TCP")], False),
     "all of the user's": (
@@ -49,8 +49,8 @@ BUILD_PICKER_SERVICE_PORTS_CASES = {
 
 @pytest.mark.parametrize(
     ("ports", "wanted", "lacks"),
-    BUILD_PICKER_SERVICE_PORTS_CASES.values(),
-    ids=BUILD_PICKER_SERVICE_PORTS_CASES,
+    SERVICE_PORTS.values(),
+    ids=SERVICE_PORTS,
 )
 def test_build_picker_service_ports(make, ports, wanted, lacks):
     cr = make.cr(picker(ports))

@@ -192,7 +192,7 @@ PORTS = "spec.expose.router.eppConfig.ports lacks 9002/TCP, where the InferenceP
 MISSING = 'Waiting for ConfigMap "mine" of spec.expose.router.eppConfig.configMapRef, which does'
 
 
-PICKER_READINESS_CASES = {
+CASES = {
     "none": ({}, {}, None, False, False),
     "up": (INLINE, UP, None, False, False),
     "none yet": (INLINE, {}, 'deployment "llm-epp" does not exist', True, False),
@@ -214,8 +214,8 @@ PICKER_READINESS_CASES = {
 
 @pytest.mark.parametrize(
     ("spec", "live", "message", "moving", "stuck"),
-    PICKER_READINESS_CASES.values(),
-    ids=PICKER_READINESS_CASES,
+    CASES.values(),
+    ids=CASES,
 )
 def test_picker_readiness(make, spec, live, message, moving, stuck):
     found = picker_readiness(make.app(spec, **live))

@@ -24,7 +24,7 @@ def app_in(make, mode, spec):
     return make.app(spec, live)
 
 
-KSERVE_CHILDREN_CASES = {
+KSERVE_CHILDREN = {
     "standard": ("Standard", KSERVE, ["InferenceService"]),
     "standard, monitored": ("Standard", MONITORED, ["ServiceMonitor", "InferenceService"]),
     "its old name": ("RawDeployment", MONITORED, ["ServiceMonitor", "InferenceService"]),
@@ -33,9 +33,7 @@ KSERVE_CHILDREN_CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("mode", "spec", "kinds"), KSERVE_CHILDREN_CASES.values(), ids=KSERVE_CHILDREN_CASES
-)
+@pytest.mark.parametrize(("mode", "spec", "kinds"), KSERVE_CHILDREN.values(), ids=KSERVE_CHILDREN)
 def test_kserve_children(make, mode, spec, kinds):
     children = kserve_children(app_in(make, mode, spec), STORE)
     assert [child.manifest["kind"] for child in children] == kinds

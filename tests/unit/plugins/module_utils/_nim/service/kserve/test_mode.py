@@ -110,7 +110,7 @@ def test_deployment_mode_of_running_service(make, mode, answers):
     assert mode_reads(NIMServiceApp(cr, observed)) == []
 
 
-DEPLOYMENT_MODE_REFUSES_CASES = {
+REFUSES = {
     "annotation": (
         "standard", default("Standard"),
         "deployment mode annotation found but value is invalid: standard",
@@ -166,8 +166,8 @@ DEPLOYMENT_MODE_REFUSES_CASES = {
 
 @pytest.mark.parametrize(
     ("annotation", "answers", "message"),
-    DEPLOYMENT_MODE_REFUSES_CASES.values(),
-    ids=DEPLOYMENT_MODE_REFUSES_CASES,
+    REFUSES.values(),
+    ids=REFUSES,
 )
 def test_deployment_mode_refuses(make, annotation, answers, message):
     with pytest.raises(NimError) as raised:

@@ -21,7 +21,7 @@ def profile_store(make, config, source=None, chosen="p"):
     return Store({}, cache=make.cache(source or NGC, status), profile=chosen)
 
 
-BUILD_RESOURCES_CASES = {
+RESOURCES = {
     "tp": ({}, {"tp": "2"}, {"requests": {GPU: "2"}, "limits": {GPU: "2"}}),
     "tensorParallelism before tp": (
         {}, {"tensorParallelism": "4", "tp": "2"}, {"requests": {GPU: "4"}, "limits": {GPU: "4"}},
@@ -53,9 +53,7 @@ BUILD_RESOURCES_CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("spec", "config", "wanted"), BUILD_RESOURCES_CASES.values(), ids=BUILD_RESOURCES_CASES
-)
+@pytest.mark.parametrize(("spec", "config", "wanted"), RESOURCES.values(), ids=RESOURCES)
 def test_build_resources(make, spec, config, wanted):
     assert build_resources(make.app(spec), profile_store(make, config)) == wanted
 

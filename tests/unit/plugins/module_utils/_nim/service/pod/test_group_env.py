@@ -102,7 +102,7 @@ def test_base_env_one_node(make, given):
     assert base_env(make.app({"multiNode": given})) == base_env(make.app())
 
 
-MAIN_ENV_MODEL_IN_GROUP_CASES = {
+IN_GROUP = {
     "Hugging Face": (
         {"hf": {"namespace": "n", "modelName": "m"}}, {}, False,
         {
@@ -120,8 +120,8 @@ MAIN_ENV_MODEL_IN_GROUP_CASES = {
 
 @pytest.mark.parametrize(
     ("source", "status", "native", "wanted"),
-    MAIN_ENV_MODEL_IN_GROUP_CASES.values(),
-    ids=MAIN_ENV_MODEL_IN_GROUP_CASES,
+    IN_GROUP.values(),
+    ids=IN_GROUP,
 )
 def test_main_env_model_in_group(make, source, status, native, wanted):
     """The reference omits these variables (O-24)."""

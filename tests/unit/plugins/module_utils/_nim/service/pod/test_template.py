@@ -149,7 +149,7 @@ def build_pod(make, spec, *live):
     return build_template(app, STORE, variant)["spec"]
 
 
-BUILD_TEMPLATE_POD_FIELDS_CASES = {
+FIELDS_CASES = {
     "nodeSelector with values that YAML would read": (
         {"nodeSelector": {"a": "true", "b": "1"}}, "nodeSelector", {"a": "true", "b": "1"},
     ),
@@ -175,8 +175,8 @@ BUILD_TEMPLATE_POD_FIELDS_CASES = {
 
 @pytest.mark.parametrize(
     ("spec", "field", "wanted"),
-    BUILD_TEMPLATE_POD_FIELDS_CASES.values(),
-    ids=BUILD_TEMPLATE_POD_FIELDS_CASES,
+    FIELDS_CASES.values(),
+    ids=FIELDS_CASES,
 )
 def test_build_template_pod_fields(make, spec, field, wanted):
     assert build_pod(make, spec).get(field) == wanted

@@ -24,7 +24,7 @@ def format_mounts(mounts):
     ]
 
 
-BUILD_VOLUMES_AND_MOUNTS_CASES = {
+MOUNTS = {
     "legacy": (
         {}, False, ["dshm", "model-store"], ["model-store:/model-store:s", SHM],
         ["model-store:/model-store:s"],
@@ -65,8 +65,8 @@ BUILD_VOLUMES_AND_MOUNTS_CASES = {
 
 @pytest.mark.parametrize(
     ("spec", "native", "volumes", "main", "init"),
-    BUILD_VOLUMES_AND_MOUNTS_CASES.values(),
-    ids=BUILD_VOLUMES_AND_MOUNTS_CASES,
+    MOUNTS.values(),
+    ids=MOUNTS,
 )
 def test_build_volumes_and_mounts(make, spec, native, volumes, main, init):
     cr = make.cr(spec)
