@@ -32,7 +32,7 @@ def daemon_set(text=OURS, image="r.test/a:1", **meta):
 
 
 def stored(manifest):
-    """As the API server fills it in."""
+    """The manifest with defaults of the API server."""
     live = copy.deepcopy(manifest)
     live["spec"]["template"]["spec"] |= {"dnsPolicy": "ClusterFirst"}
     live["spec"]["template"]["spec"]["volumes"][0]["hostPath"]["type"] = ""
@@ -50,11 +50,8 @@ def entry(*, owns_args):
     fields = {"f:args": {}} if owns_args else {"f:image": {}}
     stop = {"f:lifecycle": {"f:preStop": {"f:exec": {"f:command": {}}}}}
     pod = {"f:containers": {'k:{"name":"main"}': {**fields, **stop}}}
-    return {
-        "manager": "nimops.nim",
-        "operation": "Apply",
-        "fieldsV1": {"f:spec": {"f:selector": {}, "f:template": {"f:spec": pod}}},
-    }
+    owned = {"f:spec": {"f:selector": {}, "f:template": {"f:spec": pod}}}
+    return {"manager": "nimops.nim", "operation": "Apply", "fieldsV1": owned}
 
 
 def test_keep_texts_new():
@@ -66,9 +63,7 @@ def test_keep_texts_takeover():
     assert text_of(kept) == THEIRS
     stop = kept["spec"]["template"]["spec"]["containers"][0]["lifecycle"]["preStop"]
     assert stop["exec"]["command"] == ["sh", "-c", THEIRS]
-    assert "dnsPolicy" not in kept["spec"]["template"]["spec"], (
-        "what the server fills in is its own"
-    )
+    assert "dnsPolicy" not in kept["spec"]["template"]["spec"], "a default of the API server"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +92,7 @@ def test_keep_texts_changed_by_other():
 
 
 def test_keep_texts_interrupted_takeover():
-    """What we would remove has become ours, but nothing was applied yet."""
+    """Fields to remove were adopted, but nothing was applied yet."""
     adopted = entry(owns_args=False)
     adopted["fieldsV1"] = {"f:spec": {"f:template": {"f:spec": {"f:dnsPolicy": {}}}}}
     live = stored(daemon_set(THEIRS, managedFields=[adopted]))
@@ -164,8 +159,6 @@ def test_set_digest_driver_change(pod):
 
 
 def test_set_digest_container_removed():
-    more = {
-        **driver_pod(),
-        "containers": [*driver_pod()["containers"], {"name": "b", "image": "b"}],
-    }
+    more = driver_pod()
+    more["containers"].append({"name": "b", "image": "b"})
     assert digest_of(driver_pod(), live_of(more)) == digest_of(driver_pod())

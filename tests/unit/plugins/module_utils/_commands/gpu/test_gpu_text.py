@@ -21,7 +21,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.node_stat
     Trouble,
 )
 
-NOW = datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
+NOW, START = datetime(2026, 1, 1, 0, 10, tzinfo=UTC), "2026-01-01T00:00:00Z"
 
 
 def test_write_forecast():
@@ -59,15 +59,7 @@ def test_write_forecast_no_work():
 def test_write_status():
     log = Log("gpu", "driver-b", "ctr", is_previous=True)
     troubles = [
-        Trouble(
-            "driver",
-            "gpu/driver-b",
-            "it crashes",
-            "2026-01-01T00:00:00Z",
-            log,
-            "help it",
-            ("dcgm",),
-        ),
+        Trouble("driver", "gpu/driver-b", "it crashes", START, log, "fix it", ("dcgm",)),
         Trouble("mig-manager", "gpu/mig-b", "its container"),
     ]
     nodes = [NodeStatus("b", "Failed", troubles=troubles), NodeStatus("a", "Ready")]
@@ -77,7 +69,7 @@ def test_write_status():
         "b      Failed   driver        it crashes      10m ago",
         "                mig-manager   its container   -",
         "a      Ready    -             -               -",
-        "# b, driver: help it",
+        "# b, driver: fix it",
         "# b, driver: log: kubectl -n gpu logs driver-b -c ctr --previous",
         "# b, driver: dcgm wait for it",
         "1 of 2 GPU nodes are ready",

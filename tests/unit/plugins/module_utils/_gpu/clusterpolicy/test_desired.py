@@ -13,6 +13,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.desi
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import OPERANDS
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import DAEMON_SETS
 
+NRI = {"cdi": {"nriPluginEnabled": True}}
+
 
 def names(wanted):
     return {(item.manifest["kind"], item.manifest["metadata"]["name"]) for item in wanted.children}
@@ -36,13 +38,8 @@ def test_desired_accounts_create_only(gpu):
 def test_desired_disabled_operand(gpu):
     wanted = desired(gpu.app({"dcgm": {"enabled": False}}))
     gone = {name for name in wanted.unwanted if name[1] == "nvidia-dcgm"}
-    assert {kind for kind, _name in gone} == {
-        "ServiceAccount",
-        "Role",
-        "RoleBinding",
-        "Service",
-        "DaemonSet",
-    }
+    kinds = {"ServiceAccount", "Role", "RoleBinding", "Service", "DaemonSet"}
+    assert {kind for kind, _name in gone} == kinds
 
 
 def test_desired_without_gpu(gpu):
@@ -54,19 +51,18 @@ def test_desired_without_gpu(gpu):
 
 def test_desired_error_stops(gpu):
     wanted = desired(gpu.app({"toolkit": {"repository": "r", "image": "t"}}))
-    assert str(wanted.failure).startswith(
-        "Failed to reconcile state-container-toolkit: invalid image"
-    )
+    why = "Failed to reconcile state-container-toolkit: invalid image"
+    assert str(wanted.failure).startswith(why)
     assert ("DaemonSet", "nvidia-driver-daemonset") in names(wanted)
     assert ("Role", "nvidia-container-toolkit") in names(wanted)
     assert ("DaemonSet", "nvidia-device-plugin-daemonset") not in names(wanted)
     assert not [name for name in wanted.unwanted if "toolkit" in name[1] or "plugin" in name[1]]
-    assert wanted.patches, "nodes are labeled all the same"
+    assert wanted.patches, "nodes are labeled regardless"
 
 
 @pytest.mark.parametrize("value", ["all disabled", "-a", "a.", "ä", "x" * 64, "a\n"])
 def test_desired_invalid_mig_default(gpu, value):
-    """And not by the API server for each node; our CRD accepts none of these, others may."""
+    """The operator refuses it, not the API server for each node; other CRDs may accept it."""
     node = gpu.node(labels={"nvidia.com/mig.capable": "true"})
     spec = {"migManager": {"config": {"default": value}}}
     wanted = desired(gpu.app(spec, nodes=[node]))
@@ -84,10 +80,7 @@ def test_desired_invalid_mig_default(gpu, value):
     ("spec", "what"),
     [
         ({"cdi": {"enabled": False, "nriPluginEnabled": True}}, "CDI"),
-        (
-            {"cdi": {"nriPluginEnabled": True}, "toolkit": {"enabled": False}},
-            "the Container Toolkit",
-        ),
+        ({**NRI, "toolkit": {"enabled": False}}, "the Container Toolkit"),
     ],
 )
 def test_desired_conflicting_fields(gpu, spec, what):
@@ -141,25 +134,18 @@ DRIVERS = {"driver": {"useNvidiaDriverCRD": True}}
 
 @pytest.mark.parametrize("spec", [{}, {"enabled": False}])
 def test_desired_handover_to_drivers(gpu, spec):
-    live = gpu.live("DaemonSet", "nvidia-driver-daemonset")
-    of_kernel = gpu.live("DaemonSet", "nvidia-driver-daemonset-6.8.0-ubuntu24.04")
-    foreign = gpu.live("DaemonSet", "nvidia-gpu-driver-x", owner="other")
-    listed = {DAEMON_SETS.key: [live, of_kernel, foreign]}
-    found = [live, of_kernel, foreign]
-    driver = {**DRIVERS["driver"], **spec}
-    app = gpu.app({"driver": driver}, live=found, answers=listed)
+    own = [f"nvidia-driver-daemonset{suffix}" for suffix in ("", "-6.8.0-ubuntu24.04")]
+    found = [gpu.live("DaemonSet", name) for name in own]
+    found.append(gpu.live("DaemonSet", "nvidia-gpu-driver-x", owner="other"))
+    listed = {DAEMON_SETS.key: found}
+    app = gpu.app({"driver": {**DRIVERS["driver"], **spec}}, live=found, answers=listed)
     wanted = desired(app)
-    assert sorted(wanted.orphaned) == [
-        ("DaemonSet", "nvidia-driver-daemonset"),
-        ("DaemonSet", "nvidia-driver-daemonset-6.8.0-ubuntu24.04"),
-    ]
-    assert [name for name in names(wanted) if "driver" in name[1]] == [
-        ("ConfigMap", "nvidia-driver-startup-probe")
-    ]
+    assert sorted(wanted.orphaned) == [("DaemonSet", name) for name in own]
+    children = [name for name in names(wanted) if "driver" in name[1]]
+    assert children == [("ConfigMap", "nvidia-driver-startup-probe")]
     assert not [name for name in wanted.unwanted if "driver" in name[1]]
-    assert not any(
-        is_deployed(app, operand) for operand in OPERANDS if operand.name == "state-driver"
-    )
+    (driver,) = [operand for operand in OPERANDS if operand.name == "state-driver"]
+    assert not is_deployed(app, driver)
     assert desired(gpu.app({}, answers=listed)).orphaned == []
 
 

@@ -39,22 +39,23 @@ def test_node_patch_new_gpu(gpu):
     assert written(gpu.node()) == {PRESENT: "true", **CONTAINER}
 
 
-def test_node_patch_without_gpu(gpu):
-    assert written(gpu.node(labels={PCI: None})) == {}
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pytest.param({PCI: None}, id="no GPU"),
+        pytest.param({PCI: "false"}, id="no GPU according to NFD"),
+        pytest.param({PRESENT: "true", **CONTAINER}, id="settled"),
+        pytest.param({PCI: None, PRESENT: "false"}, id="GPU removed before"),
+    ],
+)
+def test_node_patch_nothing(gpu, labels):
+    assert written(gpu.node(labels=labels)) == {}
 
 
 @pytest.mark.parametrize("name", ["pci-0302_10de", "pci-0300_10de"])
 def test_node_patch_device_classes(gpu, name):
     labels = {PCI: None, f"feature.node.kubernetes.io/{name}.present": "true"}
     assert written(gpu.node(labels=labels))[PRESENT] == "true"
-
-
-def test_node_patch_nfd_false(gpu):
-    assert written(gpu.node(labels={PCI: "false"})) == {}
-
-
-def test_node_patch_settled(gpu):
-    assert written(settled(gpu)) == {}
 
 
 def test_node_patch_user_values(gpu):
@@ -68,10 +69,6 @@ def test_node_patch_gpu_removed(gpu):
     labels = {PCI: None, f"{DEPLOY}mig-manager": "true", f"{DEPLOY}driver": "false"}
     gone = dict.fromkeys([f"{DEPLOY}mig-manager", *CONTAINER])
     assert written(settled(gpu, labels)) == {PRESENT: "false", **gone}
-
-
-def test_node_patch_gpu_removed_before(gpu):
-    assert written(gpu.node(labels={PCI: None, PRESENT: "false"})) == {}
 
 
 def test_node_patch_operands_off(gpu):

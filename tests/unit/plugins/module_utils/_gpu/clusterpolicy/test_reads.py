@@ -24,13 +24,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.read
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import DAEMON_SETS
 
 CLUSTER = {POLICIES.key: None, GPU_CLUSTER_KIND.key: None, CLUSTER_VERSIONS.key: None}
-STACK = {
-    SERVICE_MONITORS.key: {"metadata": {}},
-    NODES.key: [],
-    RUNTIME_CLASSES.key: [],
-    DAEMON_SETS.key: [],
-    NVIDIA_DRIVERS.key: [],
-}
+LISTS = (NODES, RUNTIME_CLASSES, DAEMON_SETS, NVIDIA_DRIVERS)
+STACK = {SERVICE_MONITORS.key: {"metadata": {}}} | {read.key: [] for read in LISTS}
 FIRST = {OPERATOR: {"namespace": "gpu-operator"}}
 
 
@@ -82,38 +77,24 @@ def test_reads_without_service_monitors(gpu):
 
 
 def test_reads_spec_objects(gpu):
-    spec = {
-        "driver": {"kernelModuleConfig": {"name": "params"}, "secretEnv": "tokens"},
-        "psa": {"enabled": True},
-    }
-    found = keys(gpu, {**CLUSTER, **STACK}, spec)
-    assert {
-        "ConfigMap/gpu-operator/params",
-        "Secret/gpu-operator/tokens",
-        "Namespace/gpu-operator",
-    } <= found
-    off = {"driver": {**spec["driver"], "enabled": False}}
+    driver = {"kernelModuleConfig": {"name": "params"}, "secretEnv": "tokens"}
+    found = keys(gpu, {**CLUSTER, **STACK}, {"driver": driver, "psa": {"enabled": True}})
+    inputs = {"ConfigMap/gpu-operator/params", "Secret/gpu-operator/tokens"}
+    assert inputs | {"Namespace/gpu-operator"} <= found
+    off = {"driver": {**driver, "enabled": False}}
     assert not {"ConfigMap/gpu-operator/params"} & keys(gpu, {**CLUSTER, **STACK}, off)
 
 
 def test_reads_unready_pods(gpu):
     def live(name, count):
-        status = {
-            "observedGeneration": 1,
-            "desiredNumberScheduled": 1,
-            "updatedNumberScheduled": 1,
-            "numberAvailable": count,
-        }
-        return gpu.live("DaemonSet", name, status=status)
+        ones = ("observedGeneration", "desiredNumberScheduled", "updatedNumberScheduled")
+        status = {**dict.fromkeys(ones, 1), "numberAvailable": count}
+        return {f"DaemonSet/gpu-operator/{name}": gpu.live("DaemonSet", name, status=status)}
 
-    children = {
-        "DaemonSet/gpu-operator/nvidia-dcgm": live("nvidia-dcgm", 0),
-        "DaemonSet/gpu-operator/nvidia-mig-manager": live("nvidia-mig-manager", 1),
-    }
+    children = live("nvidia-dcgm", 0) | live("nvidia-mig-manager", 1)
     found = keys(gpu, {**CLUSTER, **STACK, **children})
-    assert [key for key in found if key.startswith("Pod/")] == [
-        "Pod/gpu-operator/*?app=nvidia-dcgm#unready"
-    ]
+    pods = [key for key in found if key.startswith("Pod/")]
+    assert pods == ["Pod/gpu-operator/*?app=nvidia-dcgm#unready"]
 
 
 def test_reads_upgrade(gpu):

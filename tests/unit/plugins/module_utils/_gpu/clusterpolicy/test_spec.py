@@ -13,20 +13,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.spec
 
 def test_parse_spec_defaults():
     policy = parse_spec({})
-    enabled = [
-        policy.driver.operand,
-        policy.toolkit,
-        policy.device_plugin,
-        policy.dcgm,
-        policy.dcgm_exporter,
-        policy.feature_discovery,
-        policy.mig_manager,
-    ]
+    enabled = [policy.driver.operand, policy.toolkit, policy.device_plugin, policy.dcgm]
+    enabled += [policy.dcgm_exporter, policy.feature_discovery, policy.mig_manager]
     assert all(item.is_enabled for item in enabled)
-    assert not any(
-        item.is_enabled
-        for item in (policy.driver.gds, policy.driver.gdrcopy, policy.node_status_exporter)
-    )
+    disabled = (policy.driver.gds, policy.driver.gdrcopy, policy.node_status_exporter)
+    assert not any(item.is_enabled for item in disabled)
     assert (policy.runtime_class, policy.has_cdi, policy.has_nri) == ("nvidia", True, False)
     assert (policy.driver_dir, policy.kubelet_dir) == ("/run/nvidia/driver", "/var/lib/kubelet")
     assert (policy.toolkit_dir, policy.plugin.mps_root) == ("/usr/local/nvidia", "/run/nvidia/mps")
@@ -76,11 +67,8 @@ def test_parse_spec_paths():
         }
     )
     assert policy.cdi_hook == "/opt/nv/toolkit/nvidia-cdi-hook"
-    assert (policy.kubelet_dir, policy.driver_dir, policy.moves_driver_dir) == (
-        "/data/kubelet",
-        "/drv",
-        True,
-    )
+    assert (policy.kubelet_dir, policy.driver_dir) == ("/data/kubelet", "/drv")
+    assert policy.moves_driver_dir
     assert policy.exporter.job_mapping_dir == "/var/lib/dcgm-exporter/job-mapping"
     assert parse_spec({"toolkit": {"enabled": False}}).cdi_hook == ""
     assert parse_spec({}).exporter.job_mapping_dir == ""

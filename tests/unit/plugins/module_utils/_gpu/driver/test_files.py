@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.files import build_files
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.files import Files, build_files
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import Driver, Sources
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OperatingSystem
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import OperandSpec
 
 OFF = OperandSpec(is_enabled=False)
+TOKEN = "client_configuration_token.tok"
+ENTITLEMENTS = [f"/run/secrets/{name}" for name in ("etc-pki-entitlement", "redhat.repo", "rhsm")]
 DRIVER = Driver(operand=OperandSpec(), manager=OperandSpec(), gds=OFF, gdrcopy=OFF)
 
 
@@ -31,12 +33,7 @@ def paths(mounts):
 
 def test_build_files_empty():
     files = files_of()
-    assert (files.volumes, files.driver_mounts, files.module_mounts, files.package_mounts) == (
-        [],
-        [],
-        [],
-        [],
-    )
+    assert files == Files()
 
 
 @pytest.mark.parametrize(
@@ -62,9 +59,8 @@ def test_build_files_packages(os_id, repositories, certificates):
     ("field", "what"), [("repositories", "repository"), ("certificates", "certificate")]
 )
 def test_build_files_unsupported_system(field, what):
-    with pytest.raises(
-        NimError, match=f"{what} configuration not supported for distribution arch9"
-    ):
+    why = f"{what} configuration not supported for distribution arch9"
+    with pytest.raises(NimError, match=why):
         files_of(Sources(**{field: "repos"}), "arch")
 
 
@@ -86,10 +82,7 @@ def test_build_files_license():
     assert [item.get("secret", {}).get("secretName") for item in files.volumes] == ["s"]
     assert paths(files.driver_mounts) == {
         "/drivers/gridd.conf": ("licensing-config", "gridd.conf"),
-        "/drivers/ClientConfigToken/client_configuration_token.tok": (
-            "licensing-config",
-            "client_configuration_token.tok",
-        ),
+        f"/drivers/ClientConfigToken/{TOKEN}": ("licensing-config", TOKEN),
     }
     only_map = files_of(Sources(license_config_map="c"))
     assert only_map.volumes[0]["configMap"]["name"] == "c"
@@ -104,21 +97,16 @@ def test_build_files_topology():
 
 
 @pytest.mark.parametrize(
-    ("os_id", "runtime", "sources", "mounted"),
+    ("os_id", "runtime", "mounted"),
     [
-        (
-            "rhel",
-            "containerd",
-            Sources(),
-            ["/run/secrets/etc-pki-entitlement", "/run/secrets/redhat.repo", "/run/secrets/rhsm"],
-        ),
-        ("rhel", "crio", Sources(), []),
-        ("rocky", "containerd", Sources(), []),
-        ("sles", "crio", Sources(), ["/etc/SUSEConnect", "/etc/zypp/credentials.d"]),
+        ("rhel", "containerd", ENTITLEMENTS),
+        ("rhel", "crio", []),
+        ("rocky", "containerd", []),
+        ("sles", "crio", ["/etc/SUSEConnect", "/etc/zypp/credentials.d"]),
     ],
 )
-def test_build_files_subscription(os_id, runtime, sources, mounted):
-    files = files_of(sources, os_id, runtime)
+def test_build_files_subscription(os_id, runtime, mounted):
+    files = files_of(None, os_id, runtime)
     assert [item["mountPath"] for item in files.driver_mounts] == mounted
     names = [f"subscription-config-{number}" for number in range(len(mounted))]
     assert [item["name"] for item in files.volumes] == names

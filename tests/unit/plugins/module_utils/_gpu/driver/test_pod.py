@@ -27,9 +27,8 @@ def names(pod):
 
 
 def find(pod, name):
-    return next(
-        item for item in [*pod["initContainers"], *pod["containers"]] if item["name"] == name
-    )
+    containers = [*pod["initContainers"], *pod["containers"]]
+    return next(item for item in containers if item["name"] == name)
 
 
 def env(pod, name="nvidia-driver-ctr"):
@@ -47,9 +46,8 @@ def test_driver_pod_default():
 
 
 def test_driver_pod_anti_affinity():
-    (term,) = pod_of()["affinity"]["podAntiAffinity"][
-        "requiredDuringSchedulingIgnoredDuringExecution"
-    ]
+    rules = pod_of()["affinity"]["podAntiAffinity"]
+    (term,) = rules["requiredDuringSchedulingIgnoredDuringExecution"]
     assert term["topologyKey"] == "kubernetes.io/hostname"
 
 
@@ -62,10 +60,8 @@ def test_driver_pod_anti_affinity():
     ],
 )
 def test_driver_pod_module_type(module_type, expected):
-    found = {
-        key: value for key, value in env(pod_of(module_type=module_type)).items() if "KERNEL" in key
-    }
-    assert found == expected
+    found = env(pod_of(module_type=module_type))
+    assert {key: value for key, value in found.items() if "KERNEL" in key} == expected
 
 
 def test_driver_pod_rdma():
@@ -92,9 +88,8 @@ def test_driver_pod_side_containers():
     assert names(pod) == ["nvidia-driver-ctr", "nvidia-fs-ctr", "nvidia-gdrcopy-ctr"]
     assert env(pod)["GDS_ENABLED"] == env(pod)["GDRCOPY_ENABLED"] == "true"
     found = find(pod, "nvidia-fs-ctr")
-    assert (found["image"], found["args"]) == ("r.test/fs:1-u24", [scripts.GDS_INSTALL]), (
-        "args do nothing"
-    )
+    assert found["image"] == "r.test/fs:1-u24"
+    assert found["args"] == [scripts.GDS_INSTALL], "the spec's args have no effect"
     assert found["startupProbe"]["exec"]["command"] == ["sh", "-c", scripts.GDS_PROBE]
     assert env(pod, "nvidia-fs-ctr") == {"G": "1"}
     assert find(pod, "nvidia-gdrcopy-ctr")["args"] == [scripts.GDRCOPY_INSTALL]
@@ -116,10 +111,8 @@ def test_driver_pod_secret_env():
 
 
 def test_driver_pod_probe():
-    probe = find(
-        pod_of(probe={"initialDelaySeconds": 5, "failureThreshold": 0}), "nvidia-driver-ctr"
-    )
-    found = probe["startupProbe"]
+    pod = pod_of(probe={"initialDelaySeconds": 5, "failureThreshold": 0})
+    found = find(pod, "nvidia-driver-ctr")["startupProbe"]
     assert (found["initialDelaySeconds"], found["failureThreshold"]) == (5, 120)
     assert (found["timeoutSeconds"], found["periodSeconds"]) == (60, 10)
 
@@ -137,12 +130,8 @@ def test_driver_pod_file_mounts():
     files = Files([{"name": "v"}], [one], [two], [three])
     pod = pod_of(files, has_rdma=True, gds=parse_operand({}))
     assert pod["volumes"][-1] == {"name": "v"}
-    for name, mount in (
-        ("nvidia-driver-ctr", one),
-        ("nvidia-peermem-ctr", two),
-        ("nvidia-fs-ctr", three),
-    ):
-        assert find(pod, name)["volumeMounts"][-1] == mount
+    last = [find(pod, name)["volumeMounts"][-1] for name in names(pod)]
+    assert last == [one, two, three]
 
 
 def test_driver_pod_user_env():

@@ -38,9 +38,8 @@ def test_build_daemon_set_name_and_nodes(nvd):
     assert found["metadata"]["labels"] == labels
     template = found["spec"]["template"]
     assert template["metadata"]["labels"] == labels
-    assert template["metadata"]["annotations"] == {
-        "kubectl.kubernetes.io/default-container": "nvidia-driver-ctr"
-    }
+    default = {"kubectl.kubernetes.io/default-container": "nvidia-driver-ctr"}
+    assert template["metadata"]["annotations"] == default
     assert found["spec"]["selector"] == {"matchLabels": {"app": name}}
     assert found["spec"]["updateStrategy"] == {"type": "OnDelete"}
     assert template["spec"]["nodeSelector"] == {
@@ -102,9 +101,8 @@ def test_build_daemon_set_precompiled(nvd):
     assert labels["nvidia.com/precompiled"] == "true"
     assert labels["nvidia.com/precompiled.kernel-version"] == "6.8.0-60-generic"
     pod = found["spec"]["template"]["spec"]
-    assert images_of(pod)["nvidia-driver-ctr"] == (
-        "r.example/driver:1-6.8.0-60-generic-ubuntu24.04"
-    )
+    image = "r.example/driver:1-6.8.0-60-generic-ubuntu24.04"
+    assert images_of(pod)["nvidia-driver-ctr"] == image
     assert pod["nodeSelector"][f"{nvd.nfd}kernel-version.full"] == "6.8.0-60-generic"
     with pytest.raises(NimError, match="is a digest"):
         build(nvd, {"usePrecompiled": True, "version": "sha256:ab"})

@@ -19,6 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.pools
 
 ACCOUNT = "nvidia-gpu-driver-a-ubuntu24.04"
 STATE = "nvidia.com/gpu-driver-upgrade-state"
+ENABLED = "nvidia.com/gpu-driver-upgrade-enabled"
 
 
 def names(wanted):
@@ -27,9 +28,8 @@ def names(wanted):
 
 def labels_set(wanted):
     found = [merge_patch_of(patch)["metadata"] for patch in wanted.patches]
-    return {
-        item["name"]: item["labels"][OWNER] for item in found if OWNER in item.get("labels", {})
-    }
+    own = [item for item in found if OWNER in item.get("labels", {})]
+    return {item["name"]: item["labels"][OWNER] for item in own}
 
 
 def test_desired_children(nvd):
@@ -65,10 +65,7 @@ def test_desired_conflict(nvd):
 
 
 def test_desired_conflict_of_others(nvd):
-    others = [
-        nvd.driver("b", {"nodeSelector": {"p": "b"}}),
-        nvd.driver("c", {"nodeSelector": {"p": "b"}}),
-    ]
+    others = [nvd.driver(name, {"nodeSelector": {"p": "b"}}) for name in "bc"]
     nodes = [nvd.node("mine"), nvd.node("theirs", None, {"p": "b"})]
     wanted = desired(nvd.app({"default": True}, nodes=nodes, others=others))
     assert (wanted.failure, labels_set(wanted)) == (None, {})
@@ -112,9 +109,8 @@ def test_desired_hand_back_other_operator(nvd):
 )
 def test_desired_pool_without_nodes(nvd, status, is_kept):
     app = nvd.app()
-    old = nvd.live(
-        "DaemonSet", "old", metadata={"labels": {OS_LABEL: "ubuntu22.04"}}, status=status
-    )
+    labels = {OS_LABEL: "ubuntu22.04"}
+    old = nvd.live("DaemonSet", "old", metadata={"labels": labels}, status=status)
     wanted = desired(nvd.app(live=[old]))
     account = account_name(app, "ubuntu22.04")
     kinds = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
@@ -144,10 +140,8 @@ def test_desired_node_without_labels(nvd):
 
 
 def test_desired_upgrade_own_nodes(nvd):
-    nodes = [
-        nvd.node("mine", labels={STATE: "cordon-required"}),
-        nvd.node("theirs", "b", {STATE: "cordon-required"}),
-    ]
+    state = {STATE: "cordon-required"}
+    nodes = [nvd.node("mine", labels=state), nvd.node("theirs", "b", state)]
     off = {"upgradePolicy": {"autoUpgrade": False}}
     patches = [merge_patch_of(item) for item in desired(nvd.app(off, nodes=nodes)).patches]
     (patch,) = [item for item in patches if STATE in item["metadata"].get("labels", {})]
@@ -157,14 +151,11 @@ def test_desired_upgrade_own_nodes(nvd):
 def test_finalize_releases_nodes(nvd):
     nodes = [nvd.node("mine", labels={STATE: "drain-required"}), nvd.node("theirs", "b")]
     nodes[0]["spec"]["unschedulable"] = True
-    nodes[0]["metadata"]["annotations"]["nvidia.com/gpu-driver-upgrade-enabled"] = "true"
+    nodes[0]["metadata"]["annotations"][ENABLED] = "true"
     wanted = finalize(nvd.app(nodes=nodes))
     merged = [merge_patch_of(patch) for patch in wanted.patches]
     assert {item["metadata"]["name"] for item in merged} == {"mine"}
     assert labels_set(wanted) == {"mine": None}
     assert any(item.get("spec") == {"unschedulable": None} for item in merged)
-    assert any(
-        "nvidia.com/gpu-driver-upgrade-enabled" in item["metadata"].get("annotations", {})
-        for item in merged
-    )
+    assert any(ENABLED in item["metadata"].get("annotations", {}) for item in merged)
     assert wanted.children == []

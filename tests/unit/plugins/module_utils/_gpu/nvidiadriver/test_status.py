@@ -12,6 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.pools
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.status import assess
 
 DONE = Outcome()
+SANDBOXES = {"driver": {"useNvidiaDriverCRD": True}, "sandboxWorkloads": {"enabled": True}}
 
 
 def said(assessment, kind):
@@ -20,12 +21,8 @@ def said(assessment, kind):
 
 
 def daemon_set(nvd, available=1):
-    status = {
-        "desiredNumberScheduled": 1,
-        "updatedNumberScheduled": 1,
-        "numberAvailable": available,
-        "numberUnavailable": 1 - available,
-    }
+    status = {"desiredNumberScheduled": 1, "updatedNumberScheduled": 1}
+    status |= {"numberAvailable": available, "numberUnavailable": 1 - available}
     return nvd.live("DaemonSet", daemon_set_name(nvd.app(), "ubuntu24.04"), status=status)
 
 
@@ -56,7 +53,7 @@ def test_assess_not_ready(nvd):
 @pytest.mark.parametrize(
     ("settings", "owner", "is_slow"),
     [({"child_events": True}, "a", True), ({}, "a", False), ({"child_events": True}, None, False)],
-    ids=["events tell the end of it", "nobody tells", "labels go untold"],
+    ids=["watch event at the end", "no watch event", "no event for labels"],
 )
 def test_assess_requeue_slow(nvd, settings, owner, is_slow):
     nodes = [nvd.node(), nvd.node("gpu-1", owner=owner)]
@@ -98,11 +95,7 @@ def test_assess_conflict(nvd):
     [
         ({"driverType": "vgpu-host-manager"}, None, "NotServed"),
         ({}, False, "ReconcileFailed"),
-        (
-            {},
-            {"driver": {"useNvidiaDriverCRD": True}, "sandboxWorkloads": {"enabled": True}},
-            "NotServed",
-        ),
+        ({}, SANDBOXES, "NotServed"),
     ],
 )
 def test_assess_not_served(nvd, spec, policy, reason):
@@ -128,11 +121,8 @@ def test_assess_refusal(nvd):
 
 
 def test_assess_upgrade(nvd):
-    labels = {
-        "nvidia.com/gpu.deploy.driver": "true",
-        "nvidia.com/gpu-driver-upgrade-state": "pod-restart-required",
-    }
-    nodes = [nvd.node(labels=labels)]
+    labels = {"nvidia.com/gpu-driver-upgrade-state": "pod-restart-required"}
+    nodes = [nvd.node(labels={"nvidia.com/gpu.deploy.driver": "true", **labels})]
     found = assess(nvd.app(nodes=nodes, live=[daemon_set(nvd)]), DONE)
     assert found.status["state"] == "ready"
     assert found.requeue.after

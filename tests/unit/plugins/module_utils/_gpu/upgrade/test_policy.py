@@ -21,6 +21,9 @@ def test_parse_policy_defaults(given):
     assert (found.waiting.selector, found.waiting.seconds, found.drain) == (None, 0, None)
 
 
+MORE = {"timeoutSeconds": 4, "deleteEmptyDir": True}
+
+
 def test_parse_policy_all_fields():
     found = parse_policy(
         {
@@ -29,27 +32,15 @@ def test_parse_policy_all_fields():
             "maxUnavailable": 3,
             "waitForCompletion": {"podSelector": "a=b", "timeoutSeconds": 1},
             "podDeletion": {"force": True, "timeoutSeconds": 2, "deleteEmptyDir": True},
-            "drain": {
-                "enable": True,
-                "force": True,
-                "podSelector": "c=d",
-                "timeoutSeconds": 4,
-                "deleteEmptyDir": True,
-            },
+            "drain": {"enable": True, "force": True, "podSelector": "c=d", **MORE},
         }
     )
     assert (found.auto_upgrade, found.max_parallel, found.max_unavailable) == (True, 0, "3")
     assert (found.waiting.seconds, found.waiting.selector.selects({"a": "b"})) == (1, True)
     assert found.pod_deletion == Evicting(is_forced=True, seconds=2, may_lose_empty_dir=True)
-    assert (found.drain.is_forced, found.drain.seconds, found.drain.may_lose_empty_dir) == (
-        True,
-        4,
-        True,
-    )
-    assert (found.drain.selector.selects({"c": "d"}), found.drain.selector.selects({})) == (
-        True,
-        False,
-    )
+    drain = found.drain
+    assert (drain.is_forced, drain.seconds, drain.may_lose_empty_dir) == (True, 4, True)
+    assert [drain.selector.selects(item) for item in ({"c": "d"}, {})] == [True, False]
 
 
 def test_parse_policy_auto_upgrade_default():

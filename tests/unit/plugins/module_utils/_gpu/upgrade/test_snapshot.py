@@ -17,9 +17,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot i
 
 
 def marked(gpu, text):
-    return Node(
-        gpu.node("n", states.DRAIN, nimops__nim="", **{labels.SINCE.replace("/", "__"): text})
-    )
+    return Node(gpu.node("n", states.DRAIN, **{labels.SINCE: text}))
 
 
 @pytest.mark.parametrize(
@@ -80,32 +78,22 @@ def test_is_up(gpu):
     pod["status"]["containerStatuses"].append({"name": "d", "ready": False})
     pod["status"]["conditions"] = []
     assert not is_up(pod)
-    assert not is_up(
-        {**gpu.driver("n"), "status": {"phase": "Pending", "containerStatuses": [{"ready": True}]}}
-    )
+    pending = {"phase": "Pending", "containerStatuses": [{"ready": True}]}
+    assert not is_up({**gpu.driver("n"), "status": pending})
     assert not is_up({**gpu.driver("n"), "status": {"phase": "Running"}})
 
 
 def test_managed_without_driver(gpu, snapshot):
-    nodes = [
-        gpu.node("c"),
-        gpu.node("b", states.DONE),
-        gpu.node("a", states.RESTART),
-        gpu.node("d"),
-    ]
+    by_name = {"c": "", "b": states.DONE, "a": states.RESTART, "d": ""}
+    nodes = [gpu.node(name, state) for name, state in by_name.items()]
     found = snapshot(nodes, drivers={"d": "new"})
     assert [node.name for node in found.managed] == ["a", "d"]
 
 
 def test_node_is_of():
-    mine = Node(
-        {"metadata": {"name": "n", "labels": {"nvidia.com/gpu-operator.driver.owner": "a"}}}
-    )
-    nobodys = Node({"metadata": {"name": "n"}})
-    assert [mine.is_of(owner) for owner in ("a", "b", NO_DRIVER, None)] == [
-        True,
-        False,
-        False,
-        True,
-    ]
-    assert [nobodys.is_of(owner) for owner in ("a", NO_DRIVER, None)] == [False, True, True]
+    labels = {"nvidia.com/gpu-operator.driver.owner": "a"}
+    mine = Node({"metadata": {"name": "n", "labels": labels}})
+    unowned = Node({"metadata": {"name": "n"}})
+    found = [mine.is_of(owner) for owner in ("a", "b", NO_DRIVER, None)]
+    assert found == [True, False, False, True]
+    assert [unowned.is_of(owner) for owner in ("a", NO_DRIVER, None)] == [False, True, True]

@@ -15,7 +15,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.upgrade_st
     upgrade_events,
 )
 
-WHY = labels.WHY.replace("/", "__")
+
+def step_of(snapshot, nodes, pods=(), **more):
+    return take_step(snapshot(nodes, pods, **more), parse_policy({}))
 
 
 def test_describe_upgrade(gpu, snapshot):
@@ -23,14 +25,11 @@ def test_describe_upgrade(gpu, snapshot):
         gpu.node("a", states.POD_DELETION),
         gpu.node("b", states.REQUIRED),
         gpu.node("c", states.REQUIRED, labels={labels.SKIP: "true"}),
-        gpu.node("d", states.FAILED, **{WHY: "the driver\nkeeps failing"}),
+        gpu.node("d", states.FAILED, **{labels.WHY: "the driver\nkeeps failing"}),
         gpu.node("e", states.DONE),
     ]
     pods = [gpu.pod("w", "a", gpus=1)]
-    step = take_step(
-        snapshot(nodes, pods, drivers={**dict.fromkeys("abcd", "old"), "e": "new"}),
-        parse_policy({}),
-    )
+    step = step_of(snapshot, nodes, pods, drivers={**dict.fromkeys("abcd", "old"), "e": "new"})
     assert describe_upgrade(step) == (
         "driver upgrades: 2 in progress, 2 pending;"
         " node d waits for manual action: the driver keeps failing;"
@@ -41,13 +40,13 @@ def test_describe_upgrade(gpu, snapshot):
 
 def test_describe_upgrade_bounds(gpu, snapshot):
     nodes = [gpu.node(f"n{i}", states.FAILED) for i in range(9)]
-    told = describe_upgrade(take_step(snapshot(nodes), parse_policy({})))
-    assert told.count("waits for") == 3
-    assert told.endswith("; 6 more nodes wait")
+    text = describe_upgrade(step_of(snapshot, nodes))
+    assert text.count("waits for") == 3
+    assert text.endswith("; 6 more nodes wait")
 
 
 def test_describe_upgrade_over(gpu, snapshot):
-    step = take_step(snapshot([gpu.node("a", states.DONE)], drivers={"a": "new"}), parse_policy({}))
+    step = step_of(snapshot, [gpu.node("a", states.DONE)], drivers={"a": "new"})
     assert (describe_upgrade(step), upgrade_events(step)) == ("", [])
 
 
@@ -62,12 +61,16 @@ def test_describe_upgrade_over(gpu, snapshot):
     ],
 )
 def test_report_upgrade_appends(gpu, snapshot, before, reported):
-    step = take_step(
-        snapshot([gpu.node("a", states.CORDON)], drivers={"a": "old"}), parse_policy({})
-    )
+    step = step_of(snapshot, [gpu.node("a", states.CORDON)], drivers={"a": "old"})
     builder = StatusBuilder({}, reconciling=before)
     report_upgrade(builder, step)
     assert (builder.reconciling, builder.requeue.after) == (reported, True)
+
+
+FAILURE = (
+    "the upgrade of node n failed: Pod nim/alone has no controller that would replace it:"
+    " delete it, or set force"
+)
 
 
 @pytest.mark.parametrize(
@@ -76,30 +79,18 @@ def test_report_upgrade_appends(gpu, snapshot, before, reported):
         (states.REQUIRED, [], [("Normal", "the upgrade of node n starts")]),
         (states.CORDON, [], []),
         (states.UNCORDON, [], [("Normal", "node n is upgraded")]),
-        (
-            states.POD_DELETION,
-            ["alone"],
-            [
-                (
-                    "Warning",
-                    "the upgrade of node n failed: Pod nim/alone has no controller that would"
-                    " replace it: delete it, or set force",
-                )
-            ],
-        ),
+        (states.POD_DELETION, ["alone"], [("Warning", FAILURE)]),
     ],
 )
 def test_upgrade_events(gpu, snapshot, state, pods, expected):
     made = [gpu.pod(name, "n", gpus=1, owner="") for name in pods]
-    step = take_step(snapshot([gpu.node("n", state)], made), parse_policy({}))
+    step = step_of(snapshot, [gpu.node("n", state)], made)
     assert [(item.kind, item.message) for item in upgrade_events(step)] == expected
 
 
 def test_upgrade_events_notes(gpu, snapshot):
-    pods, workloads = [gpu.replica("a", "n")], [gpu.workload(1)]
-    step = take_step(
-        snapshot([gpu.node("n", states.REQUIRED)], pods, workloads=workloads), parse_policy({})
-    )
+    nodes, pods = [gpu.node("n", states.REQUIRED)], [gpu.replica("a", "n")]
+    step = step_of(snapshot, nodes, pods, workloads=[gpu.workload(1)])
     assert [item.message for item in upgrade_events(step)] == [
         "node n: NIMService nim/llm has no ready replica during the upgrade",
         "the upgrade of node n starts",
@@ -115,4 +106,4 @@ def test_upgrade_events_released(gpu, snapshot):
 
 def test_upgrade_events_bounds(gpu, snapshot):
     nodes = [gpu.node(f"n{i}", states.UNCORDON) for i in range(50)]
-    assert len(upgrade_events(take_step(snapshot(nodes), parse_policy({})))) == 10
+    assert len(upgrade_events(step_of(snapshot, nodes))) == 10

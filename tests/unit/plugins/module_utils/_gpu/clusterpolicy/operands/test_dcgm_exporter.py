@@ -12,29 +12,24 @@ NAME = "nvidia-dcgm-exporter"
 LABELS = "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS"
 
 
-def look(gpu, exporter=None, **spec):
+def parts_of(gpu, exporter=None, **spec):
     app = gpu.app({"dcgmExporter": exporter or {}, **spec})
     pod = gpu.pod(OPERAND, app)
     return gpu.children(OPERAND, app), pod, gpu.env(gpu.container(pod, NAME))
 
 
 def test_dcgm_exporter_host_engine(gpu):
-    assert look(gpu)[2]["DCGM_REMOTE_HOSTENGINE_INFO"] == "nvidia-dcgm:5555"
-    assert "DCGM_REMOTE_HOSTENGINE_INFO" not in look(gpu, dcgm={"enabled": False})[2]
+    assert parts_of(gpu)[2]["DCGM_REMOTE_HOSTENGINE_INFO"] == "nvidia-dcgm:5555"
+    assert "DCGM_REMOTE_HOSTENGINE_INFO" not in parts_of(gpu, dcgm={"enabled": False})[2]
 
 
 @pytest.mark.parametrize(
     ("address", "is_local"),
-    [
-        ("localhost:5555", True),
-        ("127.0.0.1", True),
-        ("localhost.test:5555", False),
-        ("dcgm:1", False),
-    ],
+    [("localhost:5555", True), ("127.0.0.1", True), ("localhost.test:5", False), ("dcgm:1", False)],
 )
 def test_dcgm_exporter_engine_on_node(gpu, address, is_local):
     env = [{"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": address}]
-    _children, pod, _env = look(gpu, {"env": env})
+    _children, pod, _env = parts_of(gpu, {"env": env})
     assert pod.get("hostNetwork", False) is is_local
 
 
@@ -49,32 +44,30 @@ def test_dcgm_exporter_engine_on_node(gpu, address, is_local):
     ],
 )
 def test_dcgm_exporter_reads_pods(gpu, exporter, reads):
-    children, pod, _env = look(gpu, exporter)
+    children, pod, _env = parts_of(gpu, exporter)
     assert (("ClusterRole", f"{NAME}-read-pods") in children) is reads
     assert pod["automountServiceAccountToken"] is reads
 
 
 def test_dcgm_exporter_token_for_config_map(gpu):
     env = [{"name": "DCGM_EXPORTER_CONFIGMAP_DATA", "value": "a:b"}]
-    children, pod, _env = look(gpu, {"env": env})
+    children, pod, _env = parts_of(gpu, {"env": env})
     assert pod["automountServiceAccountToken"] is True
     assert ("ClusterRole", f"{NAME}-read-pods") not in children
     env[0]["value"] = "none"
-    assert look(gpu, {"env": env})[1]["automountServiceAccountToken"] is False
+    assert parts_of(gpu, {"env": env})[1]["automountServiceAccountToken"] is False
 
 
 def test_dcgm_exporter_pod_metadata(gpu):
-    env = look(gpu, {"enablePodLabels": True, "podLabelAllowlistRegex": ["^a$", "^b$"]})[2]
+    env = parts_of(gpu, {"enablePodLabels": True, "podLabelAllowlistRegex": ["^a$", "^b$"]})[2]
     assert env[LABELS] == "true"
     assert env["DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX"] == "^a$,^b$"
 
 
 def test_dcgm_exporter_files(gpu):
-    exporter = {
-        "config": {"name": "metrics"},
-        "hpcJobMapping": {"enabled": True, "directory": "/jobs"},
-    }
-    _children, pod, env = look(gpu, exporter)
+    mapping = {"enabled": True, "directory": "/jobs"}
+    exporter = {"config": {"name": "metrics"}, "hpcJobMapping": mapping}
+    _children, pod, env = parts_of(gpu, exporter)
     mounts = gpu.mounts(gpu.container(pod, NAME))
     path = "/etc/dcgm-exporter/dcgm-metrics.csv"
     assert (env["DCGM_EXPORTER_COLLECTORS"], mounts[path]) == (path, "metrics-config")
@@ -96,7 +89,7 @@ def test_dcgm_exporter_service(gpu):
         "annotations": {"a": "b"},
         "hostPID": True,
     }
-    children, pod, _env = look(gpu, exporter, hostPaths={"kubeletRootDir": "/data/kubelet/"})
+    children, pod, _env = parts_of(gpu, exporter, hostPaths={"kubeletRootDir": "/data/kubelet/"})
     service = children["Service", NAME]["spec"]
     assert (service["type"], service["internalTrafficPolicy"]) == ("NodePort", "Local")
     template = children["DaemonSet", NAME]["spec"]["template"]

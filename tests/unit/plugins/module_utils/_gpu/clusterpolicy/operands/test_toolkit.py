@@ -11,14 +11,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.oper
 MAIN = "nvidia-container-toolkit-ctr"
 
 
-def look(gpu, spec=None, runtime="containerd://2.1"):
+def parts_of(gpu, spec=None, runtime="containerd://2.1"):
     pod = gpu.pod(OPERAND, gpu.app(spec or {}, nodes=[gpu.node(runtime=runtime)]))
     main = gpu.container(pod, MAIN)
     return gpu.env(main), gpu.paths(pod), gpu.mounts(main)
 
 
 def test_toolkit_containerd(gpu):
-    env, paths, mounts = look(gpu)
+    env, paths, mounts = parts_of(gpu)
     assert (env["RUNTIME"], env["CONTAINERD_RUNTIME_CLASS"]) == ("containerd", "nvidia")
     assert env["RUNTIME_CONFIG"] == env["CONTAINERD_CONFIG"] == "/runtime/config-dir/config.toml"
     assert env["RUNTIME_DROP_IN_CONFIG"] == "/runtime/config-dir.d/99-nvidia.toml"
@@ -31,14 +31,14 @@ def test_toolkit_containerd(gpu):
 
 
 def test_toolkit_docker(gpu):
-    env, paths, _mounts = look(gpu, runtime="docker://27")
+    env, paths, _mounts = parts_of(gpu, runtime="docker://27")
     assert env["DOCKER_CONFIG"] == "/runtime/config-dir/daemon.json"
     assert paths["docker-socket"] == "/var/run"
     assert not [name for name in env if "DROP_IN" in name]
 
 
 def test_toolkit_crio(gpu):
-    env, paths, mounts = look(gpu, runtime="cri-o://1.33")
+    env, paths, mounts = parts_of(gpu, runtime="cri-o://1.33")
     assert (env["RUNTIME"], env["CRIO_CONFIG_MODE"]) == ("crio", "config")
     assert paths["crio-drop-in-config"] == "/etc/crio/crio.conf.d"
     assert paths["crio-hooks"] == "/usr/share/containers/oci/hooks.d"
@@ -50,13 +50,13 @@ def test_toolkit_crio(gpu):
     ("runtime", "mode"), [("cri-o://1.33", "hook"), ("containerd://2.1", None)]
 )
 def test_toolkit_without_cdi(gpu, runtime, mode):
-    env, _paths, _mounts = look(gpu, {"cdi": {"enabled": False}}, runtime)
+    env, _paths, _mounts = parts_of(gpu, {"cdi": {"enabled": False}}, runtime)
     assert "CDI_ENABLED" not in env
     assert env.get("CRIO_CONFIG_MODE") == mode
 
 
 def test_toolkit_nri(gpu):
-    env, paths, mounts = look(gpu, {"cdi": {"nriPluginEnabled": True}})
+    env, paths, mounts = parts_of(gpu, {"cdi": {"nriPluginEnabled": True}})
     assert env["ENABLE_NRI_PLUGIN"] == "true"
     assert env["NRI_SOCKET"] == "/runtime/nri-sock-dir/nri.sock"
     assert paths["nri-socket"] == "/var/run/nri"
@@ -74,29 +74,26 @@ def test_toolkit_user_paths(gpu):
         {"name": "RUNTIME_CONFIG_SOURCE", "value": "command,file=/d/f.toml"},
         {"name": "ROOT", "value": "/r"},
     ]
-    found, paths, mounts = look(gpu, {"toolkit": {"env": env}})
+    found, paths, mounts = parts_of(gpu, {"toolkit": {"env": env}})
     assert found["RUNTIME_CONFIG"] == found["CONTAINERD_CONFIG"] == "/runtime/config-dir/c.toml"
     assert (paths["containerd-config"], paths["containerd-drop-in-config"]) == ("/a", "/b")
     assert found["RUNTIME_DROP_IN_CONFIG_HOST_PATH"] == "/b/d.toml"
-    assert (paths["containerd-socket"], found["RUNTIME_SOCKET"]) == (
-        "/c",
-        "/runtime/sock-dir/e.sock",
-    )
+    assert paths["containerd-socket"] == "/c"
+    assert found["RUNTIME_SOCKET"] == "/runtime/sock-dir/e.sock"
     assert found["RUNTIME_CONFIG_SOURCE"] == "command,file=/host/d/f.toml"
     assert found["ROOT"] == "/r"
     assert mounts["/usr/local/nvidia"] == "toolkit-install-dir", "ROOT moves nothing"
 
 
 def test_toolkit_install_dir(gpu):
-    _env, paths, mounts = look(gpu, {"toolkit": {"installDir": "/opt/nv"}})
+    _env, paths, mounts = parts_of(gpu, {"toolkit": {"installDir": "/opt/nv"}})
     assert paths["toolkit-install-dir"] == "/opt/nv"
     assert mounts["/opt/nv"] == "toolkit-install-dir"
 
 
 def test_toolkit_ignores_args(gpu):
-    pod = gpu.pod(
-        OPERAND, gpu.app({"toolkit": {"args": ["x"], "resources": {"limits": {"cpu": "1"}}}})
-    )
+    toolkit = {"args": ["x"], "resources": {"limits": {"cpu": "1"}}}
+    pod = gpu.pod(OPERAND, gpu.app({"toolkit": toolkit}))
     main = gpu.container(pod, MAIN)
     assert main["args"] == ["/bin/entrypoint.sh"]
     assert main["resources"] == {"limits": {"cpu": "1"}}
