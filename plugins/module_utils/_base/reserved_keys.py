@@ -13,6 +13,7 @@ from __future__ import annotations
 import typing as t
 
 from .errors import NimError
+from .types import Json
 
 PREFIX = "__ansible"
 OPEN_FIELD = ".eppConfig.config"
@@ -39,7 +40,7 @@ def remove_reserved_keys(document: t.Any) -> list[str]:
     return sorted(path for path, _holder, _key in found)
 
 
-def _walk(document: t.Any) -> t.Iterator[tuple[str, dict[str, t.Any], str]]:
+def _walk(document: t.Any) -> t.Iterator[tuple[str, Json, str]]:
     """(path, map, key) of each reserved key, except those below another one."""
     pending: list[tuple[t.Any, str]] = [(document, "")]
     while pending:

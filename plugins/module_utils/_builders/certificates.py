@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Fields, Json
+
 CA_VOLUME = "ca-cert-volume"
 CUSTOM_CA_VOLUME = "custom-ca"
 
@@ -29,7 +31,7 @@ _UPDATE_SCRIPT = "; ".join(
 )
 
 
-def ca_volumes(config_map: str) -> list[dict[str, t.Any]]:
+def ca_volumes(config_map: str) -> list[Json]:
     """The two volumes that the CA needs; they come after all others."""
     return [
         {"name": CA_VOLUME, "emptyDir": {}},
@@ -37,12 +39,12 @@ def ca_volumes(config_map: str) -> list[dict[str, t.Any]]:
     ]
 
 
-def ca_main_mount() -> dict[str, t.Any]:
+def ca_main_mount() -> Json:
     """The mount of the updated trust store in the main container."""
     return {"name": CA_VOLUME, "mountPath": "/etc/ssl"}
 
 
-def ca_init_mounts() -> list[dict[str, t.Any]]:
+def ca_init_mounts() -> list[Json]:
     """The init container's mounts: the trust store to write, and the user's certificates."""
     return [
         {"name": CA_VOLUME, "mountPath": "/ca-certs"},
@@ -50,11 +52,9 @@ def ca_init_mounts() -> list[dict[str, t.Any]]:
     ]
 
 
-def ca_init_container(
-    image: str, env: t.Sequence[t.Mapping[str, t.Any]], mounts: t.Sequence[t.Mapping[str, t.Any]]
-) -> dict[str, t.Any]:
+def ca_init_container(image: str, env: t.Sequence[Fields], mounts: t.Sequence[Fields]) -> Json:
     """The `update-ca-certificates` container; it must be the first init container, as root."""
-    container: dict[str, t.Any] = {
+    container: Json = {
         "name": "update-ca-certificates",
         "image": image,
         "command": ["/bin/sh", "-c", _UPDATE_SCRIPT],

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from .._base.errors import TOO_LARGE, NimError
 from .._base.json_size import MAX_OBJECT_BYTES, json_size, name_largest, show_size
+from .._base.types import Fields
 
 
-def refuse_copies(shared: t.Mapping[str, t.Any], into: str, copies: int) -> None:
+def refuse_copies(shared: Fields, into: str, copies: int) -> None:
     """NimError if ``shared``, copied into the ``copies`` elements of ``into``, is too large.
 
     ``shared``: field → the value that each element gets. Called before the copies exist: they could

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import typing as t
-
-from .._base.types import Fields, Manifest
+from .._base.types import Fields, Json, Manifest
 from .._engine.metadata import Labels
 from .app import OPERATOR_VERSION_ANNOTATION, App
 from .pod import without_empty
@@ -25,7 +23,7 @@ def build_deployment(
     annotations: Labels | None = None,
 ) -> Manifest:
     """A Deployment; with ``replicas`` None, the field is left to its manager."""
-    spec: dict[str, t.Any] = {
+    spec: Json = {
         "strategy": ROLLING_UPDATE if strategy is None else strategy,
         "selector": {"matchLabels": selector},
         "template": template,
@@ -44,7 +42,7 @@ def pod_template(
     selector: Labels,
     live: Manifest | None = None,
     annotations: Labels | None = None,
-) -> dict[str, t.Any]:
+) -> Json:
     """The template of pods that a Service selects by ``selector``; ``live``: their workload."""
     running = ((live or {}).get("spec") or {}).get("template") or {}
     metadata = {

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Fields, Json
+
 EnvVar = dict[str, t.Any]
 
 
@@ -26,7 +28,7 @@ def env(**values: str) -> list[EnvVar]:
 
 def secret_env(name: str, secret: str, key: str | None = None, *, optional: bool = False) -> EnvVar:
     """A variable read from ``key`` (by default its own name) of a Secret."""
-    selector: dict[str, t.Any] = {"name": secret, "key": key or name}
+    selector: Json = {"name": secret, "key": key or name}
     if optional:
         selector["optional"] = True
     return {"name": name, "valueFrom": {"secretKeyRef": selector}}
@@ -57,6 +59,6 @@ def normalize_env(items: t.Sequence[EnvVar]) -> list[EnvVar]:
     return [stored_env(item) for index, item in enumerate(items) if last[item["name"]] == index]
 
 
-def stored_env(item: t.Mapping[str, t.Any]) -> EnvVar:
+def stored_env(item: Fields) -> EnvVar:
     """A variable in its stored form: without an empty value."""
     return {key: value for key, value in item.items() if (key, value) != ("value", "")}

@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass
 
 from .._base.errors import NimError
-from .._base.types import Fields, Manifest
+from .._base.types import Fields, Json, Manifest
 from .app import App
 from .tenant_limits import INGRESS_ANNOTATIONS, POD_LABELS, key_violations
 from .verdict import reason_of
@@ -133,7 +133,7 @@ def _ingress_spec(app: App, expose: Expose, service: str) -> Fields:
     host, given = _needed_host(app, expose, "Ingress"), expose.ingress
     backend = {"service": {"name": service, "port": {"name": "api"}}}
     path = {"path": "/", "pathType": "Prefix", "backend": backend}
-    spec: dict[str, t.Any] = {
+    spec: Json = {
         "ingressClassName": given["ingressClass"],
         "rules": [{"host": host, "http": {"paths": [path]}}],
     }

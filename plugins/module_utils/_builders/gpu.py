@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from .._base.errors import NimError
+from .._base.types import Fields
 
 GPU = "nvidia.com/gpu"
 
 Amounts = dict[str, dict[str, str]]
 
 
-def amounts_of(resources: t.Mapping[str, t.Any] | None) -> Amounts:
+def amounts_of(resources: Fields | None) -> Amounts:
     """Requests and limits, each present even if empty.
 
     Quantities are strings, as in stored objects except a LeaderWorkerSet.
@@ -36,7 +35,7 @@ def with_gpus(amounts: Amounts, count: str) -> Amounts:
     return {key: {**named, GPU: count} for key, named in amounts.items()}
 
 
-def parallelism_of(profile: t.Mapping[str, t.Any]) -> str:
+def parallelism_of(profile: Fields) -> str:
     """The number of GPUs that share the model, from the tags of a profile; empty if unset."""
     config = profile.get("config") or {}
     return str(config.get("tensorParallelism") or config.get("tp") or "").strip()

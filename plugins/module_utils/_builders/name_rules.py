@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from .._base.errors import NAME_RESERVED, NimError
+from .._base.types import Fields
 from .._engine.kind import with_article
 from .nim_metadata import CACHE_NAMES
 
@@ -17,9 +16,7 @@ MAX_LABEL = 63
 """Maximum length if the name is only used in labels."""
 
 
-def check_name(
-    cr: t.Mapping[str, t.Any], longest: int = MAX_NAME, *, is_label: bool = False
-) -> None:
+def check_name(cr: Fields, longest: int = MAX_NAME, *, is_label: bool = False) -> None:
     """NimError if a resource's name is invalid for its children; ``is_label``: also with dots.
 
     Checked before anything is created, because the API server would accept some children and refuse
@@ -38,7 +35,7 @@ def check_name(
         )
 
 
-def check_not_reserved(cr: t.Mapping[str, t.Any]) -> None:
+def check_not_reserved(cr: Fields) -> None:
     """NimError if the resource has the name of an object that NIMCaches share."""
     name = cr["metadata"]["name"]
     if name in CACHE_NAMES:

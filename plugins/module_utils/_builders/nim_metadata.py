@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from .._base.errors import TOO_LARGE, NimError
-from .._base.types import Manifest
+from .._base.types import Fields, Manifest
 from .._engine.api_resources import is_served
 from .._engine.conditions import find_condition
 from .._engine.drift import has_wanted
@@ -32,7 +30,7 @@ LAST_APPLIED_ANNOTATION = "nvidia.com/last-applied-hash"
 """Annotations by which the reference operator detects changes."""
 
 
-def kept_hashes(live: t.Mapping[str, t.Any] | None, *keys: str) -> Labels:
+def kept_hashes(live: Fields | None, *keys: str) -> Labels:
     """The reference operator's annotations that an object keeps."""
     given = (((live or {}).get("metadata") or {}).get("annotations")) or {}
     return {key: given[key] for key in keys if key in given}
@@ -69,7 +67,7 @@ def find_cache_excess(cache: Manifest) -> NimError | None:
     return NimError(message, reason=f"NIMCache{TOO_LARGE}")
 
 
-def reported_state(status: t.Mapping[str, t.Any]) -> str:
+def reported_state(status: Fields) -> str:
     """The state of a NIMService for its NIMPipeline: ScaledToZero if it is off."""
     ready = find_condition(status.get("conditions"), "Ready") or {}
     if ready.get("reason") == SCALED_TO_ZERO:

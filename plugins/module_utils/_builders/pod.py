@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Fields, Json
 from .._engine.observed import TKGS
 
 DEFAULT_USER, DEFAULT_GROUP = 1000, 2000
 
 
-def image_reference(image: t.Mapping[str, t.Any]) -> str:
+def image_reference(image: Fields) -> str:
     """`repository:tag` of an Image."""
     return f"{image['repository']}:{image['tag']}"
 
@@ -22,24 +23,24 @@ def pull_secrets(names: t.Iterable[str] | None) -> list[dict[str, str]]:
     return [{"name": name} for name in names or []]
 
 
-def user_id(spec: t.Mapping[str, t.Any]) -> int:
+def user_id(spec: Fields) -> int:
     """`spec.userID`, or its default."""
     value = spec.get("userID")
     return DEFAULT_USER if value is None else int(value)
 
 
-def group_id(spec: t.Mapping[str, t.Any]) -> int:
+def group_id(spec: Fields) -> int:
     """`spec.groupID`, or its default."""
     value = spec.get("groupID")
     return DEFAULT_GROUP if value is None else int(value)
 
 
-def seccomp(orchestrator: str) -> dict[str, t.Any]:
+def seccomp(orchestrator: str) -> Json:
     """The seccomp profile of a security context, which TKGS requires; empty elsewhere."""
     return {"seccompProfile": {"type": "RuntimeDefault"}} if orchestrator == TKGS else {}
 
 
-def container_security(user: int, group: int) -> dict[str, t.Any]:
+def container_security(user: int, group: int) -> Json:
     """The security context of a container for a cache, with the ids of the NIMCache."""
     return {
         "allowPrivilegeEscalation": False,
@@ -50,7 +51,7 @@ def container_security(user: int, group: int) -> dict[str, t.Any]:
     }
 
 
-def pod_security(user: int, group: int) -> dict[str, t.Any]:
+def pod_security(user: int, group: int) -> Json:
     """The security context of a pod for a cache."""
     return {
         "fsGroup": group,
@@ -59,7 +60,7 @@ def pod_security(user: int, group: int) -> dict[str, t.Any]:
     }
 
 
-def http_probe(path: str, delay: int, failures: int) -> dict[str, t.Any]:
+def http_probe(path: str, delay: int, failures: int) -> Json:
     """A probe of the port `api`; ``delay``: seconds before the first one."""
     return {"httpGet": {"path": path, "port": "api"}, **probe_times(delay, failures)}
 
@@ -75,31 +76,29 @@ def probe_times(delay: int, failures: int) -> dict[str, int]:
     }
 
 
-def find_container(
-    template: t.Mapping[str, t.Any], name: str, where: str = "containers"
-) -> dict[str, t.Any]:
+def find_container(template: Fields, name: str, where: str = "containers") -> Json:
     """A container of a live pod template; empty if no container has that name."""
     items = (template.get("spec") or {}).get(where) or []
     return next((item for item in items if item.get("name") == name), {})
 
 
-def phase_of(pod: t.Mapping[str, t.Any] | None) -> str:
+def phase_of(pod: Fields | None) -> str:
     """The phase of a live pod; empty if there is no pod."""
     return str(((pod or {}).get("status") or {}).get("phase") or "")
 
 
-def is_pod_ready(pod: t.Mapping[str, t.Any] | None) -> bool:
+def is_pod_ready(pod: Fields | None) -> bool:
     """Whether all containers of a live pod are ready."""
     conditions = ((pod or {}).get("status") or {}).get("conditions") or []
     return any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions)
 
 
-def has_ended(pod: t.Mapping[str, t.Any] | None) -> bool:
+def has_ended(pod: Fields | None) -> bool:
     """Whether all containers of a live pod ended and will not restart."""
     return phase_of(pod) in ("Failed", "Succeeded")
 
 
-def without_empty(fields: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+def without_empty(fields: Fields) -> Json:
     """The fields without None, "", {}, [] and False; 0 is kept."""
     return {
         key: value

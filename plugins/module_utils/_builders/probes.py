@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._base.types import Fields
+from .._base.types import Fields, Json
 from .pod import probe_times
 
 Handler = dict[str, t.Any]
@@ -24,7 +24,7 @@ def build_probes(
     given: t.Mapping[str, Fields],
     defaults: Defaults,
     handle: t.Callable[[str], Handler] = by_port_name,
-) -> dict[str, t.Any]:
+) -> Json:
     """The container's probe fields: the user's own unchanged, else the defaults.
 
     ``given``: field → the user's settings: `enabled` (by default true) and `probe`.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .._base.errors import NimError
 from .._base.quantity import parse_quantity
-from .._base.types import Fields, Manifest
+from .._base.types import Fields, Json, Manifest
 from .._engine.api_resources import object_identity
 from .._engine.ownership import refuse_foreign
 from .._engine.references import references_of
@@ -51,7 +51,7 @@ def parse_claim(
     )
 
 
-def build_claim(app: App, claim: Claim, labels: t.Mapping[str, str]) -> dict[str, t.Any]:
+def build_claim(app: App, claim: Claim, labels: t.Mapping[str, str]) -> Json:
     """The PVC of the spec; NimError if its size is not a valid quantity."""
     pvc = claim.given
     size = pvc.get("size") or ""
@@ -62,7 +62,7 @@ def build_claim(app: App, claim: Claim, labels: t.Mapping[str, str]) -> dict[str
             f"failed to parse size for pvc creation {claim.name}, err {error}"
             f' (set {claim.field}.size to a quantity such as "50Gi")'
         ) from error
-    spec: dict[str, t.Any] = {
+    spec: Json = {
         "accessModes": [pvc.get("volumeAccessMode") or ""],
         "resources": {"requests": {"storage": size}},
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._base.types import Manifest
+from .._base.types import Fields, Json, Manifest
 from .app import App
 
 _RBAC_GROUP = "rbac.authorization.k8s.io"
@@ -19,7 +19,7 @@ def build_service_account(app: App, name: str = "") -> Manifest:
     return app.child("ServiceAccount", name=name, annotations={})
 
 
-def build_role(app: App, rules: t.Sequence[t.Mapping[str, t.Any]], name: str = "") -> Manifest:
+def build_role(app: App, rules: t.Sequence[Fields], name: str = "") -> Manifest:
     """A Role; RBAC requires the operator to have all permissions that it grants."""
     return app.child("Role", name=name, annotations={}, rules=list(rules))
 
@@ -36,7 +36,7 @@ def build_role_binding(app: App, name: str = "") -> Manifest:
     )
 
 
-def constraint_rule(*names: str) -> dict[str, t.Any]:
+def constraint_rule(*names: str) -> Json:
     """Permission to use SCCs; granted on every Kubernetes, although most have no SCCs."""
     return {
         "apiGroups": [SCC_GROUP],

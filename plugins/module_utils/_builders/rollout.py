@@ -14,7 +14,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from .._base.types import Fields
+from .._base.types import Fields, Json
 from .._engine.conditions import find_condition
 
 DEADLINE_REASON = "ProgressDeadlineExceeded"
@@ -101,7 +101,7 @@ def lacks_pods(deployment: Fields | None) -> bool:
     return updated < replicas and available < replicas
 
 
-def build_strategy(live: Fields | None, pods: t.Sequence[Fields]) -> dict[str, t.Any]:
+def build_strategy(live: Fields | None, pods: t.Sequence[Fields]) -> Json:
     """`spec.strategy` of a Deployment.
 
     ``pods``: the pods of ``live``; only unschedulable ones count.

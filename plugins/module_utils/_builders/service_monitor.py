@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
-from .._base.types import Manifest
+from .._base.types import Fields, Manifest
 from .app import App
 from .pod import without_empty
 
 
-def build_service_monitor(
-    app: App, paths: t.Mapping[str, str], given: t.Mapping[str, t.Any]
-) -> Manifest:
+def build_service_monitor(app: App, paths: t.Mapping[str, str], given: Fields) -> Manifest:
     """The ServiceMonitor for ``paths``, keyed by the name of the Service's port.
 
     ``given``: the user's `interval`, `scrapeTimeout`, `additionalLabels` and `annotations`. The

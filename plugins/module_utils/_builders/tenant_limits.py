@@ -15,6 +15,7 @@ import typing as t
 from fnmatch import fnmatchcase
 
 from .._base.errors import FORBIDDEN, NimError
+from .._base.types import Fields
 from .._engine.observed import OPERATOR, Observed
 
 HOST_PATHS = "NIMOPS_HOST_PATHS"
@@ -78,9 +79,7 @@ def root_violations(observed: Observed, field: str, value: t.Any) -> list[str]:
     return [_violation(field, value, why)]
 
 
-def security_violations(
-    observed: Observed, field: str, security: t.Mapping[str, t.Any]
-) -> list[str]:
+def security_violations(observed: Observed, field: str, security: Fields) -> list[str]:
     """Violations by a security context of the user."""
     added = (security.get("capabilities") or {}).get("add")
     given = {

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from .._base.types import Fields
 from .._engine.conditions import find_condition
 from .._engine.reads import Read, ReadPods
@@ -21,9 +19,7 @@ def pods_of(app: App, label: str, workload: str) -> ReadPods:
     return ReadPods(app.namespace, f"{label}={workload}")
 
 
-def unready_reads(
-    pods: ReadPods, live: t.Mapping[str, t.Any] | None, *, is_awaited: bool
-) -> list[Read]:
+def unready_reads(pods: ReadPods, live: Fields | None, *, is_awaited: bool) -> list[Read]:
     """The read of the pods of a workload that awaits some, once it created any."""
     name = pods.selector.partition("=")[2]
     has_pods = ((live or {}).get("status") or {}).get("replicas")

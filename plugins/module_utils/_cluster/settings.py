@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import os
-import typing as t
 
+from .._base.types import Json
 from .._builders.tenant_limits import read_switches
 
 
-def read_settings() -> dict[str, t.Any]:
+def read_settings() -> Json:
     """The configuration that pure code gets under the key `OPERATOR`."""
     return {
         "version": os.environ.get("OPERATOR_VERSION", ""),

@@ -14,7 +14,7 @@ import typing as t
 from datetime import UTC, datetime
 
 from .._base.json_copy import copy_json
-from .._base.types import Json
+from .._base.types import Fields, Json
 from .._engine.adjust import Adjust
 from .._engine.api_resources import ObjectKey, identity
 from .._engine.desired import Assessment, Outcome
@@ -162,14 +162,14 @@ class SimulatedCluster:
         return kept + changed
 
 
-def apply_merge_patch(live: Json, want: t.Mapping[str, t.Any]) -> Json:
+def apply_merge_patch(live: Json, want: Fields) -> Json:
     """The live object merged with the wanted one; lists are replaced, and null removes a field."""
     merged = copy_json(live)
     _merge(merged, want)
     return merged
 
 
-def _merge(merged: Json, want: t.Mapping[str, t.Any]) -> None:
+def _merge(merged: Json, want: Fields) -> None:
     for key, value in want.items():
         have = merged.get(key)
         if value is None:

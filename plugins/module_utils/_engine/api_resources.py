@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from urllib.parse import quote
 
+from .._base.types import Fields, Json
 from .served_kinds import NEEDED, SERVED
 
 GROUP = "apps.nvidia.com"
@@ -78,7 +79,7 @@ KINDS: dict[str, ApiResource] = {
 """The kinds that the operator serves, reads or creates, by name."""
 
 
-def is_served(manifest: t.Mapping[str, t.Any]) -> bool:
+def is_served(manifest: Fields) -> bool:
     """Whether an object is a custom resource of a kind that we serve."""
     kind = manifest.get("kind")
     return kind in SERVED and manifest.get("apiVersion") == KINDS[kind].version
@@ -112,7 +113,7 @@ def object_identity(kind: str, namespace: str, name: str) -> ObjectKey:
     return ObjectKey(kind, namespace if known is None or known.is_namespaced else "", name)
 
 
-def identity(manifest: t.Mapping[str, t.Any]) -> ObjectKey:
+def identity(manifest: Fields) -> ObjectKey:
     """The identity of a live or desired object."""
     metadata = manifest["metadata"]
     return object_identity(manifest["kind"], metadata.get("namespace") or "", metadata["name"])
@@ -123,7 +124,7 @@ def object_key(kind: str, namespace: str, name: str) -> str:
     return str(object_identity(kind, namespace, name))
 
 
-def key_of(manifest: t.Mapping[str, t.Any]) -> str:
+def key_of(manifest: Fields) -> str:
     """`object_key` of an object."""
     return str(identity(manifest))
 
@@ -133,25 +134,25 @@ def manifest(
     name: str,
     namespace: str,
     *,
-    metadata: t.Mapping[str, t.Any] | None = None,
+    metadata: Fields | None = None,
     **fields: t.Any,
-) -> dict[str, t.Any]:
+) -> Json:
     """An object of a known kind; empty maps and None in ``metadata`` are left out."""
-    meta: dict[str, t.Any] = {"name": name}
+    meta: Json = {"name": name}
     if KINDS[kind].is_namespaced:
         meta["namespace"] = namespace
     meta |= {key: value for key, value in (metadata or {}).items() if value not in (None, {})}
     return {"apiVersion": KINDS[kind].version, "kind": kind, "metadata": meta, **fields}
 
 
-def reference_to(live: t.Mapping[str, t.Any], kind: str) -> dict[str, t.Any]:
+def reference_to(live: Fields, kind: str) -> Json:
     """The reference for a request about this exact object: its name, and its uid if set."""
     known = {key: live["metadata"][key] for key in ("name", "namespace") if key in live["metadata"]}
     metadata = known | identity_of(live)
     return {"apiVersion": KINDS[kind].version, "kind": kind, "metadata": metadata}
 
 
-def identity_of(live: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+def identity_of(live: Fields) -> Json:
     """The uid, which distinguishes objects with the same name; a simulated object may have none."""
     uid = live["metadata"].get("uid")
     return {"uid": uid} if uid else {}

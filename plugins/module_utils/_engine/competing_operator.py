@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import typing as t
 from dataclasses import replace
 from datetime import datetime
 
-from .._base.types import Json
+from .._base.types import Fields, Json
 from .conditions import condition, drop_condition, find_condition
 from .desired import Assessment, Event
 from .field_ownership import is_reference_update, own_entry
@@ -24,7 +23,7 @@ _KEPT_SECONDS = 600
 
 
 def report_competing_operator(
-    resource: Json, answers: t.Mapping[str, t.Any], assessment: Assessment, now: datetime
+    resource: Json, answers: Fields, assessment: Assessment, now: datetime
 ) -> Assessment:
     """The assessment with the condition `Contested`, and an event when it appears.
 
@@ -50,7 +49,7 @@ def report_competing_operator(
     return replace(assessment, status=status, events=events)
 
 
-def find_competing_write(resource: Json, answers: t.Mapping[str, t.Any], now: datetime) -> str:
+def find_competing_write(resource: Json, answers: Fields, now: datetime) -> str:
     """A message about a recent write of another operator to a child of ours; empty if none."""
     for live in answers.values():
         if not isinstance(live, dict) or "metadata" not in live:

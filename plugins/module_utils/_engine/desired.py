@@ -13,7 +13,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .._base.errors import FINAL, NAME_TAKEN, NimError
-from .._base.types import Manifest
+from .._base.types import Json, Manifest
 from .observed import Observed
 
 
@@ -195,7 +195,7 @@ class StatusPatch:
     kind: str
     name: str
     version: str
-    status: dict[str, t.Any]
+    status: Json
     namespace: str = ""
 
 
@@ -226,7 +226,7 @@ class Assessment:
     default the kind's controller.
     """
 
-    status: dict[str, t.Any]
+    status: Json
     events: list[Event] = field(default_factory=list)
     triggers: list[Trigger] = field(default_factory=list)
     requeue: Requeue = NO_REQUEUE

@@ -13,7 +13,7 @@ import hashlib
 import json
 import typing as t
 
-from .._base.types import Fields
+from .._base.types import Fields, Json
 
 _COST, _BLOCK, _LENGTH = 2**14, 8, 12
 """Parameters of scrypt: 16 MiB and about 40 ms per digest."""
@@ -27,7 +27,7 @@ def digest_key(kind: str, namespace: str, name: str, keys: t.Iterable[str]) -> s
     return f"{kind}/{namespace}/{name}#{json.dumps(sorted(set(keys)))}"
 
 
-def find_digest(live: Fields, keys: t.Collection[str], salt: str, known: str) -> dict[str, t.Any]:
+def find_digest(live: Fields, keys: t.Collection[str], salt: str, known: str) -> Json:
     """{"version": str, "missing": those of ``keys`` that it lacks, "digest": hex}.
 
     Without keys, all values count. The digest is empty for the ``known`` version.

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from .._base.types import Fields, FieldsV1
+from .._base.types import Fields, FieldsV1, Json
 from .metadata import FIELD_MANAGER, MANAGED_BY_LABEL
 
 _FOREIGN_FIELDS = {"f:metadata", "f:status"}
@@ -26,7 +26,7 @@ _ADDED_BY_CONTROLLERS = {"ServiceAccount": {"f:secrets", "f:imagePullSecrets"}}
 """OpenShift adds the Secrets of its registry to every ServiceAccount."""
 
 
-def own_entry(live: Fields) -> dict[str, t.Any] | None:
+def own_entry(live: Fields) -> Json | None:
     """Our entry in the managedFields of an object; None if we never applied it."""
     return next(
         (
@@ -82,9 +82,7 @@ def _key_matches(item: Fields, key: str, value: t.Any) -> bool:
     return bool(item.get(key, "TCP" if key == "protocol" else None) == value)
 
 
-def adopt_fields(
-    live: Fields, want: Fields, applied: Fields | None = None
-) -> list[dict[str, t.Any]] | None:
+def adopt_fields(live: Fields, want: Fields, applied: Fields | None = None) -> list[Json] | None:
     """The managedFields that make us own the fields to correct; None if there are none.
 
     Fields in ``want`` but not in ``applied`` keep their manager: if we owned them, server-side
@@ -96,7 +94,7 @@ def adopt_fields(
     metadata (annotations of controllers, `kubectl rollout restart`), status, or a replica count
     that we do not set.
     """
-    kept, gained = [], dict[str, t.Any]()
+    kept, gained = [], Json()
     time = None
     for entry in live["metadata"].get("managedFields") or []:
         taken = _adoptable(entry, want)
@@ -117,7 +115,7 @@ def adopt_fields(
     return [*others, _entry(want, fields, (own or {}).get("time") or time)]
 
 
-def _entry(want: Fields, fields: FieldsV1, time: str | None) -> dict[str, t.Any]:
+def _entry(want: Fields, fields: FieldsV1, time: str | None) -> Json:
     entry = {
         "manager": FIELD_MANAGER,
         "operation": "Apply",

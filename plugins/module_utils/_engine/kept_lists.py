@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, replace
 
-from .._base.types import Fields, Manifest
+from .._base.types import Fields, Json, Manifest
 from .api_resources import is_served
 from .desired import Child
 from .drift import has_wanted
@@ -115,7 +115,7 @@ def _keep_in_items(want: list[t.Any], live: list[t.Any], owned: Fields) -> _Kept
     )
 
 
-def _by_name(items: list[t.Any]) -> dict[str, t.Any] | None:
+def _by_name(items: list[t.Any]) -> Json | None:
     """Items by name, the last of each name; None if an item has no name.
 
     A custom resource may contain any value here, such as a map as the name.

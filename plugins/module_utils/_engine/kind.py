@@ -27,7 +27,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .._base.errors import NimError
-from .._base.types import Manifest
+from .._base.types import Fields, Manifest
 from .api_resources import GROUP, ApiResource
 from .desired import Assessment, Desired, Outcome
 from .observed import Observed
@@ -97,7 +97,7 @@ class Kind(t.Generic[AppT]):
 
     name: str
     plural: str
-    app: t.Callable[[t.Mapping[str, t.Any], Observed], AppT]
+    app: t.Callable[[Fields, Observed], AppT]
     reads: t.Callable[[AppT], list[Read]]
     desired: t.Callable[[AppT], Desired]
     assess: t.Callable[[AppT, Outcome], Assessment]

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass
 
 from .._base.errors import NimError
+from .._base.types import Fields
 
 _MAX_TEXT = 4096
 _KEY = r"[A-Za-z0-9./_-]{1,317}"
@@ -68,7 +69,7 @@ def parse_selector(text: str, where: str) -> Selector:
     return Selector(tuple(_parse(part.strip(), where) for part in parts))
 
 
-def selector_of(given: t.Mapping[str, t.Any] | None) -> Selector | None:
+def selector_of(given: Fields | None) -> Selector | None:
     """The selector of a LabelSelector that an API server accepted; None selects nothing."""
     if given is None:
         return None

@@ -13,6 +13,8 @@ import json
 import typing as t
 from collections.abc import Hashable, Iterator
 
+from .._base.types import Json
+
 Item = t.Any
 Identify = t.Callable[[Item], Hashable]
 
@@ -67,7 +69,7 @@ def keep_order(want: t.Any, live: t.Any, name: str = "") -> t.Any:
         return want
 
 
-def _keep_in_fields(want: dict[str, t.Any], live: dict[str, t.Any]) -> dict[str, t.Any]:
+def _keep_in_fields(want: Json, live: Json) -> Json:
     moved = {
         key: kept
         for key, value in want.items()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Fields, Json
 from .api_resources import ApiResource
 
 FIELD_MANAGER = "nimops.nim"
@@ -33,7 +34,7 @@ def hash_name(text: str) -> str:
     return str(value).translate(_HASH_ALPHABET)[:12]
 
 
-def owner_reference(cr: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+def owner_reference(cr: Fields) -> Json:
     """The controller reference on children of ``cr``."""
     return {
         "apiVersion": cr["apiVersion"],
@@ -45,15 +46,13 @@ def owner_reference(cr: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     }
 
 
-def controller_of(live: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+def controller_of(live: Fields) -> Json | None:
     """The controller reference of a live object, or None."""
     references = live["metadata"].get("ownerReferences") or []
     return next((ref for ref in references if ref.get("controller")), None)
 
 
-def owner_metadata(
-    cr: t.Mapping[str, t.Any], kind: ApiResource, namespace: str
-) -> dict[str, t.Any]:
+def owner_metadata(cr: Fields, kind: ApiResource, namespace: str) -> Json:
     """The metadata that links a child to its owner.
 
     Normally an owner reference, by which the garbage collector deletes the child with its owner.
@@ -73,7 +72,7 @@ def owner_metadata(
     }
 
 
-def is_controlled_by(live: t.Mapping[str, t.Any], cr: t.Mapping[str, t.Any]) -> bool:
+def is_controlled_by(live: Fields, cr: Fields) -> bool:
     """Whether ``cr``, identified by its uid, controls the live object."""
     uid = cr["metadata"].get("uid")
     if controller := controller_of(live):

@@ -9,9 +9,7 @@ cost more than all other reads.
 
 from __future__ import annotations
 
-import typing as t
-
-from .._base.types import Manifest
+from .._base.types import Fields, Manifest
 from .conditions import find_condition
 
 _STATUS, _RUNTIME = "Status", "Container-Runtime"
@@ -19,7 +17,7 @@ _CORDONED = "SchedulingDisabled"
 _SHOWN = ("name", "uid", "resourceVersion", "labels", "annotations", "creationTimestamp")
 
 
-def nodes_of_table(table: t.Mapping[str, t.Any]) -> list[Manifest]:
+def nodes_of_table(table: Fields) -> list[Manifest]:
     """The nodes of a table, each with metadata, unschedulable, Ready, and the container runtime."""
     columns = [str(column.get("name")) for column in table.get("columnDefinitions") or []]
     return [
@@ -28,7 +26,7 @@ def nodes_of_table(table: t.Mapping[str, t.Any]) -> list[Manifest]:
     ]
 
 
-def row_of_node(node: t.Mapping[str, t.Any]) -> Manifest:
+def row_of_node(node: Fields) -> Manifest:
     """A whole node, reduced to the content of its table row."""
     status = node.get("status") or {}
     ready = find_condition(status.get("conditions"), "Ready") or {}
@@ -39,7 +37,7 @@ def row_of_node(node: t.Mapping[str, t.Any]) -> Manifest:
     return _node(node["metadata"], {_STATUS: ",".join(words), _RUNTIME: runtime})
 
 
-def _node(metadata: Manifest, cells: t.Mapping[str, t.Any]) -> Manifest:
+def _node(metadata: Manifest, cells: Fields) -> Manifest:
     words = str(cells.get(_STATUS) or "").split(",")
     ready = {"type": "Ready", "status": "True" if "Ready" in words else "False"}
     return {

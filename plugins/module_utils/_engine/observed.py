@@ -13,7 +13,7 @@ import json
 import typing as t
 
 from .._base.errors import NimError
-from .._base.types import Manifest
+from .._base.types import Fields, Manifest
 from .api_resources import object_key
 from .reads import ReadAny, list_key
 
@@ -51,7 +51,7 @@ def _key_of_label(label: str) -> str:
     return list_key("Node", selector=label)
 
 
-def pack(answers: t.Mapping[str, t.Any]) -> str:
+def pack(answers: Fields) -> str:
     """The answers as one string for Ansible to carry: it would traverse a tree at each use.
 
     JSON after a space: ansible-core 2.18 turns a template result that looks like a dictionary into
@@ -76,7 +76,7 @@ def unpack(value: t.Any) -> Manifest:
 class Observed:
     """Typed access to the answers."""
 
-    def __init__(self, answers: t.Mapping[str, t.Any]) -> None:
+    def __init__(self, answers: Fields) -> None:
         self.answers = answers
 
     def has(self, key: str) -> bool:

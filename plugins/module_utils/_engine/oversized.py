@@ -17,7 +17,7 @@ import typing as t
 from .._base.errors import TOO_LARGE, NimError
 from .._base.json_size import json_size, show_size
 from .._base.printable import printable
-from .._base.types import Fields
+from .._base.types import Fields, Json
 
 MAX_BYTES = 256 << 10
 """Maximum JSON size of a resource without status and managedFields, which users do not write."""
@@ -56,12 +56,12 @@ def find_excess(resource: Fields) -> NimError | None:
     return _explain_size(field, size, largest, MAX_BYTES)
 
 
-def without_spec(resource: Fields) -> dict[str, t.Any]:
+def without_spec(resource: Fields) -> Json:
     """The resource with an empty spec, to finalize one that is too large."""
     return {**resource, "spec": {}}
 
 
-def _written(resource: Fields) -> dict[str, t.Any]:
+def _written(resource: Fields) -> Json:
     """The parts of a resource that users write."""
     found = {key: value for key, value in resource.items() if key != "status"}
     metadata = resource["metadata"]

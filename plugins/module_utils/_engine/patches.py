@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._base.types import FieldsV1, Manifest
+from .._base.types import Fields, FieldsV1, Manifest
 from .api_resources import reference_to
 from .desired import ABSENT, Field, FieldPolicy, Patch
 from .metadata import FIELD_MANAGER
@@ -53,7 +53,7 @@ def _own_fields(live: Manifest) -> FieldsV1:
     return {}
 
 
-def _is_in(path: tuple[str, ...], fields_v1: t.Mapping[str, t.Any]) -> bool:
+def _is_in(path: tuple[str, ...], fields_v1: Fields) -> bool:
     below: t.Any = fields_v1
     for name in path:
         below = below.get(f"f:{name}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field, fields
 
-from .._base.types import Manifest
+from .._base.types import Fields, Json, Manifest
 from .api_resources import ObjectKey, identity, identity_of, reference_to
 from .desired import Child, Desired, Refusal
 from .drift import has_drifted, has_wanted
@@ -59,7 +59,7 @@ class Plan:
         return not any(getattr(self, name) for name in _WRITES)
 
     @classmethod
-    def from_dict(cls, plan: t.Mapping[str, t.Any]) -> Plan:
+    def from_dict(cls, plan: Fields) -> Plan:
         """The plan from the output of `dataclasses.asdict`; missing fields are empty."""
         known = {item.name: plan[item.name] for item in fields(cls) if item.name in plan}
         refusals = [Refusal(**item) for item in known.pop("refusals", [])]
@@ -158,5 +158,5 @@ def _plan_update(plan: Plan, child: Child, live: Manifest) -> None:
         plan.apply.append(_with_metadata(child.to_apply, bound))
 
 
-def _with_metadata(manifest: Manifest, more: dict[str, t.Any]) -> Manifest:
+def _with_metadata(manifest: Manifest, more: Json) -> Manifest:
     return {**manifest, "metadata": {**manifest["metadata"], **more}}

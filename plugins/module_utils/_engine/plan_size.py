@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from .._base.errors import TOO_LARGE, NimError
 from .._base.json_size import MAX_OBJECT_BYTES, json_size, name_largest, show_size
-from .._base.types import Manifest
+from .._base.types import Fields, Manifest
 from .plan import Plan
 
 MAX_PLAN_BYTES = 4 << 20
@@ -44,7 +42,7 @@ def _size(body: Manifest) -> int:
     return json_size({**body, "metadata": metadata})
 
 
-def _data(body: Manifest) -> t.Mapping[str, t.Any]:
+def _data(body: Manifest) -> Fields:
     return body.get("data") or {}
 
 

@@ -10,9 +10,9 @@ starting do not.
 from __future__ import annotations
 
 import re
-import typing as t
 from collections import Counter
 
+from .._base.types import Fields
 from .conditions import find_condition
 
 MAX_PODS = 5
@@ -21,7 +21,7 @@ _NAME, _READY, _STATUS, _RESTARTS = "Name", "Ready", "Status", "Restarts"
 _STARTING = re.compile(r"Running|ContainerCreating|PodInitializing|Init:\d+/\d+")
 
 
-def unready_names(table: t.Mapping[str, t.Any]) -> list[str]:
+def unready_names(table: Fields) -> list[str]:
     """The names of a few unready pods: one per state first, then more of each state."""
     columns = [str(column.get("name")) for column in table.get("columnDefinitions") or []]
     before: Counter[tuple[str, bool]] = Counter()
@@ -38,7 +38,7 @@ def unready_names(table: t.Mapping[str, t.Any]) -> list[str]:
     return [name for _number, name in found[:MAX_PODS]]
 
 
-def is_unready(pod: t.Mapping[str, t.Any]) -> bool:
+def is_unready(pod: Fields) -> bool:
     """Whether a whole pod is not ready."""
     conditions = (pod.get("status") or {}).get("conditions")
     return (find_condition(conditions, "Ready") or {}).get("status") != "True"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._base.types import Manifest
+from .._base.types import Fields, Manifest
 
 _POD_FIELDS = ("nodeName", "nodeSelector", "resourceClaims", "tolerations")
 _CONTAINER_FIELDS = ("name", "resources")
@@ -45,5 +45,5 @@ def _redact_pod(spec: Manifest) -> Manifest:
     return kept | ({"volumes": volumes} if volumes else {})
 
 
-def _only(fields: t.Mapping[str, t.Any], names: t.Iterable[str]) -> Manifest:
+def _only(fields: Fields, names: t.Iterable[str]) -> Manifest:
     return {name: fields[name] for name in names if name in fields}

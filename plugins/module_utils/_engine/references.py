@@ -241,6 +241,6 @@ def _templates(spec: t.Any) -> list[Fields]:
     return [item for item in found if isinstance(item, dict)]
 
 
-def _has_labels(item: Fields, wanted: t.Mapping[str, t.Any]) -> bool:
+def _has_labels(item: Fields, wanted: Fields) -> bool:
     labels = (item.get("metadata") or {}).get("labels") or {}
     return wanted.items() <= labels.items()

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from urllib.parse import quote
 
 from .._base.errors import NimError
-from .._base.types import Fields
+from .._base.types import Fields, Json
 
 _OPEN, _CLOSE = "<", ">"
 OTHER = "<other>"
@@ -67,9 +67,7 @@ def has_placeholders(manifest: Fields) -> bool:
     )
 
 
-def insert_values(
-    manifest: dict[str, t.Any], find: t.Callable[[str], Fields | None]
-) -> dict[str, t.Any]:
+def insert_values(manifest: Json, find: t.Callable[[str], Fields | None]) -> Json:
     """The Secret to write; NimError if a value is missing. ``find``: a Secret by its name."""
     return manifest | {
         "data": {
@@ -82,8 +80,8 @@ def insert_values(
 
 
 def replace_values(
-    live: dict[str, t.Any], wanted: t.Mapping[str, str], find: t.Callable[[str], Fields | None]
-) -> dict[str, t.Any]:
+    live: Json, wanted: t.Mapping[str, str], find: t.Callable[[str], Fields | None]
+) -> Json:
     """A live Secret with each value replaced by the placeholder that describes it, or `OTHER`.
 
     ``wanted``: placeholders by key.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field, replace
 
+from .._base.types import Json
 from .conditions import (
     Condition,
     condition,
@@ -30,7 +31,7 @@ class StatusBuilder:
     events report every awaited change.
     """
 
-    status: dict[str, t.Any]
+    status: Json
     events: list[Event] = field(default_factory=list)
     triggers: list[Trigger] = field(default_factory=list)
     patches: list[StatusPatch] = field(default_factory=list)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from .._base.errors import NAME_TAKEN, ApiError, NimError
-from .._base.types import Json
+from .._base.types import Fields, Json
 from .adjust import Adjust, adjust_children
 from .competing_operator import report_competing_operator
 from .desired import Assessment, Desired, Event, Outcome, Requeue
@@ -196,7 +196,7 @@ def _is_woken(outcome: Outcome, cluster: Cluster) -> bool:
     return not outcome.written or cluster.watches_child(list(outcome.written.values())[-1])
 
 
-def is_deleted(resource: t.Mapping[str, t.Any]) -> bool:
+def is_deleted(resource: Fields) -> bool:
     """Whether a custom resource is being deleted."""
     return bool(resource["metadata"].get("deletionTimestamp"))
 

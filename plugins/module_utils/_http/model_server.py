@@ -11,6 +11,7 @@ import typing as t
 from functools import partial
 from urllib.parse import urlsplit
 
+from .._base.types import Json
 from .addresses import zone_of
 from .timeouts import BUSY, BusyError, Patience
 from .tls import authorization, make_context
@@ -32,7 +33,7 @@ def fetch(
     *,
     namespace: str = "",
     patience: Patience | None = None,
-) -> dict[str, t.Any]:
+) -> Json:
     """{"status", "body", "error", "late"} of a GET; a failure has ``status`` 0 and an ``error``.
 
     ``late``: the server was slow, or this pass did not wait for it.
@@ -101,5 +102,5 @@ def _open(url: str) -> tuple[t.Any, str]:
     raise ValueError("its address cannot belong to a model server")
 
 
-def _failed(error: str, *, late: bool = False) -> dict[str, t.Any]:
+def _failed(error: str, *, late: bool = False) -> Json:
     return {"status": 0, "body": "", "error": error, "late": late}
