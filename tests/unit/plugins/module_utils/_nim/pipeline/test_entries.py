@@ -27,7 +27,7 @@ def twice(first, last):
     ("entries", "served", "problems"),
     [
         pytest.param([], [], [], id="none"),
-        pytest.param(["b", "a.c"], ["b", "a.c"], [], id="in order"),
+        pytest.param(["b", "a.b-c"], ["b", "a.b-c"], [], id="in order"),
         pytest.param([{"name": "a"}], [], [], id="disabled by default"),
         pytest.param([{"name": "a", "enabled": False}], [], [], id="disabled"),
         pytest.param([{}, {"name": ""}], [], [], id="disabled, without a name"),
