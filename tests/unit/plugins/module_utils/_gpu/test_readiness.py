@@ -30,7 +30,7 @@ def daemon_set(wanted=2, updated=2, available=2, observed=3, **more):
         pytest.param(daemon_set(0, 0, 0), True, id="no node wants one"),
         pytest.param(daemon_set(observed=2), False, id="changed"),
         pytest.param(
-            daemon_set(0, 0, 0, observed=0), False, id="new: its controller has not looked"
+            daemon_set(0, 0, 0, observed=0), False, id="new: not observed by its controller"
         ),
         pytest.param({"metadata": {"name": "x", "generation": 1}}, False, id="without a status"),
         pytest.param(daemon_set(updated=1), False, id="outdated, as with OnDelete"),

@@ -118,7 +118,7 @@ def wait_for_line(stream: t.IO[str] | None) -> str:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_shellcheck(name: str) -> None:
-    """As a whole, not by the files that it is made of."""
+    """Check the assembled script, not its files."""
     program = shutil.which("shellcheck")
     assert program, "shellcheck is missing: see requirements/dev.in"
     checked = subprocess.run(
@@ -270,7 +270,7 @@ def test_entrypoint_ignored_lines(container: Container) -> None:
     ],
 )
 def test_entrypoint_incomplete_file(container: Container, half: str) -> None:
-    """The writer goes on in the first pause."""
+    """The writer continues in the first pause."""
     container.tool("nvidia-mig-manager")
     file = container.write("/run/nvidia/validations/driver-ready", half)
     whole = container.write("/whole", READY.replace("IS_HOST_DRIVER=false", "IS_HOST_DRIVER=true"))
@@ -305,7 +305,7 @@ def test_toolkit_entrypoint_delay(container: Container) -> None:
             ["gdrdrv", "nvidia_fs"],
             {"GDRCOPY_ENABLED": "false", "MOFED_ENABLED": ""},
             {"GDRCOPY_ENABLED": "false", "GDS_ENABLED": "true", "MOFED_ENABLED": ""},
-            id="told",
+            id="set by the user",
         ),
     ],
 )
@@ -374,7 +374,7 @@ def test_side_container_probes(container: Container, name: str, module: str) -> 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("name", WAITING)
 def test_wait_signals(container: Container, name: str, number: signal.Signals) -> None:
-    """What sleeps ends with it: it would keep the output open, and communicate would wait."""
+    """The child `sleep` ends as well; otherwise it would keep the output open."""
     container.tool("sleep", 'echo sleeping; exec /bin/sleep "$1"')
     process = container.start(name)
     assert "sleeping\n" in iter(lambda: wait_for_line(process.stdout), "")

@@ -176,4 +176,4 @@ def test_diagnose_probe_output():
     found = diagnose(BY_NAME["driver"], pod, events)
     assert found.advice == "the driver is not loaded: check dmesg on the node"
     assert (found.is_fault, found.container) == (False, "nvidia-driver-ctr")
-    assert diagnose(BY_NAME["driver"], pod, events[:2]).advice == "", "what is over says nothing"
+    assert diagnose(BY_NAME["driver"], pod, events[:2]).advice == "", "the last message is missing"

@@ -213,7 +213,7 @@ def test_with_logs_event_suffices(gpu):
 
 
 def test_status_missing_runtime(gpu):
-    """As on each new node: the toolkit teaches the container runtime the RuntimeClass."""
+    """On a new node, the toolkit adds the RuntimeClass to the container runtime."""
     held = {"state": {"waiting": {"reason": "PodInitializing"}}}
     names = ("operator-validator", "device-plugin", "dcgm")
     pods = stack(

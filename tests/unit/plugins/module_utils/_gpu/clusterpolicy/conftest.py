@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""ClusterPolicies in clusters that tests describe."""
+"""Builders of ClusterPolicies and clusters."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def mounts_of(container):
 
 @pytest.fixture(scope="session")
 def gpu():
-    """How to describe clusters, and how to look at what becomes of them."""
+    """Builders of clusters with a ClusterPolicy, and helpers that inspect the children."""
     return types.SimpleNamespace(
         app=make_app,
         policy=make_policy,

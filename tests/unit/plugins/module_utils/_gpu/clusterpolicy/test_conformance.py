@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What becomes of recorded policies, against what the reference operator made of them."""
+"""Compares the objects of recorded policies with those of the reference operator."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ REASONS = {
     r"^(extra|different): nri-without-(cdi|toolkit): ": "quirk 2: checked in every pass",
     r"^missing: nri: RuntimeClass//nvidia$": "quirk 8: what was renamed goes",
     r"^(extra|missing|different): value-beside-value-from: ": "quirk 9: the variable is replaced",
-    r"^extra: engine-of-the-host: .*(hostNetwork|dnsPolicy)": "quirk 4: looked at after env",
+    r"^extra: engine-of-the-host: .*(hostNetwork|dnsPolicy)": "quirk 4: checked after env",
     r"^different: bad-number: .*Error\]\.message": "our own words, with the field",
     r"^different: missing-(map|secret): .*Error\]\.message": "our own words, with the field",
     r"^different: upgrades-without-pod-deletion: ": "quirk 16: the defaults apply",
     r"^extra: labels-removed-by-hand: Node//gpu-0": "labels come back at once",
     r"^different: labels-removed-by-hand: Scheduled//pods": "labels come back at once",
 }
-"""What of the lines that differ is meant, and why: docs/develop/conformance.md."""
+"""Intended differences and their reasons: docs/develop/conformance.md."""
 
 OTHERWISE = "/(first-deleted|nri-without-(cdi|toolkit))/"
 """Steps that the reference ends elsewhere, so their objects do not count."""

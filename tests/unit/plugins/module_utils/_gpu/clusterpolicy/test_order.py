@@ -30,7 +30,7 @@ def test_operands_distinct_objects(gpu):
 
 
 def test_operands_list_their_objects(gpu):
-    """What it does not list would never be deleted, nor read before it is written."""
+    """An unlisted object would never be read or deleted."""
     app = gpu.app(
         {
             "nodeStatusExporter": {"enabled": True},

@@ -16,7 +16,7 @@ DONE = Outcome()
 NO_GPU = {"feature.node.kubernetes.io/pci-10de.present": None}
 
 
-def said(assessment, kind):
+def condition(assessment, kind):
     found = find_condition(assessment.status["conditions"], kind)
     return found and (found["status"], found["reason"], found["message"])
 
@@ -41,16 +41,16 @@ def daemon_set(gpu, name, available=1):
 def test_assess_ready(gpu, labels, reason, message):
     found = assess(gpu.app({}, nodes=[gpu.node(labels=labels)]), DONE)
     assert (found.status["state"], found.status["namespace"]) == ("ready", "gpu-operator")
-    assert said(found, "Ready") == ("True", reason, message)
-    assert said(found, "Error") == ("False", "Ready", "")
-    assert said(found, "Reconciling") is None
+    assert condition(found, "Ready") == ("True", reason, message)
+    assert condition(found, "Error") == ("False", "Ready", "")
+    assert condition(found, "Reconciling") is None
     assert (found.requeue.after, found.error) == (False, "")
     assert [event.reason for event in found.events] == [reason]
 
 
 def test_assess_ready_without_nfd(gpu):
     found = assess(gpu.app({}, nodes=[{"metadata": {"name": "a"}}]), DONE)
-    assert said(found, "Ready") == ("True", "NFDLabelsMissing", "No NFD labels found")
+    assert condition(found, "Ready") == ("True", "NFDLabelsMissing", "No NFD labels found")
     assert (found.requeue.after, found.requeue.slow) == (True, True)
 
 
@@ -59,13 +59,13 @@ def test_assess_not_ready_reasons(gpu):
     live += [daemon_set(gpu, "nvidia-mig-manager")]
     found = assess(gpu.app({}, live=live), DONE)
     assert found.status["state"] == "notReady"
-    assert said(found, "Ready") == ("False", "Error", "")
-    assert said(found, "Error") == (
+    assert condition(found, "Ready") == ("False", "Error", "")
+    assert condition(found, "Error") == (
         "True",
         "OperandNotReady",
         "ClusterPolicy is not ready; states not ready: [state-driver state-dcgm]",
     )
-    assert said(found, "Reconciling") == (
+    assert condition(found, "Reconciling") == (
         "True",
         "OperandNotReady",
         "state-driver: DaemonSet nvidia-driver-daemonset: 0 of 1 pods are available;"
@@ -111,8 +111,8 @@ def test_assess_ignores_disabled_operands(gpu, spec, nodes):
 def test_assess_leaving_objects(gpu, nodes):
     live = [gpu.live("Role", "nvidia-dcgm", owner="gone"), gpu.live("Role", "nvidia-driver")]
     found = assess(gpu.app({}, live=live, nodes=nodes), DONE)
-    assert said(found, "Error")[2].endswith("[state-dcgm]")
-    assert said(found, "Reconciling")[2] == (
+    assert condition(found, "Error")[2].endswith("[state-dcgm]")
+    assert condition(found, "Reconciling")[2] == (
         "state-dcgm: Role nvidia-dcgm belongs to a deleted ClusterPolicy and is being removed"
     )
     assert found.requeue.after
@@ -122,7 +122,10 @@ def test_assess_upgrade(gpu):
     nodes = [gpu.node(f"gpu-{number}", CORDON) for number in range(7)]
     found = assess(gpu.app(UPGRADES, nodes=nodes), DONE)
     assert found.status["state"] == "ready"
-    assert said(found, "Reconciling")[1:] == ("DriverUpgrade", "checking the driver of each node")
+    assert condition(found, "Reconciling")[1:] == (
+        "DriverUpgrade",
+        "checking the driver of each node",
+    )
     assert found.requeue.after
 
 
@@ -136,7 +139,7 @@ def test_assess_nvidia_driver_upgrade(gpu, is_unready):
     spec, nodes = {"driver": {"useNvidiaDriverCRD": True}}, driver_nodes(gpu, "drain-required")
     found = assess(gpu.app(spec, live=live, nodes=nodes), DONE)
     assert found.status["state"] == "notReady"
-    status, reason, message = said(found, "Error")
+    status, reason, message = condition(found, "Error")
     assert (status, reason) == ("True", "OperandNotReady")
     states = "states not ready: [state-dcgm]; " if is_unready else ""
     assert message == (
@@ -167,15 +170,15 @@ def test_assess_just_written(gpu):
     written["metadata"]["generation"] = 2
     outcome = Outcome(written={"DaemonSet/gpu-operator/nvidia-dcgm": written})
     found = assess(gpu.app({}, live=[daemon_set(gpu, "nvidia-dcgm")]), outcome)
-    assert said(found, "Error")[2].endswith("[state-dcgm]")
+    assert condition(found, "Error")[2].endswith("[state-dcgm]")
 
 
 def test_assess_error_retried(gpu):
     failure = "Failed to reconcile state-driver: no"
     found = assess(gpu.app({}), Outcome(failure=failure))
     assert found.status["state"] == "notReady"
-    assert said(found, "Error") == ("True", "ReconcileFailed", failure)
-    assert said(found, "Ready") == ("False", "Error", "")
+    assert condition(found, "Error") == ("True", "ReconcileFailed", failure)
+    assert condition(found, "Ready") == ("False", "Error", "")
     assert found.error == failure
     assert [event.reason for event in found.events] == ["ReconcileFailed"]
 
@@ -198,14 +201,14 @@ def test_assess_refusal_names_operand(gpu):
 def test_assess_not_served(gpu):
     app = gpu.app({"sandboxWorkloads": {"enabled": True}})
     found = assess(app, Outcome(failure="sandboxWorkloads.enabled: …"))
-    assert said(found, "Error")[1] == said(found, "Stalled")[1] == "NotServed"
+    assert condition(found, "Error")[1] == condition(found, "Stalled")[1] == "NotServed"
     assert (found.error, found.requeue.slow, found.status["state"]) == ("", True, "notReady")
 
 
 def test_assess_gpu_cluster(gpu):
     app = gpu.app({}, answers={GPU_CLUSTERS.key: [{"metadata": {"name": "x"}}]})
     found = assess(app, Outcome(failure="conflicting GPUCluster …"))
-    assert said(found, "Error")[1] == "ReconcileFailed"
+    assert condition(found, "Error")[1] == "ReconcileFailed"
     assert (found.error, found.requeue.after) == ("", True)
 
 
@@ -214,9 +217,9 @@ def test_assess_other_policy_active(gpu):
     app = gpu.app({}, policies=[gpu.policy(), older])
     found = assess(app, DONE)
     assert found.status["state"] == "ignored"
-    assert said(found, "Ready")[:2] == ("False", "Ignored")
-    assert "ClusterPolicy b is older" in said(found, "Ready")[2]
-    assert said(found, "Error")[0] == "False"
+    assert condition(found, "Ready")[:2] == ("False", "Ignored")
+    assert "ClusterPolicy b is older" in condition(found, "Ready")[2]
+    assert condition(found, "Error")[0] == "False"
     assert (found.requeue.after, found.error) == (True, ""), "no event reports when the other goes"
     assert [event.reason for event in found.events] == ["Ignored"]
 

@@ -22,13 +22,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 WITH_CHANGING_NODES = ("01-no-gpu", "02-nodes")
-"""Recordings do not tell which labels nodes have."""
+"""Labels of nodes, which recordings do not contain."""
 
 REPAIRED = {
     ("08-components", "value-beside-value-from"): "quirk 9",
     ("10-dcgm-exporter", "engine-of-the-host"): "quirk 4",
 }
-"""Steps in which a template differs because we mend it."""
+"""Steps in which a template differs because we fix it."""
 
 REFUSED = {
     *("nri-without-cdi", "nri-without-toolkit", "bad-number", "no-version", "no-image"),
@@ -59,7 +59,7 @@ def live_of(objects, given, gpu):
 
 
 def nodes_of(objects, given, gpu):
-    """The nodes with what the case and the recording say of them."""
+    """The nodes with the labels of the case and of the recording."""
     for node in given["nodes"]:
         labels = {key: value for key, value in node["labels"].items() if value is not None}
         recorded = objects[f"Node//{node['name']}"]["labels"]

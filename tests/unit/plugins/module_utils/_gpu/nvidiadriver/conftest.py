@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""NVIDIADrivers in clusters that tests describe."""
+"""Builders of NVIDIADrivers and clusters."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def make_live(kind, name, owner="a", **fields):
 
 @pytest.fixture(scope="session")
 def nvd():
-    """How to describe clusters with NVIDIADrivers."""
+    """Builders of clusters with NVIDIADrivers."""
     return types.SimpleNamespace(
         app=make_app,
         driver=make_driver,

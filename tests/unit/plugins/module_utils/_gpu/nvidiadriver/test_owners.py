@@ -60,7 +60,7 @@ def test_owners_relabel(nvd, world):
         nvd.node("passed", "rest", {"pool": "blue"}),
         nvd.node("gone", "blue", {"nvidia.com/gpu.present": "false"}),
         nvd.node("right", "blue", {"pool": "blue"}),
-        nvd.node("stale", "somebody", {"pool": "blue"}),
+        nvd.node("stale", "former", {"pool": "blue"}),
     ]
     owners = Owners(drivers, nodes)
     assert labels_set(owners.patches("rest")) == {"passed": "blue"}

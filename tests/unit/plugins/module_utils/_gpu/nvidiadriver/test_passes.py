@@ -77,7 +77,7 @@ class Stage:
     def status(self, kind, name):
         return self.find(kind, name)["status"]
 
-    def said(self, kind, name):
+    def error_of(self, kind, name):
         conditions = self.status(kind, name)["conditions"]
         error = next(item for item in conditions if item["type"] == "Error")
         return error["reason"], error["message"]
@@ -129,7 +129,7 @@ def test_passes_handover_then_upgrade(stage, gpu_objects):
     made.put_policy(useNvidiaDriverCRD=True)
     made.run(3)
     assert made.daemon_sets() == {}
-    assert uids(made.drivers()) == before, "the pods are nobody's, and run"
+    assert uids(made.drivers()) == before, "the pods are orphans, and run"
     made.put_driver("all", default=True)
     made.run(2)
     assert made.nodes(OWNER) == {"a": "all", "b": "all"}
@@ -142,7 +142,7 @@ def test_passes_handover_then_upgrade(stage, gpu_objects):
         assert len(running) <= 1
         seen |= set(found.values())
         if running:
-            assert made.said("ClusterPolicy", "p")[1].startswith(
+            assert made.error_of("ClusterPolicy", "p")[1].startswith(
                 "ClusterPolicy is not ready; NVIDIADriver upgrade has not completed"
             )
     assert {states.REQUIRED, states.CORDON, states.RESTART, states.VALIDATION} <= seen
@@ -181,8 +181,11 @@ def test_passes_conflict(stage):
     before = uids(made.drivers())
     made.put_driver("twin", nodeSelector={"pool": "new"})
     made.run(4)
-    told = ("ConflictingNodeSelector", "multiple NVIDIADrivers match the same node a: [new twin]")
-    assert made.said("NVIDIADriver", "new") == made.said("NVIDIADriver", "twin") == told
+    conflict = (
+        "ConflictingNodeSelector",
+        "multiple NVIDIADrivers match the same node a: [new twin]",
+    )
+    assert made.error_of("NVIDIADriver", "new") == made.error_of("NVIDIADriver", "twin") == conflict
     assert made.status("NVIDIADriver", "rest")["state"] == "ready"
     assert made.nodes(OWNER) == {"a": "new", "b": "rest"}
     assert uids(made.drivers()) == before

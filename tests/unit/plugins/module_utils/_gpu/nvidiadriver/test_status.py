@@ -15,7 +15,7 @@ DONE = Outcome()
 SANDBOXES = {"driver": {"useNvidiaDriverCRD": True}, "sandboxWorkloads": {"enabled": True}}
 
 
-def said(assessment, kind):
+def condition(assessment, kind):
     found = find_condition(assessment.status["conditions"], kind)
     return found and (found["status"], found["reason"], found["message"])
 
@@ -30,23 +30,27 @@ def test_assess_ready(nvd):
     found = assess(nvd.app(live=[daemon_set(nvd)]), DONE)
     assert (found.status["state"], found.status["namespace"]) == ("ready", nvd.namespace)
     message = "All resources have been successfully reconciled"
-    assert said(found, "Ready") == ("True", "Reconciled", message)
-    assert said(found, "Error") == ("False", "Ready", "")
+    assert condition(found, "Ready") == ("True", "Reconciled", message)
+    assert condition(found, "Error") == ("False", "Ready", "")
     assert (found.requeue.after, found.error) == (False, "")
     assert [event.message for event in found.events] == [message]
 
 
 def test_assess_ready_without_nodes(nvd):
     found = assess(nvd.app(nodes=[]), DONE)
-    assert said(found, "Ready") == ("True", "Reconciled", "No GPU node belongs to this driver")
+    assert condition(found, "Ready") == ("True", "Reconciled", "No GPU node belongs to this driver")
 
 
 def test_assess_not_ready(nvd):
     found = assess(nvd.app(live=[daemon_set(nvd, 0)]), DONE)
     assert found.status["state"] == "notReady"
-    assert said(found, "Error") == ("True", "DriverNotReady", "Waiting for driver pod to be ready")
-    assert said(found, "Ready") == ("False", "Error", "")
-    assert "0 of 1 pods are available" in said(found, "Reconciling")[2]
+    assert condition(found, "Error") == (
+        "True",
+        "DriverNotReady",
+        "Waiting for driver pod to be ready",
+    )
+    assert condition(found, "Ready") == ("False", "Error", "")
+    assert "0 of 1 pods are available" in condition(found, "Reconciling")[2]
     assert found.requeue.after
 
 
@@ -68,15 +72,15 @@ def test_assess_requeue_slow(nvd, settings, owner, is_slow):
 def test_assess_just_wanted(nvd, nodes, text):
     found = assess(nvd.app(nodes=[nvd.node(owner=owner) for owner in nodes]), DONE)
     assert found.status["state"] == "notReady"
-    assert text in said(found, "Reconciling")[2]
+    assert text in condition(found, "Reconciling")[2]
 
 
 def test_assess_disabled(nvd):
     found = assess(nvd.app(policy={}), DONE)
     assert found.status["state"] == "disabled"
     message = "useNvidiaDriverCRD is not enabled in ClusterPolicy"
-    assert said(found, "Error") == ("True", "Reconciled", message)
-    assert said(found, "Ready") == ("False", "Error", message)
+    assert condition(found, "Error") == ("True", "Reconciled", message)
+    assert condition(found, "Ready") == ("False", "Error", message)
     assert (found.requeue.after, found.error) == (False, "")
 
 
@@ -85,8 +89,8 @@ def test_assess_conflict(nvd):
     app = nvd.app(others=[nvd.driver("b")])
     found = assess(app, Outcome(failure=message))
     assert found.status["state"] == "notReady"
-    assert said(found, "Error") == ("True", "ConflictingNodeSelector", message)
-    assert said(found, "Stalled")[2] == message
+    assert condition(found, "Error") == ("True", "ConflictingNodeSelector", message)
+    assert condition(found, "Stalled")[2] == message
     assert (found.requeue.after, found.requeue.slow, found.error) == (True, True, "")
 
 
@@ -101,15 +105,15 @@ def test_assess_conflict(nvd):
 def test_assess_not_served(nvd, spec, policy, reason):
     app = nvd.app(spec, policy=policy)
     found = assess(app, Outcome(failure=str(app.obstacle)))
-    assert said(found, "Error") == ("True", reason, str(app.obstacle))
-    assert said(found, "Stalled")
+    assert condition(found, "Error") == ("True", reason, str(app.obstacle))
+    assert condition(found, "Stalled")
     assert found.error == ""
 
 
 def test_assess_error_retried(nvd):
     app = nvd.app()
     found = assess(app, Outcome(failure="no such Secret"))
-    assert said(found, "Error") == ("True", "ReconcileFailed", "no such Secret")
+    assert condition(found, "Error") == ("True", "ReconcileFailed", "no such Secret")
     assert found.error == "no such Secret"
     app.resource["status"] = found.status
     assert assess(app, Outcome(failure="no such Secret")).events == []
@@ -117,7 +121,7 @@ def test_assess_error_retried(nvd):
 
 def test_assess_refusal(nvd):
     refusal = Refusal("DaemonSet", "x", 'DaemonSet "x" exists')
-    assert said(assess(nvd.app(), Outcome(refusals=[refusal])), "Error")[2] == refusal.message
+    assert condition(assess(nvd.app(), Outcome(refusals=[refusal])), "Error")[2] == refusal.message
 
 
 def test_assess_upgrade(nvd):
@@ -126,4 +130,4 @@ def test_assess_upgrade(nvd):
     found = assess(nvd.app(nodes=nodes, live=[daemon_set(nvd)]), DONE)
     assert found.status["state"] == "ready"
     assert found.requeue.after
-    assert "driver upgrades: " in said(found, "Reconciling")[2]
+    assert "driver upgrades: " in condition(found, "Reconciling")[2]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scenes of an upgrade."""
+"""Snapshots of a driver upgrade."""
 
 from __future__ import annotations
 

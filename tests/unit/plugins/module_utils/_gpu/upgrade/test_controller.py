@@ -418,7 +418,7 @@ def test_take_step_transitions(gpu, snapshot, state, node, policy, around, expec
     moved = step.state if step.has_moved else ""
     assert (moved, step.is_cordoned, gone) == expected
     if not step.has_moved and state not in (states.DONE, ""):
-        assert step.waits, "what stays says what it waits for"
+        assert step.waits, "a node that does not move has a reason"
 
 
 @pytest.mark.parametrize(("owner", "state"), [("a", states.REQUIRED), (None, states.DONE)])
@@ -555,7 +555,7 @@ def test_take_step_device_claims(gpu, snapshot):
 
 
 def test_take_step_repeatable(gpu, snapshot):
-    """The same snapshot gives the same step, and nothing that it says is written twice."""
+    """The same snapshot gives the same step, and writes nothing twice."""
     for item in TRANSITIONS:
         state, node, policy, around, _expected = item.values
         one, two = (take(gpu, snapshot, state, node, policy, around) for _ in range(2))

@@ -21,7 +21,7 @@ ON = parse_policy({"maxParallelUpgrades": 2, "maxUnavailable": "100%"})
 
 
 @pytest.fixture
-def look(gpu):
+def plan(gpu):
     """Read until nothing is new, as a pass does; the keys that were read, and the step."""
 
     def run(objects, policy=ON, owner=None, **settings):
@@ -66,25 +66,25 @@ OWN = [
 ]
 
 
-def test_upgrade_reads_in_sync(look, cluster_of):
-    keys, step = look(cluster_of({"a": states.DONE, "b": states.DONE}, "new"))
+def test_upgrade_reads_in_sync(plan, cluster_of):
+    keys, step = plan(cluster_of({"a": states.DONE, "b": states.DONE}, "new"))
     assert (keys, step.is_over) == (OWN, True)
-    keys, step = look(cluster_of({"a": "", "b": states.DONE}, "new"))
+    keys, step = plan(cluster_of({"a": "", "b": states.DONE}, "new"))
     assert (keys, [item.state for item in step.nodes]) == (OWN, [states.DONE, states.DONE])
 
 
-def test_upgrade_reads_pods_of_starting_nodes(look, cluster_of, gpu):
+def test_upgrade_reads_pods_of_starting_nodes(plan, cluster_of, gpu):
     before = {"a": states.REQUIRED, "b": states.REQUIRED, "c": states.REQUIRED}
     pods = [gpu.replica("x", "a"), gpu.replica("y", "z")]
-    keys, step = look(cluster_of(before, pods=pods))
+    keys, step = plan(cluster_of(before, pods=pods))
     assert read_pods_on("a").key in keys
     assert read_pods_on("c").key not in keys
     assert not step.unread
     assert [item.state for item in step.nodes] == [states.CORDON, states.CORDON, states.REQUIRED]
 
 
-def test_upgrade_reads_without_services(look, cluster_of):
-    keys, step = look(cluster_of({"a": states.REQUIRED}))
+def test_upgrade_reads_without_services(plan, cluster_of):
+    keys, step = plan(cluster_of({"a": states.REQUIRED}))
     assert not [key for key in keys if "spec.nodeName" in key]
     assert step.nodes[0].state == states.CORDON
 
@@ -99,48 +99,48 @@ def test_upgrade_reads_without_services(look, cluster_of):
         ("perhaps", True, True),
     ],
 )
-def test_upgrade_reads_guard_switch(look, cluster_of, gpu, switch, has_services, expected):
+def test_upgrade_reads_guard_switch(plan, cluster_of, gpu, switch, has_services, expected):
     pods = [gpu.replica("x", "z")] if has_services else []
-    keys, _step = look(cluster_of({"a": states.REQUIRED}, pods=pods), upgrade_guard=switch)
+    keys, _step = plan(cluster_of({"a": states.REQUIRED}, pods=pods), upgrade_guard=switch)
     assert (read_pods_on("a").key in keys) is expected
 
 
-def test_upgrade_step_evicts(look, cluster_of, gpu):
+def test_upgrade_step_evicts(plan, cluster_of, gpu):
     pods = [gpu.pod("w", "a", gpus=1)]
-    keys, step = look(cluster_of({"a": states.POD_DELETION}, pods=pods))
+    keys, step = plan(cluster_of({"a": states.POD_DELETION}, pods=pods))
     assert [item.live["metadata"]["name"] for item in step.evictions] == ["w"]
     assert "ResourceClaim/*" not in keys
     assert step.nodes[0].annotations[labels.SINCE] == "pod-deletion-required 1767225600"
 
 
-def test_upgrade_reads_claims_and_groups(look, cluster_of, gpu):
+def test_upgrade_reads_claims_and_groups(plan, cluster_of, gpu):
     pod = gpu.pod("w", "a")
     pod["spec"]["resourceClaims"] = [{"name": "x", "resourceClaimName": "c"}]
     pod["metadata"]["labels"]["leaderworkerset.sigs.k8s.io/name"] = "s"
     status = {"allocation": {"devices": {"results": [{"driver": "gpu.nvidia.com"}]}}}
     claim = {"metadata": {"name": "c", "namespace": "nim"}, "status": status}
     found = cluster_of({"a": states.POD_DELETION}, pods=[pod], ResourceClaim=[claim])
-    keys, step = look(found)
+    keys, step = plan(found)
     assert {"ResourceClaim/*", "Pod/*?leaderworkerset.sigs.k8s.io/name#"} <= set(keys)
     assert len(step.evictions) == 1
 
 
-def test_upgrade_step_switched_off(look, cluster_of):
-    keys, step = look(cluster_of({"a": states.DRAIN, "b": ""}), policy=None)
+def test_upgrade_step_switched_off(plan, cluster_of):
+    keys, step = plan(cluster_of({"a": states.DRAIN, "b": ""}), policy=None)
     assert keys == []
     assert [item.node.name for item in step.nodes] == ["a"]
     assert len(step.patches) == 1
-    _keys, step = look(cluster_of({"a": ""}), policy=None)
+    _keys, step = plan(cluster_of({"a": ""}), policy=None)
     assert step.patches == []
 
 
-def test_upgrade_step_owner(look, cluster_of):
+def test_upgrade_step_owner(plan, cluster_of):
     objects = cluster_of({"a": states.POD_DELETION, "b": states.POD_DELETION})
     for node in objects[:2]:
         node["metadata"]["labels"][OWNER] = node["metadata"]["name"]
 
     def upgraded(policy, owner):
-        keys, step = look(objects, policy, owner)
+        keys, step = plan(objects, policy, owner)
         return [item.node.name for item in step.nodes], read_pods_on("a").key in keys
 
     assert upgraded(None, "a") == (["a"], False)

@@ -19,7 +19,7 @@ WAS = labels.WAS_CORDONED.replace("/", "__")
 @pytest.mark.parametrize(
     ("state", "annotations", "expected"),
     [
-        pytest.param(states.DONE, {}, "cordoned", id="done, cordoned by somebody"),
+        pytest.param(states.DONE, {}, "cordoned", id="done, cordoned by a user"),
         pytest.param(states.REQUIRED, {}, "cordoned", id="not begun"),
         pytest.param(states.REQUIRED, {WAS: "true"}, "cordoned", id="not begun, marked"),
         *[pytest.param(state, {}, "uncordoned", id=state) for state in states.RUNNING],
