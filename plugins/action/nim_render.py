@@ -68,7 +68,7 @@ class ActionModule(ResourcesAction):
             for text in found:
                 self.print_message(f"{name_of(key)}: {text}")
         if simulated.notes and not arguments["facts"]:
-            self.print_message("facts can tell what a cluster has: see docs/user/verbs.md")
+            self.print_message("pass facts to describe the cluster: see docs/user/verbs.md")
         if simulated.problems:
             failing = ", ".join(name_of(key) for key in simulated.problems)
             return {"failed": True, "msg": f"cannot be served as it is: {failing} (see above)"}
