@@ -41,13 +41,8 @@ def test_zone_of(zone: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("host", "literal"),
     [
-        ("127.0.0.1", "127.0.0.1"),
-        ("::1", "::1"),
-        ("[::1]", "::1"),
-        ("h.io", ""),
-        ("registry", ""),
-        ("my_registry.corp", ""),
-        ("xn--bcher-kva.example", ""),
+        *(("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("[::1]", "::1"), ("h.io", "")),
+        *(("registry", ""), ("my_registry.corp", ""), ("xn--bcher-kva.example", "")),
         ("1.2.3.4.nip.io", ""),
     ],
 )
