@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import typing as t
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -73,6 +74,7 @@ def find_named(field_name: str, places: t.Iterable[Place]) -> list[Place]:
     return exact or [place for place in around if len(place.map_name) == longest]
 
 
+@cache
 def read_crds(folder: Path) -> dict[str, Json]:
     """The schema of each kind, by kind."""
     found = {}
