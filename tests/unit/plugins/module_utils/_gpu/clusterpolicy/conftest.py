@@ -22,12 +22,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.app 
 
 NAMESPACE = "gpu-operator"
 NFD = "feature.node.kubernetes.io/"
-GPU_LABELS = {
-    f"{NFD}pci-10de.present": "true",
-    f"{NFD}system-os_release.ID": "ubuntu",
-    f"{NFD}system-os_release.VERSION_ID": "24.04",
-    f"{NFD}kernel-version.full": "6.8.0-60-generic",
-}
 
 
 def make_policy(spec=None, name="cluster-policy", created="2026-01-01T00:00:00Z"):
@@ -39,28 +33,11 @@ def make_policy(spec=None, name="cluster-policy", created="2026-01-01T00:00:00Z"
     }
 
 
-def make_node(name="gpu-0", labels=None, runtime="containerd://2.1.0", annotations=None):
-    """A node with a GPU; a label of None is absent."""
-    merged = {**GPU_LABELS, **(labels or {})}
-    return {
-        "metadata": {
-            "name": name,
-            "uid": f"uid-{name}",
-            "labels": {key: value for key, value in merged.items() if value is not None},
-            "annotations": annotations or {},
-        },
-        "spec": {},
-        "status": {"nodeInfo": {"containerRuntimeVersion": runtime}},
-    }
-
-
-def make_app(
-    spec=None, *, nodes=None, live=(), policies=None, has_monitors=True, answers=None, **settings
-):
+def make_app(spec, nodes, *, live=(), policies=None, has_monitors=True, answers=None, **settings):
     policy = make_policy(spec)
     found = {
         OPERATOR: {"namespace": NAMESPACE, **settings},
-        NODES.key: [make_node()] if nodes is None else nodes,
+        NODES.key: nodes,
         POLICIES.key: [policy] if policies is None else policies,
         GPU_CLUSTERS.key: None,
         SERVICE_MONITORS.key: {"metadata": {}} if has_monitors else None,
@@ -68,13 +45,6 @@ def make_app(
         **(answers or {}),
     }
     return PolicyApp(policy, Observed(found))
-
-
-def make_live(kind, name, owner="cluster-policy", **fields):
-    """An object of the stack in the cluster."""
-    reference = {"kind": "ClusterPolicy", "name": owner, "uid": f"uid-{owner}", "controller": True}
-    metadata = {"name": name, "namespace": NAMESPACE, "ownerReferences": [reference]}
-    return {"kind": kind, "metadata": {**metadata, **fields.pop("metadata", {})}, **fields}
 
 
 def children_of(operand, app):
@@ -115,13 +85,23 @@ def mounts_of(container):
 
 
 @pytest.fixture(scope="session")
-def gpu():
+def gpu(stack):
     """Builders of clusters with a ClusterPolicy, and helpers that inspect the children."""
+
+    def node(name="gpu-0", labels=None, *args, **more):
+        return stack.node(name, {f"{NFD}pci-10de.present": "true", **(labels or {})}, *args, **more)
+
+    def app(spec=None, *, nodes=None, **more):
+        return make_app(spec, [node()] if nodes is None else nodes, **more)
+
+    def live(kind, name, owner="cluster-policy", **fields):
+        return stack.live(kind, name, "ClusterPolicy", owner, **fields)
+
     return types.SimpleNamespace(
-        app=make_app,
+        app=app,
         policy=make_policy,
-        node=make_node,
-        live=make_live,
+        node=node,
+        live=live,
         children=children_of,
         pod=pod_of,
         container=container_of,

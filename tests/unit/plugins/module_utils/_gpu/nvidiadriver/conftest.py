@@ -23,12 +23,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.app i
 
 NAMESPACE = "gpu-operator"
 NFD = "feature.node.kubernetes.io/"
-GPU_LABELS = {
-    "nvidia.com/gpu.present": "true",
-    f"{NFD}system-os_release.ID": "ubuntu",
-    f"{NFD}system-os_release.VERSION_ID": "24.04",
-    f"{NFD}kernel-version.full": "6.8.0-60-generic",
-}
 IMAGE = {"repository": "r.example", "image": "driver", "version": "1"}
 
 
@@ -46,24 +40,7 @@ def make_policy(**spec):
     return {"kind": "ClusterPolicy", "metadata": metadata, "spec": spec}
 
 
-def make_node(name="gpu-0", owner="a", labels=None, annotations=None):
-    """A node with a GPU; a label of None is absent."""
-    merged = {**GPU_LABELS, OWNER: owner or None, **(labels or {})}
-    return {
-        "metadata": {
-            "name": name,
-            "uid": f"uid-{name}",
-            "labels": {key: value for key, value in merged.items() if value is not None},
-            "annotations": annotations or {},
-        },
-        "spec": {},
-        "status": {"nodeInfo": {"containerRuntimeVersion": "containerd://2"}},
-    }
-
-
-def make_app(
-    spec=None, *, name="a", nodes=None, live=(), others=(), policy=None, answers=None, **settings
-):
+def make_app(spec, nodes, *, name="a", live=(), others=(), policy=None, answers=None, **settings):
     """``policy``: the spec of the ClusterPolicy, False: there is none."""
     driver = make_driver(name, spec)
     given = {"driver": {"useNvidiaDriverCRD": True}} if policy is None else policy
@@ -73,7 +50,7 @@ def make_app(
         POLICIES.key: [] if given is False else [make_policy(**given)],
         GPU_CLUSTER_KIND.key: None,
         CLUSTER_VERSIONS.key: None,
-        NODES.key: [make_node()] if nodes is None else nodes,
+        NODES.key: nodes,
         NVIDIA_DRIVERS.key: [driver, *others],
         DAEMON_SETS.key: sets,
         **{key_of(item): item for item in live},
@@ -82,22 +59,26 @@ def make_app(
     return DriverApp(driver, Observed(found))
 
 
-def make_live(kind, name, owner="a", **fields):
-    """An object of a driver in the cluster."""
-    reference = {"kind": "NVIDIADriver", "name": owner, "uid": f"uid-{owner}", "controller": True}
-    metadata = {"name": name, "namespace": NAMESPACE, "ownerReferences": [reference]}
-    return {"kind": kind, "metadata": {**metadata, **fields.pop("metadata", {})}, **fields}
-
-
 @pytest.fixture(scope="session")
-def nvd():
+def nvd(stack):
     """Builders of clusters with NVIDIADrivers."""
+
+    def node(name="gpu-0", owner="a", labels=None, annotations=None):
+        own = {"nvidia.com/gpu.present": "true", OWNER: owner or None}
+        return stack.node(name, {**own, **(labels or {})}, "containerd://2", annotations)
+
+    def app(spec=None, *, nodes=None, **more):
+        return make_app(spec, [node()] if nodes is None else nodes, **more)
+
+    def live(kind, name, owner="a", **fields):
+        return stack.live(kind, name, "NVIDIADriver", owner, **fields)
+
     return types.SimpleNamespace(
-        app=make_app,
+        app=app,
         driver=make_driver,
         policy=make_policy,
-        node=make_node,
-        live=make_live,
+        node=node,
+        live=live,
         image=IMAGE,
         namespace=NAMESPACE,
         nfd=NFD,
