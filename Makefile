@@ -61,12 +61,13 @@ unit: collection ## The unit tests, against the installed collection
 	@$(BIN)/pytest -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
 
 .PHONY: test
-test: lint unit prefork prefork-package image-versions supervisor apiproxy packaging galaxy sanity e2e ## Lint, unit tests, sanity and the scenarios on the sandbox
+test: ## Lint, unit tests, sanity and the scenarios on the sandbox; prints how long each part took
+	@hack/run_parts.sh lint unit image-versions prefork-package supervisor apiproxy packaging galaxy sanity e2e
 
 # What CI has no time for.
 .PHONY: nightly
 nightly: ## What `make test` leaves out: the matrix, all of attack, faults and fuzz, endurance, a release, bench
-	@$(MAKE) matrix attack faults fuzz endurance scenario-role release-check bench
+	@hack/run_parts.sh matrix prefork attack faults fuzz endurance scenario-role release-check bench
 
 .PHONY: generate
 generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas (needs the API server of $KUBECONFIG)

@@ -6,11 +6,17 @@ PYTEST_ANSIBLE := -q --strict-markers --import-mode=importlib -p no:cacheprovide
 prose: ## vale on documents, comments and docstrings
 	@$(PYTHON) hack/check_prose.py
 
-# Left to `prefork`: endurance, and the cases of ansible-playbook, which the image only runs as part of ansible-runner.
+# The tests that depend on the version of ansible-core. Left to `make nightly`: all other unit tests, prefork on the locked
+# version, its endurance, and the cases of ansible-playbook, which the image only runs as part of ansible-runner.
+.PHONY: plugins
+plugins: collection ## Tests of what Ansible loads: action plugins, filters, playbooks, modules
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n auto --dist loadfile $(addprefix tests/unit/plugins/,action filter playbooks plugin_utils)
+	@$(BIN)/pytest -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
+
 .PHONY: image-versions
-image-versions: ## Unit tests and prefork with the image's versions, Python 3.12 and ansible-core 2.18; skipped without that Python
+image-versions: ## Tests of plugins, and prefork, with the image's versions: Python 3.12, ansible-core 2.18
 	@if python=$$(hack/find_python.sh 3.12); then \
-		$(MAKE) unit prefork PYTHON="$$python" CORE=2.18 PREFORK_TESTS='-k "not endurance and not ansible-playbook"'; \
+		$(MAKE) plugins prefork PYTHON="$$python" CORE=2.18 PREFORK_TESTS='-k "not endurance and not ansible-playbook"'; \
 	elif [[ "$${CI:-}" ]]; then exit 1; \
 	else echo "SKIPPED: the tests with the image's versions: see above" >&2; fi
 

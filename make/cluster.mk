@@ -4,14 +4,14 @@
 e2e: venv collection ## All tests on the sandbox, and at the same time those on the real node (build/node.log, printed last)
 	@$(MAKE) node-test scenario-node >build/node.log 2>&1 & node=$$!; \
 	trap 'kill $$node' EXIT; \
-	code=0; $(MAKE) cluster quick operators scenario-kind || code=$$?; \
+	code=0; hack/run_parts.sh cluster quick operators scenario-kind || code=$$?; \
 	wait $$node || code=$$?; \
 	trap - EXIT; cat build/node.log; exit $$code
 
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) $(MAKE) admission commands database installing kinds scenario scenario-gpu
+	@$(IN_SANDBOX) hack/run_parts.sh admission commands database installing kinds scenario scenario-gpu
 
 .PHONY: admission
 admission: collection ## Admission tests against $KUBECONFIG; also checks that the CRDs are up to date
@@ -36,11 +36,11 @@ database: collection ## Open a PostgreSQL server's databases with the settings o
 
 .PHONY: scenario
 scenario: collection ## The molecule scenarios, on the cluster of $KUBECONFIG
-	@$(BIN)/molecule test --scenario-name default
-	@$(BIN)/molecule test --scenario-name extend
-	@$(BIN)/molecule test --scenario-name namespaced
-	@$(BIN)/molecule test --scenario-name takeover
-	@$(MAKE) scenario-releases
+	@hack/run_parts.sh $(addprefix scenario-,default extend namespaced takeover releases)
+
+.PHONY: scenario-default scenario-extend scenario-namespaced scenario-takeover
+scenario-default scenario-extend scenario-namespaced scenario-takeover: collection
+	@$(BIN)/molecule test --scenario-name $(@:scenario-%=%)
 
 .PHONY: scenario-releases
 scenario-releases: collection ## Takeovers on whole objects of the reference's releases, on the sandbox of $KUBECONFIG
