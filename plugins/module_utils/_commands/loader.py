@@ -113,8 +113,8 @@ def _take(document: Json, namespace: str) -> tuple[Json, list[str]]:
         schema = schema_of(kind)
     except NimError as error:
         return document, [str(error)]
-    home = {"namespace": namespace} if KINDS[kind].is_namespaced else {}
-    metadata = {**home, **document["metadata"]}
+    scope = {"namespace": namespace} if KINDS[kind].is_namespaced else {}
+    metadata = {**scope, **document["metadata"]}
     resource = {"spec": {}, **document, "metadata": metadata}
     return t.cast(Json, drop_nulls(schema, resource)), find_violations(schema, resource)
 

@@ -254,13 +254,13 @@ class _Gathering:
         }
         for item in items:
             name, namespace = item["metadata"]["name"], _namespace(item)
-            place = f"{folder}/{folders[item['apiVersion'], item['kind']]}/{_safe(name)}"
-            self._put(f"{place}.yaml", item)
+            base = f"{folder}/{folders[item['apiVersion'], item['kind']]}/{_safe(name)}"
+            self._put(f"{base}.yaml", item)
             for kind, secret in list_references(item):
                 if kind == "Secret":
                     self._found.secrets[namespace, secret].add(f"{item['kind']}/{name}")
             if item["kind"] == "Pod":
-                self._found.containers += [(place, one) for one in list_containers(item)]
+                self._found.containers += [(base, one) for one in list_containers(item)]
 
     def _take_events(self, folder: str, namespace: str, about: list[Json] | None) -> None:
         """Take the events of a namespace, or only those ``about`` these objects."""
@@ -337,19 +337,19 @@ class _Gathering:
 
     def _take_logs(self) -> None:
         count = len(self._found.containers)
-        for number, (place, container) in enumerate(self._found.containers, 1):
+        for number, (base, container) in enumerate(self._found.containers, 1):
             if self._archive.is_full:
                 what = f"the logs of {count - number + 1} containers"
                 self._archive.note_cut(what, "the size limit was reached")
                 self._notify(f"{what}: the size limit was reached")
                 return
             for is_previous in (False, True) if container.has_previous else (False,):
-                self._take_log(place, container, is_previous)
+                self._take_log(base, container, is_previous)
             if number % 10 == 0 or number == count:
                 self._notify(f"logs: {number} of {count} containers")
 
-    def _take_log(self, place: str, container: Container, is_previous: bool) -> None:
-        path = f"{place}/{container.name}{'.previous' if is_previous else ''}.log"
+    def _take_log(self, base: str, container: Container, is_previous: bool) -> None:
+        path = f"{base}/{container.name}{'.previous' if is_previous else ''}.log"
         if container.waits_for and not is_previous:
             self._archive.note_unread(path, f"it has not started: {container.waits_for}")
             return

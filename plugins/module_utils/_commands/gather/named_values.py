@@ -408,10 +408,10 @@ class _Scanner:
         return ""
 
     def _pair_before(self, start: int) -> str:
-        name, place = self._pair
-        if not name or start - place > 2 * _NEAR:
+        name, position = self._pair
+        if not name or start - position > 2 * _NEAR:
             return ""
-        between = _COMMENT.sub("", self._text[place:start]).rstrip("<")
+        between = _COMMENT.sub("", self._text[position:start]).rstrip("<")
         return "" if _BOUNDARY.search(between) else name
 
     # Start and end of a value

@@ -163,11 +163,11 @@ class ValueEnds:
         tags = self._find_tags().get(name, [])
         depth, last = 1, 0
         for number in range(bisect_left(tags, (start, False)), len(tags)):
-            place, is_end = tags[number]
+            position, is_end = tags[number]
             depth += -1 if is_end else 1
-            last = place if is_end else last
+            last = position if is_end else last
             if not depth:
-                return place
+                return position
         if last and self._far(last) < len(text):
             return last
         return len(text) if last else self._unclosed_element(start)
@@ -193,12 +193,12 @@ class ValueEnds:
             self._tags = {}
             waiting: dict[str, list[tuple[int, bool]]] = {}
             for tag in _TAG.finditer(self._text):
-                name, place = tag["name"], tag.start()
-                waiting.setdefault(name, []).append((place, bool(tag["slash"])))
+                name, position = tag["name"], tag.start()
+                waiting.setdefault(name, []).append((position, bool(tag["slash"])))
                 if tag["slash"]:
                     self._tags.setdefault(name, []).extend(waiting.pop(name))
-                    self._closing.setdefault(name, []).append(place)
-                    self._closing.setdefault("", []).append(place)
+                    self._closing.setdefault(name, []).append(position)
+                    self._closing.setdefault("", []).append(position)
         return self._tags
 
     def _triple(self, start: int, quote: str) -> int:

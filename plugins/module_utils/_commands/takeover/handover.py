@@ -187,8 +187,8 @@ class Takeover:
         self._our_namespace(now)
         deployment = self._our_deployment() or t.cast(Installation, now.ours).deployment
         ours = Installation(deployment, is_ours=True)
-        homes = {item["metadata"].get("namespace") or "" for item in now.resources}
-        if ours.watched_namespaces and (left := sorted(homes - ours.watched_namespaces)):
+        namespaces = {item["metadata"].get("namespace") or "" for item in now.resources}
+        if ours.watched_namespaces and (left := sorted(namespaces - ours.watched_namespaces)):
             raise NimError(
                 f"our operator's WATCH_NAMESPACE leaves out {', '.join(left)}: no operator"
                 " would reconcile the custom resources there"
@@ -243,14 +243,14 @@ class Takeover:
                 "manifests: missing; name the file with the manifests of our operator, for example"
                 " the output of: kubectl kustomize config/default"
             )
-        home = str(ours["metadata"].get("namespace") or "")
-        if home != reference.namespace:
+        namespace = str(ours["metadata"].get("namespace") or "")
+        if namespace != reference.namespace:
             raise NimError(
-                f"our operator's namespace is {home or 'not set'}, the reference operator's"
+                f"our operator's namespace is {namespace or 'not set'}, the reference operator's"
                 f" {reference.namespace}: they must be the same, as they share the Lease {LEASE}"
                 f" there. Set `namespace: {reference.namespace}` in kustomization.yaml"
             )
-        return home
+        return namespace
 
     def _our_deployment(self) -> Json | None:
         deployments = [item for item in self._order.manifests if item["kind"] == "Deployment"]
@@ -267,7 +267,7 @@ class Takeover:
         Between the CRDs and the rest, the versions in statuses are cleared. The pods wait for the
         Lease until the reference is stopped, so a missing image does no harm.
         """
-        home = self._our_namespace(now)
+        namespace = self._our_namespace(now)
         if self._order.manifests:
             self._notify(f"installing our operator: {len(self._order.manifests)} objects")
             deployment = t.cast(Json, self._our_deployment())
@@ -281,11 +281,11 @@ class Takeover:
         for item in sorted([item for item in manifests if item["kind"] != CRD], key=_rank):
             self._apply(item)
         name = deployment["metadata"]["name"]
-        live = self._client.get(api_path("Deployment", home, name))
+        live = self._client.get(api_path("Deployment", namespace, name))
         ours = Installation(t.cast(Json, live), is_ours=True)
         if not ours.replicas:
             self._scale(ours, ours.former_replicas)
-        self._notify(f"waiting for the pods of {home}/{name}")
+        self._notify(f"waiting for the pods of {namespace}/{name}")
         self._wait_available(ours)
         return ours
 
@@ -501,8 +501,8 @@ class Takeover:
         """Apply an object (server-side); an existing namespace is not changed, as it is Helm's."""
         version, kind, metadata = item["apiVersion"], item["kind"], item["metadata"]
         found = self._served_as(version, kind)
-        home = metadata.get("namespace") if found["namespaced"] else None
-        path = collection_path(version, found["name"], home, metadata["name"])
+        namespace = metadata.get("namespace") if found["namespaced"] else None
+        path = collection_path(version, found["name"], namespace, metadata["name"])
         if kind != _NAMESPACE or self._client.get(path) is None:
             self._client.apply(path, item, MANAGER)
 
