@@ -173,6 +173,10 @@ def warm():
         "PREFORK_FOLLOW": str(os.getpid()),
         "PREFORK_PRELOAD": "nimops.nim",
     }
+    for name in {"ANSIBLE_COLLECTIONS_PATH", "PYTHONPATH"} & os.environ.keys():
+        # With a relative path each working directory needs a parent of its own.
+        paths = filter(None, os.environ[name].split(os.pathsep))
+        settings[name] = os.pathsep.join(map(os.path.abspath, paths))
     known = set()
 
     def warm_up(environment):
