@@ -54,6 +54,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production),
 	@$(BIN)/yamllint --strict .
 	@$(BIN)/shellcheck hack/*.sh hack/image/*.sh plugins/module_utils/_nim/service/multi_node/scripts/*.sh .ci/run
 	@$(BIN)/ansible-lint --offline
+	@$(PYTHON) hack/check_prose.py
 
 .PHONY: unit
 unit: collection ## The unit tests, against the installed collection

@@ -115,7 +115,7 @@ def release_nodes(nodes: t.Iterable[Node], name: str) -> list[Patch]:
 
 
 def mark(nodes: t.Iterable[Node], *, is_upgraded: bool) -> list[Patch]:
-    """The patches of the annotation that tells driver pods whether the operator drains nodes."""
+    """The patches of the annotation by which driver pods know whether the operator drains nodes."""
     found = []
     for node in nodes:
         known = (node["metadata"].get("annotations") or {}).get(ENABLED)

@@ -108,7 +108,7 @@ def test_desired_zero_values(make):
     ],
 )
 def test_desired_workload_failure(make, spec, cache, message):
-    """As in the reference, all objects except the workload are created."""
+    """All objects except the workload are created, as by the reference."""
     wanted = desired(make.app(spec, make.cache(**cache)))
     assert [child.manifest["kind"] for child in wanted.children] == BASE
     assert [kind for kind, _name in wanted.unwanted] == OPTIONAL
