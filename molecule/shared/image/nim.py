@@ -39,7 +39,7 @@ def profiles_of(manifest: str) -> list[str]:
 
 
 def check_key() -> None:
-    """Check the key like the registry of models; an image that was built without a key accepts any."""
+    """Check the key like the registry of models; an image built without a key accepts any."""
     accepted = os.environ.get("TINY_KEY", "")
     given = os.environ.get("NGC_API_KEY") or os.environ.get("HF_TOKEN") or ""
     if not given:
