@@ -110,7 +110,11 @@ class App:
     @property
     def labels(self) -> Labels:
         """The labels of every child: the standard ones, and additional ones of the user."""
-        return merge_missing(self.standard_labels, self.resource["spec"].get("labels"))
+        return merge_missing(self.standard_labels, self._given("labels"))
+
+    def _given(self, field: t.Literal["labels", "annotations"]) -> t.Mapping[str, str]:
+        """The user's labels or annotations for children."""
+        return self.resource["spec"].get(field) or {}
 
     @property
     def security_constraint(self) -> str:
@@ -124,6 +128,19 @@ class App:
         return {"openshift.io/required-scc": needed} if needed else {}
 
     @property
+    def overridden(self) -> list[str]:
+        """The paths of the user's labels and annotations whose values ours replace."""
+        labels, annotations = self._given("labels"), self._given("annotations")
+        pairs = [("labels", labels, self.standard_labels)]
+        pairs.append(("annotations", annotations, self.standard_annotations))
+        return [
+            f"spec.{field}[{key}]"
+            for field, given, ours in pairs
+            for key, value in sorted(given.items())
+            if ours.get(key, value) != value
+        ]
+
+    @property
     def annotations(self) -> Labels:
         """The annotations of children and pods."""
         return self.annotations_with(None)
@@ -134,8 +151,8 @@ class App:
         They exclude the reference operator's hash of the custom resource: we detect drift by
         comparison, and a hash would rewrite every child at each change of the spec.
         """
-        given = self.resource["spec"].get("annotations")
-        merged = merge_missing(merge_missing(self.standard_annotations, given), more)
+        given = merge_missing(self.standard_annotations, self._given("annotations"))
+        merged = merge_missing(given, more)
         return {key: value for key, value in merged.items() if key != PARENT_HASH_ANNOTATION}
 
     def pod_labels(self, selector: Labels, live: Fields) -> Labels:

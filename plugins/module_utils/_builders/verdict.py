@@ -146,6 +146,12 @@ def events_of(subject: str, status: Fields, verdict: Verdict) -> list[Event]:
     return [Event("Normal", NOT_READY, f"{subject} {verdict.event_text}, msg: {verdict.message}")]
 
 
+def overridden_events(paths: t.Sequence[str]) -> list[Event]:
+    """A warning about values of the spec that the operator's own replace."""
+    text = f"the operator's own values replace {', '.join(paths)}"
+    return [Event("Warning", "Ignored", text)] if paths else []
+
+
 def _is_transition(previous: Fields, verdict: Verdict) -> bool:
     """Whether the state or reason changed, or for a failure the message."""
     kind = FAILED if verdict.state == FAILED else READY

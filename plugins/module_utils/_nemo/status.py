@@ -19,6 +19,7 @@ from .._builders.verdict import (
     apply_verdict,
     events_of,
     judge_outcome,
+    overridden_events,
     scaled_to_zero,
     with_pods,
 )
@@ -48,7 +49,10 @@ def assess(app: NemoApp, outcome: Outcome) -> Assessment:
     if now.was_read("Deployment"):
         found = ((now.live("Deployment") or {}).get("status") or {}).get("availableReplicas")
         builder.set_field("availableReplicas", found if isinstance(found, int) else 0)
-    builder.events += events_of(f"{app.kind} {app.name}", app.status, verdict)
+    events = events_of(f"{app.kind} {app.name}", app.status, verdict)
+    if events and verdict.state == READY:
+        events += overridden_events(app.overridden)
+    builder.events += events
     if outcome.failure_reason == TEXT_REASON:
         # No watch reports a correction of the ConfigMap, and the runtime retries a failed run with
         # back-off.

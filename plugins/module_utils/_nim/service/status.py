@@ -21,6 +21,7 @@ from ..._builders.verdict import (
     events_of,
     failed,
     judge_outcome,
+    overridden_events,
     reason_of,
     scaled_to_zero,
     with_pods,
@@ -239,8 +240,9 @@ def _trigger_pipeline(app: NIMServiceApp, verdict: Verdict) -> list[Trigger]:
 def _events(app: NIMServiceApp, verdict: Verdict) -> list[Event]:
     """Events for changes since the last pass, and a warning about fields without effect."""
     events = events_of(f"NIMService {app.name}", app.status, verdict)
-    if events and verdict.state == READY and app.spec.is_kserve:
-        events += _ignored_fields_warning(ignored_fields(app))
+    if events and verdict.state == READY:
+        events += overridden_events(app.overridden)
+        events += _ignored_fields_warning(ignored_fields(app)) if app.spec.is_kserve else []
     return events
 
 

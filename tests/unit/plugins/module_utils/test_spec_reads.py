@@ -20,7 +20,7 @@ RESOURCES = {"cache", "cr", "custom_resource", "resource"}
 PLAIN = {"env", "ports"}
 """Attributes of a parsed spec whose keys are names, or fields of Kubernetes."""
 OURS = {
-    "_builders/app.py": 2,  # labels and annotations, which every kind has
+    "_builders/app.py": 1,  # labels and annotations, which every kind has
     "_builders/expose.py": 2,  # the same
     "_builders/within_limits.py": 2,  # all that a spec contains, whatever its kind
     "_nim/service/kserve/scaling.py": 3,  # a HorizontalPodAutoscaler's fields, as Kubernetes has them

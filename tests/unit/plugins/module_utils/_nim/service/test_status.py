@@ -78,6 +78,23 @@ def test_assess_ready(make, status):
     assert (result.requeue.after, result.error, result.triggers) == (False, "", [])
 
 
+def test_assess_ready_overridden(make):
+    """S7: an event names the values of the user that have no effect."""
+    name = "app.kubernetes.io/name"
+    labels = {"app.kubernetes.io/instance": "vss", name: "llm", "team": "a"}
+    annotations = {"openshift.io/required-scc": "privileged", "note": "b"}
+    cr = make.cr({"labels": labels, "annotations": annotations})
+    events = assess(around(make, cr, model=NAMED), Outcome()).events
+    assert [(item.kind, item.reason, item.message) for item in events[1:]] == [
+        (
+            "Warning",
+            "Ignored",
+            "the operator's own values replace spec.labels[app.kubernetes.io/instance],"
+            " spec.annotations[openshift.io/required-scc]",
+        )
+    ]
+
+
 CACHE = {"storage": {"nimCache": {"name": "cache"}}}
 STUCK = [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}]
 DEADLINE = 'deployment "llm" exceeded its progress deadline'
