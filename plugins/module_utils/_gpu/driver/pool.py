@@ -75,22 +75,25 @@ def pool_images(driver: Driver, image: str, system: OperatingSystem, observed: O
     )
 
 
-def pool_pod(driver: Driver, images: Images, pool: Pool, runtime: str, live: Live) -> Item:
+def pool_pod(
+    driver: Driver, images: Images, pool: Pool, runtime: str, namespace: str, live: Live
+) -> Item:
     """Build the pod spec; NimError if an object that the spec names is missing.
 
-    ``runtime``: the container runtime of the nodes. ``live``: finds an object by kind and name.
+    ``runtime``: the container runtime of the nodes. ``live``: finds an object of the ``namespace``
+    by kind and name.
     """
 
     def keys_of(field: str, name: str) -> list[str]:
         found = live("ConfigMap", name)
         if found is None:
-            raise NimError(_missing(field, "ConfigMap", name))
+            raise NimError(_missing(field, "ConfigMap", name, namespace))
         return sorted(found.get("data") or {})
 
     files = build_files(driver, pool.system, runtime, keys_of)
     secret = driver.secret_env
     if secret and not driver.is_precompiled and live("Secret", secret) is None:
-        raise NimError(_missing(driver.sources.path_of("secret_env"), "Secret", secret))
+        raise NimError(_missing(driver.sources.path_of("secret_env"), "Secret", secret, namespace))
     pod = build_driver_pod(driver, images, files)
     set_digest(pod, live("DaemonSet", pool.name), (MANAGER, MAIN), scripts.TEXTS)
     return pod
@@ -104,5 +107,6 @@ def why_not_precompiled(driver: Driver) -> str:
     return ""
 
 
-def _missing(field: str, kind: str, name: str) -> str:
-    return f'{field}: could not get {kind} {name} from client: {kind} "{name}" not found'
+def _missing(field: str, kind: str, name: str, namespace: str) -> str:
+    text = f'{field}: could not get {kind} {name} from client: {kind} "{name}" not found'
+    return f"{text} in namespace {namespace}"

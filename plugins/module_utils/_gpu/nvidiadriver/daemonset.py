@@ -39,7 +39,7 @@ def build_daemon_set(app: DriverApp, pool: Pool) -> Manifest:
     if pool.kernel and (why := why_not_precompiled(driver)):
         raise NimError(f"kernel {pool.kernel}: {why}")
     images = pool_images(driver, _image(driver.operand, pool), pool.system, app.observed)
-    pod = pool_pod(driver, images, pool, app.nodes.runtime, app.live)
+    pod = pool_pod(driver, images, pool, app.nodes.runtime, app.namespace, app.live)
     account = account_name(app, pool.system.tag)
     _place(app, pool, pod, account)
     labels = {

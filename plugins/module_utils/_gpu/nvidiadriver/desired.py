@@ -9,27 +9,28 @@ from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._engine.desired import Child, Desired, Patch
 from ..driver.pool import CLUSTER_RULES
+from ..nodes import owner_of
 from ..rbac import permissions, role_names
 from ..upgrade.snapshot import Node
 from ..upgrade.step import Step, switch_off
 from .app import DriverApp
 from .daemonset import build_daemon_set
 from .owners import mark, release_nodes
-from .pools import OS_LABEL, account_name, pools_of
+from .pools import OS_LABEL, account_name, pool_of, pools_of
 
 
 def desired(app: DriverApp) -> Desired:
     """Return all children that can be built; after a failure, nothing is deleted.
 
-    While NVIDIADrivers conflict, nothing changes.
+    While it conflicts with another NVIDIADriver, nothing changes.
     """
     if app.is_disabled:
         return Desired() if app.obstacle else _hand_back(app)
     if failure := app.obstacle or app.owners.errors.get(app.name):
         return Desired(failure=failure)
-    failure = why_not_assigned(app)
-    children, wrong = _children(app)
-    failure = failure or wrong
+    children, failure = _children(app)
+    taken, refused = _take_nodes(app)
+    failure = failure or refused
     try:
         upgrade = app.upgrade
     except NimError as error:
@@ -38,7 +39,7 @@ def desired(app: DriverApp) -> Desired:
         children,
         [] if failure else _unwanted(app, children),
         failure,
-        [*app.owners.patches(app.name), *_marks(app), *upgrade.patches],
+        [*app.owners.patches(app.name, taken), *_marks(app), *upgrade.patches],
         upgrade.evictions,
         namespace=app.namespace,
     )
@@ -50,18 +51,6 @@ def finalize(app: DriverApp) -> Desired:
     upgrade = switch_off(Node(node) for node in nodes)
     return Desired(
         patches=[*release_nodes(nodes, app.name), *mark(nodes, is_upgraded=False), *upgrade.patches]
-    )
-
-
-def why_not_assigned(app: DriverApp) -> NimError | None:
-    """Why its nodes are not assigned to it: other NVIDIADrivers conflict. None otherwise."""
-    errors, wanted = app.owners.errors, app.owners.missing_nodes(app.name)
-    if not errors or not wanted:
-        return None
-    name, error = min(errors.items())
-    return NimError(
-        f"node {wanted[0]} is not labeled while NVIDIADriver {name} is in conflict: {error}",
-        reason=error.reason,
     )
 
 
@@ -86,6 +75,21 @@ def _children(app: DriverApp) -> tuple[list[Child], NimError | None]:
         except NimError as error:
             errors.append(error)
     return children, errors[0] if errors else None
+
+
+def _take_nodes(app: DriverApp) -> tuple[list[Manifest], NimError | None]:
+    """The nodes to take, and why others stay: a DaemonSet for them cannot be built."""
+    taken, failure = list[Manifest](), None
+    for node in app.owners.gained(app.name):
+        try:
+            build_daemon_set(app, pool_of(app, node))
+            taken.append(node)
+        except NimError as error:
+            owner = owner_of(node)
+            stays = f"stays with NVIDIADriver {owner}" if owner else "gets no driver"
+            text = f"node {node['metadata']['name']} {stays}: {error}"
+            failure = failure or NimError(text, reason=error.reason)
+    return taken, failure
 
 
 def _unwanted(app: DriverApp, children: list[Child]) -> list[tuple[str, str]]:

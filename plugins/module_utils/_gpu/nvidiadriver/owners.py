@@ -3,8 +3,8 @@
 
 """Assigns each node with a GPU to an NVIDIADriver.
 
-A node label stores the assignment, so the driver changes only when the label does. While
-NVIDIADrivers conflict, all labels and drivers stay unchanged.
+A node label stores the assignment, so the driver changes only when the label does. An NVIDIADriver
+that conflicts with another neither takes nor loses nodes.
 """
 
 from __future__ import annotations
@@ -71,16 +71,33 @@ class Owners:
         found = [node for node in self._nodes if self._owner_for(node) == name != owner_of(node)]
         return [str(node["metadata"]["name"]) for node in found]
 
-    def patches(self, name: str) -> list[Patch]:
-        """The patches of nodes that an NVIDIADriver gains or loses."""
-        if self.errors:
+    def gained(self, name: str) -> list[Node]:
+        """The nodes that an NVIDIADriver should take, from another one or from none."""
+        if name in self.errors:
             return []
-        found = []
-        for node in self._nodes:
-            before, after = owner_of(node), self._owner_for(node)
-            if before != after and name in (before, after):
-                found.append(Patch("Node", node, (_label(after),)))
-        return found
+        free = [node for node in self._nodes if owner_of(node) not in self.errors]
+        return [node for node in free if self._owner_for(node) == name != owner_of(node)]
+
+    def leaving(self, name: str) -> dict[str, str]:
+        """The nodes of an NVIDIADriver that another one should take, with its name."""
+        after = {str(node["metadata"]["name"]): self._owner_for(node) for node in self._of(name)}
+        return {node: owner for node, owner in after.items() if owner not in ("", name)}
+
+    def patches(self, name: str, taken: t.Iterable[Node]) -> list[Patch]:
+        """The patches of the nodes that an NVIDIADriver takes, and of those that it releases.
+
+        It releases a node only to none. Another NVIDIADriver takes a node itself, once it can
+        deploy a driver: until then, the present driver runs.
+        """
+        if name in self.errors:
+            return []
+        released = [node for node in self._of(name) if not self._owner_for(node)]
+        owners = [*((node, name) for node in taken), *((node, "") for node in released)]
+        return [Patch("Node", node, (_label(owner),)) for node, owner in owners]
+
+    def _of(self, name: str) -> list[Node]:
+        """The nodes with the label of an NVIDIADriver."""
+        return [node for node in self._nodes if owner_of(node) == name]
 
     def _owner_for(self, node: Node) -> str:
         """The NVIDIADriver of a node; empty if there is none.

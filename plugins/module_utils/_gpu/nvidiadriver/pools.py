@@ -37,7 +37,7 @@ def pools_of(app: DriverApp) -> tuple[list[Pool], list[NimError]]:
     errors = []
     for node in app.nodes.with_gpu:
         try:
-            pool = _pool_of(app, node)
+            pool = pool_of(app, node)
         except NimError as error:
             errors.append(error)
             continue
@@ -45,7 +45,8 @@ def pools_of(app: DriverApp) -> tuple[list[Pool], list[NimError]]:
     return [found[name] for name in sorted(found)], errors
 
 
-def _pool_of(app: DriverApp, node: Manifest) -> Pool:
+def pool_of(app: DriverApp, node: Manifest) -> Pool:
+    """Return the pool of a node; NimError if its labels contradict each other."""
     system = system_of(node)
     kernel = kernel_of(node) if app.spec.driver.is_precompiled else ""
     if system.is_by_major and labels_of(node).get(OS_MAJOR) != system.major:

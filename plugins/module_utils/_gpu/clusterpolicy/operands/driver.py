@@ -99,7 +99,7 @@ def _daemon_set(app: PolicyApp, driver: Driver, pool: Pool) -> Manifest:
     image = _image(driver, pool, app.observed)
     images = pool_images(driver, image, pool.system, app.observed)
     kernel = {KERNEL: pool.kernel} if pool.kernel else {}
-    pod = pool_pod(driver, images, pool, app.nodes.runtime, app.live)
+    pod = pool_pod(driver, images, pool, app.nodes.runtime, app.namespace, app.live)
     workload = Workload(
         pool.name,
         "driver",

@@ -40,7 +40,7 @@ def build(driver=DRIVER, *live, **sources):
     given = Sources(fields=FIELDS, **sources)
     driver = replace(driver, sources=given)
     images = pool_images(driver, "d:1", POOL.system, app.observed)
-    return pool_pod(driver, images, POOL, "containerd", app.live)
+    return pool_pod(driver, images, POOL, "containerd", app.namespace, app.live)
 
 
 def digest_of(pod):

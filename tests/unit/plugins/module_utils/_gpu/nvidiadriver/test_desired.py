@@ -57,6 +57,29 @@ def test_desired_labels_then_driver(nvd):
     assert (names(wanted), labels_set(wanted)) == ([], {"gpu-0": "a"})
 
 
+INVALID = {"repository": "", "image": "driver", "version": "1.2.3"}
+
+
+@pytest.mark.parametrize(
+    ("owner", "stays"), [("b", "stays with NVIDIADriver b"), (None, "gets no driver")]
+)
+def test_desired_takes_no_node_without_driver(nvd, owner, stays):
+    """N1: a driver that cannot be deployed takes no node from one that runs."""
+    others = [nvd.driver("b", {"default": True})]
+    nodes = [nvd.node("n1", owner)]
+    wanted = desired(nvd.app(INVALID, nodes=nodes, others=others))
+    assert labels_set(wanted) == {}
+    assert str(wanted.failure).startswith(f"node n1 {stays}: ")
+    wanted = desired(nvd.app(nodes=nodes, others=others))
+    assert (labels_set(wanted), wanted.failure) == ({"n1": "a"}, None)
+
+
+def test_desired_leaves_node_until_taken(nvd):
+    others = [nvd.driver("b", {"nodeSelector": {"p": "b"}})]
+    app = nvd.app({"default": True}, nodes=[nvd.node("n1", "a", {"p": "b"})], others=others)
+    assert labels_set(desired(app)) == {}
+
+
 def test_desired_conflict(nvd):
     others = [nvd.driver("b")]
     wanted = desired(nvd.app(others=others))
@@ -72,9 +95,7 @@ def test_desired_conflict_of_others(nvd):
     assert ("DaemonSet", daemon_set_name(nvd.app(), "ubuntu24.04")) in names(wanted)
     nodes.append(nvd.node("new", None))
     wanted = desired(nvd.app({"default": True}, nodes=nodes, others=others))
-    assert str(wanted.failure).startswith("node new is not labeled while NVIDIADriver b is in")
-    assert names(wanted)
-    assert labels_set(wanted) == {}
+    assert (wanted.failure, labels_set(wanted)) == (None, {"new": "a"})
 
 
 @pytest.mark.parametrize(

@@ -42,16 +42,20 @@ def world(nvd):
 def test_owners_selector_and_default(world):
     owners = Owners(*world)
     assert owners.errors == {}
-    assert labels_set(owners.patches("blue")) == {"n1": "blue"}
-    assert labels_set(owners.patches("red")) == {"n2": "red"}
-    assert labels_set(owners.patches("rest")) == {"n3": "rest"}
+    assert labels_set(owners.patches("blue", owners.gained("blue"))) == {"n1": "blue"}
+    assert labels_set(owners.patches("red", owners.gained("red"))) == {"n2": "red"}
+    assert labels_set(owners.patches("rest", owners.gained("rest"))) == {"n3": "rest"}
     assert owners.missing_nodes("rest") == ["n3"]
 
 
 def test_owners_without_selector(nvd, world):
     _drivers, nodes = world
     owners = Owners([nvd.driver("all")], nodes)
-    assert labels_set(owners.patches("all")) == {"n1": "all", "n2": "all", "n3": "all"}
+    assert labels_set(owners.patches("all", owners.gained("all"))) == {
+        "n1": "all",
+        "n2": "all",
+        "n3": "all",
+    }
 
 
 def test_owners_relabel(nvd, world):
@@ -63,11 +67,17 @@ def test_owners_relabel(nvd, world):
         nvd.node("stale", "former", {"pool": "blue"}),
     ]
     owners = Owners(drivers, nodes)
-    assert labels_set(owners.patches("rest")) == {"passed": "blue"}
-    assert labels_set(owners.patches("blue")) == {"passed": "blue", "gone": None, "stale": "blue"}
-    assert owners.patches("red") == []
+    assert owners.patches("rest", owners.gained("rest")) == []
+    assert owners.leaving("rest") == {"passed": "blue"}
+    assert owners.leaving("blue") == {}
+    assert labels_set(owners.patches("blue", owners.gained("blue"))) == {
+        "passed": "blue",
+        "gone": None,
+        "stale": "blue",
+    }
+    assert owners.patches("red", owners.gained("red")) == []
     without = Owners(drivers[1:2], [nvd.node("left", "red")])
-    assert labels_set(without.patches("red")) == {"left": None}
+    assert labels_set(without.patches("red", without.gained("red"))) == {"left": None}
 
 
 def test_owners_conflict(nvd, world):
@@ -78,7 +88,9 @@ def test_owners_conflict(nvd, world):
     error = owners.errors["blue"]
     assert str(error) == "multiple NVIDIADrivers match the same node n1: [blue twin]"
     assert error.reason == "ConflictingNodeSelector"
-    assert [owners.patches(name) for name in ("blue", "red", "rest", "twin")] == [[]] * 4
+    found = {name: owners.gained(name) for name in ("blue", "red", "rest", "twin")}
+    taken = {name: [node["metadata"]["name"] for node in nodes] for name, nodes in found.items()}
+    assert taken == {"blue": [], "red": ["n2"], "rest": ["n3"], "twin": []}
 
 
 @pytest.mark.parametrize(
@@ -94,7 +106,8 @@ def test_owners_other_errors(nvd, world, spec, names, text):
     owners = Owners([*drivers, nvd.driver("x", spec)], nodes)
     assert set(owners.errors) == names
     assert str(owners.errors["x"]).startswith(text)
-    assert owners.patches("blue") == []
+    assert labels_set(owners.patches("blue", owners.gained("blue"))) == {"n1": "blue"}
+    assert owners.patches("x", owners.gained("x")) == []
 
 
 def test_owners_long_name(nvd, world):
@@ -108,7 +121,7 @@ def test_owners_long_name(nvd, world):
         "metadata.name: has 64 characters, but children of an NVIDIADriver use it in names or labels:"
         " recreate it with a name of at most 63"
     )
-    assert owners.patches("blue") == []
+    assert labels_set(owners.patches("blue", owners.gained("blue"))) == {"n1": "blue"}
 
 
 def test_owners_deleted_driver(nvd, world):
@@ -122,8 +135,8 @@ def test_owners_not_served(nvd, world):
     drivers[0]["spec"]["driverType"] = "vgpu-host-manager"
     nodes[0]["metadata"]["labels"][OWNER] = "rest"
     owners = Owners(drivers, nodes)
-    assert labels_set(owners.patches("rest")) == {"n3": "rest"}
-    assert owners.patches("blue") == []
+    assert labels_set(owners.patches("rest", owners.gained("rest"))) == {"n3": "rest"}
+    assert owners.patches("blue", owners.gained("blue")) == []
 
 
 def test_release_nodes(nvd):
@@ -137,3 +150,11 @@ def test_mark_upgraded_nodes(nvd):
     assert merge_patch_of(patch)["metadata"]["annotations"] == {ENABLED: "true"}
     (patch,) = mark(nodes, is_upgraded=False)
     assert merge_patch_of(patch)["metadata"]["annotations"] == {ENABLED: None}
+
+
+def test_owners_keeps_node_of_driver_in_error(nvd, world):
+    """A driver that became invalid loses no node to the default one."""
+    drivers, _nodes = world
+    drivers.append(nvd.driver("x", {"nodeSelector": {OWNER: "x"}}))
+    owners = Owners(drivers, [nvd.node("held", "x"), nvd.node("free", None)])
+    assert labels_set(owners.patches("rest", owners.gained("rest"))) == {"free": "rest"}

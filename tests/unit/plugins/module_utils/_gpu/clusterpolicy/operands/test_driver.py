@@ -86,11 +86,11 @@ def test_driver_precompiled_side_containers(gpu, field, what):
     [
         (
             {"kernelModuleConfig": {"name": "x"}},
-            'driver.kernelModuleConfig.name: could not get ConfigMap x from client: ConfigMap "x" not found',
+            'driver.kernelModuleConfig.name: could not get ConfigMap x from client: ConfigMap "x" not found in namespace gpu-operator',
         ),
         (
             {"secretEnv": "x"},
-            'driver.secretEnv: could not get Secret x from client: Secret "x" not found',
+            'driver.secretEnv: could not get Secret x from client: Secret "x" not found in namespace gpu-operator',
         ),
     ],
 )
