@@ -17,13 +17,14 @@ _REASON = "DriverUpgrade"
 def report_upgrade(builder: StatusBuilder, step: Step) -> None:
     """Report the progress of an upgrade in the condition Reconciling, and request a poll.
 
-    An upgrade advances in steps that trigger no watch event, so poll while one is in progress. The
-    message is appended to the reason why the drivers are not ready.
+    An upgrade advances in steps that trigger no watch event, so poll while one is in progress; less
+    often while all its nodes have failed, and wait for a person. The message is appended to the
+    reason why the drivers are not ready.
     """
     builder.events += upgrade_events(step)
     if step.is_over:
         return
-    builder.requeue = Requeue(after=True)
+    builder.requeue = Requeue(after=True, slow=_is_stuck(step))
     reason, before = builder.reconciling or (_REASON, "")
     progress = describe_upgrade(step) or ("" if before else "checking the driver of each node")
     builder.reconciling = (reason, "; ".join(filter(None, (before, progress))))
@@ -42,6 +43,13 @@ def describe_upgrade(step: Step) -> str:
     if len(waiting) > _MAX_NODES:
         parts.append(f"{len(waiting) - _MAX_NODES} more nodes wait")
     return "; ".join(short(part) for part in parts)
+
+
+def _is_stuck(step: Step) -> bool:
+    """Whether each node in progress has failed, and no node has moved."""
+    running = [item for item in step.nodes if item.state in states.RUNNING]
+    has_failed = bool(running) and all(item.state == states.FAILED for item in running)
+    return has_failed and not any(item.has_moved for item in step.nodes)
 
 
 def upgrade_events(step: Step) -> list[Event]:

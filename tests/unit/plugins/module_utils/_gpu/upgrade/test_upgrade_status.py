@@ -107,3 +107,21 @@ def test_upgrade_events_released(gpu, snapshot):
 def test_upgrade_events_bounds(gpu, snapshot):
     nodes = [gpu.node(f"n{i}", states.UNCORDON) for i in range(50)]
     assert len(upgrade_events(step_of(snapshot, nodes))) == 10
+
+
+@pytest.mark.parametrize(
+    ("node_states", "is_slow"),
+    [
+        ([states.FAILED], True),
+        ([states.FAILED, states.REQUIRED], True),
+        ([states.FAILED, states.POD_DELETION], False),
+        ([states.REQUIRED], False),
+    ],
+)
+def test_report_upgrade_polls_slowly(gpu, snapshot, node_states, is_slow):
+    """N6: a failed node waits for a person, not for the next seconds."""
+    nodes = [gpu.node(f"n{i}", state) for i, state in enumerate(node_states)]
+    builder = StatusBuilder({})
+    drivers = dict.fromkeys((f"n{i}" for i in range(len(nodes))), "old")
+    report_upgrade(builder, step_of(snapshot, nodes, drivers=drivers))
+    assert (builder.requeue.after, builder.requeue.slow) == (True, is_slow)
