@@ -17,7 +17,7 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._registered import regi
 
 
 class ActionModule(Action):
-    """Writes objects that `kubernetes.core.k8s` cannot write, or must not show."""
+    """Writes objects that `kubernetes.core.k8s` cannot write, or whose values it would print."""
 
     spec = {key: option for key, option in CLUSTER_SPEC.items() if key != "resource"} | {
         "plan": {"type": "dict", "required": True},

@@ -33,8 +33,8 @@ from .installations import (
     find_webhooks,
     only,
 )
-from .return_path import KINDS as CRASHING_KINDS
-from .return_path import Obstacles, find_obstacles
+from .rollback_obstacles import KINDS as CRASHING_KINDS
+from .rollback_obstacles import Obstacles, find_obstacles
 from .snapshot import (
     POD,
     Comparison,

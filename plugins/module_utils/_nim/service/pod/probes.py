@@ -11,18 +11,19 @@ from ...._builders.probes import Handler, build_probes, by_port_name
 from ..spec import Spec
 
 STARTUP_FAILURES = 120
-"""Models take many minutes to load."""
+"""The failure threshold of the startup probe: models take many minutes to load."""
 
 
 def model_probes(
     spec: Spec,
-    handle: t.Callable[[str], Handler] = by_port_name,
+    build_handler: t.Callable[[str], Handler] = by_port_name,
     startup_failures: int = STARTUP_FAILURES,
 ) -> dict[str, t.Any]:
-    """The container's probe fields; ``handle`` builds the handler for a path."""
+    """The container's probe fields; ``build_handler`` takes a path."""
+    # path, initialDelaySeconds, failureThreshold
     defaults = {
         "livenessProbe": ("/v1/health/live", 15, 3),
         "readinessProbe": ("/v1/health/ready", 15, 3),
         "startupProbe": ("/v1/health/ready", 30, startup_failures),
     }
-    return build_probes(spec.probes, defaults, handle)
+    return build_probes(spec.probes, defaults, build_handler)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.return_path import (
+from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.rollback_obstacles import (
     find_obstacles,
 )
 
@@ -44,5 +44,5 @@ def test_find_obstacles_in_use():
     found = find_obstacles(items, pods)
     assert found.removable == []
     template, domain = found.describe()
-    assert template.startswith("ResourceClaimTemplate nim/used: pod p and 1 more uses it: the ref")
-    assert domain.startswith("ComputeDomain nim/domain: running pods are connected by it: the ref")
+    assert template.startswith("ResourceClaimTemplate nim/used: used by pod p and 1 more: the ref")
+    assert domain.startswith("ComputeDomain nim/domain: it connects running pods: the ref")

@@ -1,10 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Objects that obstruct the reference operator's return.
+"""Objects that block the way back from this operator to the reference operator.
 
-It cannot update ComputeDomains, InferencePools and ResourceClaimTemplates, and keeps panicking if
-it tries. It tries if its hash annotation is missing, as on all objects that we created.
+The reference operator panics on each attempt to update a ComputeDomain, an InferencePool or a
+ResourceClaimTemplate. It attempts an update if the object lacks its hash annotation, as all objects
+that we created do.
 """
 
 from __future__ import annotations
@@ -24,18 +25,24 @@ KINDS = (TEMPLATE, POOL, DOMAIN)
 
 @dataclass(frozen=True)
 class Obstacles:
-    """``removable``: objects that the reference recreates. ``kept``: other object → reason."""
+    """``removable``: objects that the reference operator recreates.
+
+    ``kept`` maps each other object to the advice for the user.
+    """
 
     removable: list[Json]
     kept: dict[Key, str]
 
     def describe(self) -> list[str]:
-        """The objects that must stay, one line each."""
+        """The objects that the user must delete, one line each."""
         return [f"{name_of(key)}: {why}" for key, why in self.kept.items()]
 
 
 def find_obstacles(objects: t.Iterable[Json], pods: t.Iterable[Json]) -> Obstacles:
-    """The children of ours that the reference cannot take over, given all pods."""
+    """Find our children that the reference operator cannot take over.
+
+    ``pods``: all pods of their namespaces, which may use a template.
+    """
     users: dict[tuple[str, str], list[str]] = {}
     for pod in pods:
         namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
@@ -45,7 +52,7 @@ def find_obstacles(objects: t.Iterable[Json], pods: t.Iterable[Json]) -> Obstacl
     removable: list[Json] = []
     kept: dict[Key, str] = {}
     for item in objects:
-        if item["kind"] not in KINDS or _is_known_to_reference(item):
+        if item["kind"] not in KINDS or _has_reference_hash(item):
             continue
         key = identity(item)
         why = _why_kept(key, users.get((key.namespace, key.name)) or [])
@@ -56,7 +63,7 @@ def find_obstacles(objects: t.Iterable[Json], pods: t.Iterable[Json]) -> Obstacl
     return Obstacles(removable, kept)
 
 
-def _is_known_to_reference(item: Json) -> bool:
+def _has_reference_hash(item: Json) -> bool:
     return LAST_APPLIED_ANNOTATION in (item["metadata"].get("annotations") or {})
 
 
@@ -64,11 +71,12 @@ def _why_kept(key: Key, users: list[str]) -> str:
     if key.kind == POOL:
         return ""
     advice = (
-        "the reference operator will crash on its NIMService; scale that to 0, delete this object"
+        "the reference operator would crash on its NIMService: scale the NIMService to 0, delete"
+        " this object"
     )
     if key.kind == DOMAIN:
-        return f"running pods are connected by it: {advice}, and scale it up again"
+        return f"it connects running pods: {advice}, then scale the NIMService up again"
     if not users:
         return ""
     more = f" and {len(users) - 1} more" if len(users) > 1 else ""
-    return f"pod {users[0]}{more} uses it: {advice}, and scale it up again"
+    return f"used by pod {users[0]}{more}: {advice}, then scale the NIMService up again"
