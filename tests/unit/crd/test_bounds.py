@@ -169,10 +169,10 @@ def test_bounds_in_reference_docs(generator: ModuleType) -> None:
     rows = dict(re.findall(r"^\| ([^|]+) \| ([\d,]+) ", page, re.M))
     numbers = {name: int(value.replace(",", "")) for name, value in rows.items()}
     assert {
-        "texts": numbers["a list of texts"],
+        "texts": numbers["a list of strings"],
         "items": numbers["another list"],
         "entries": numbers["a map"],
-        "text": numbers["a text"],
-        "amount": numbers["a quantity, or a number or text"],
+        "text": numbers["a string"],
+        "amount": numbers["a quantity, or a number or string"],
     } == generator.SIZES
     assert numbers["the spec as a whole"] == generator.SPEC_BYTES
