@@ -55,6 +55,17 @@ def given_image(operand: OperandSpec) -> str:
     return f"{repository}/{image}{sign}{version}"
 
 
+def tagged_image(operand: OperandSpec) -> str:
+    """Return the image reference in a spec; NimError if it is incomplete, or has no version."""
+    image = given_image(operand)
+    if ":" not in image.rpartition("/")[2]:
+        raise NimError(
+            f"version: the image {image} has neither a tag nor a digest: set repository, image and"
+            " version, or an image with a tag"
+        )
+    return image
+
+
 def with_os(image: str, os_tag: str) -> str:
     """Append the operating system to an image, unless it has a digest."""
     return image if _DIGEST in image else f"{image}-{os_tag}"

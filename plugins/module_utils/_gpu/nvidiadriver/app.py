@@ -20,6 +20,7 @@ from ..cluster import (
     find_obstacle,
 )
 from ..driver.pod import DAEMON_SETS
+from ..images import tagged_image
 from ..nodes import Nodes, owner_of
 from ..stack import Stack, parse_stack
 from ..upgrade.policy import NOT_UPGRADED, Upgrades
@@ -68,6 +69,22 @@ class DriverApp(StackApp):
             name = self.policy["metadata"]["name"]
             return NimError(f"ClusterPolicy {name}: {excess}", reason=excess.reason)
         return find_obstacle(self.observed, self.stack) or self.spec.selection.obstacle
+
+    @cached_property
+    def image_error(self) -> NimError | None:
+        """Why the spec names no driver image; None if it names one."""
+        operand = self.spec.driver.operand
+        parts = (
+            ("repository", operand.repository),
+            ("image", operand.image),
+            ("version", operand.version),
+        )
+        try:
+            tagged_image(operand)
+        except NimError as error:
+            empty = ", ".join(f"spec.{field}" for field, value in parts if not value)
+            return NimError(f"set {empty}: {error}", reason=error.reason)
+        return None
 
     # nodes
 

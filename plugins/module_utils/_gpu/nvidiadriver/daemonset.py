@@ -17,8 +17,8 @@ from ..driver.pod import (
 )
 from ..driver.pool import Pool, pool_images, pool_pod, why_not_precompiled
 from ..images import (
-    given_image,
     precompiled_image,
+    tagged_image,
     with_os,
 )
 from ..nodes import DEPLOY, short_kernel
@@ -87,10 +87,5 @@ def _place(app: DriverApp, pool: Pool, pod: Item, account: str) -> None:
 
 def _image(operand: OperandSpec, pool: Pool) -> str:
     """The image of the driver; settings of the operator do not override it."""
-    image, tag = given_image(operand), pool.system.tag
-    if ":" not in image.rpartition("/")[2]:
-        raise NimError(
-            f"version: the image {image} has neither a tag nor a digest: set repository, image and"
-            " version, or an image with a tag"
-        )
+    image, tag = tagged_image(operand), pool.system.tag
     return precompiled_image(operand, pool.kernel, tag) if pool.kernel else with_os(image, tag)

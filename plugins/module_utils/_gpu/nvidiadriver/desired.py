@@ -30,7 +30,7 @@ def desired(app: DriverApp) -> Desired:
         return Desired(failure=failure)
     children, failure = _children(app)
     taken, refused = _take_nodes(app)
-    failure = failure or refused
+    failure = failure or refused or app.image_error
     try:
         upgrade = app.upgrade
     except NimError as error:

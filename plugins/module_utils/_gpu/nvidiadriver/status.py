@@ -65,7 +65,7 @@ def _disable(builder: StatusBuilder) -> None:
 
 def _fail(builder: StatusBuilder, app: DriverApp, message: str, outcome: Outcome) -> None:
     """Report a failure; conflicts and unsupported settings are final until a spec changes."""
-    final = app.obstacle or app.owners.errors.get(app.name)
+    final = app.obstacle or app.owners.errors.get(app.name) or app.image_error
     reason = final.reason if final and final.reason not in (CONFLICT, "Failed") else _FAILED
     if outcome.is_final:
         reason = outcome.failure_reason

@@ -74,6 +74,13 @@ def test_desired_takes_no_node_without_driver(nvd, owner, stays):
     assert (labels_set(wanted), wanted.failure) == ({"n1": "a"}, None)
 
 
+def test_desired_invalid_image_without_nodes(nvd):
+    """N2: only another spec helps, with or without nodes."""
+    wanted = desired(nvd.app(INVALID, nodes=[]))
+    assert str(wanted.failure).startswith("set spec.repository: invalid image specification: ")
+    assert wanted.children == []
+
+
 def test_desired_leaves_node_until_taken(nvd):
     others = [nvd.driver("b", {"nodeSelector": {"p": "b"}})]
     app = nvd.app({"default": True}, nodes=[nvd.node("n1", "a", {"p": "b"})], others=others)

@@ -131,3 +131,21 @@ def test_assess_upgrade(nvd):
     assert found.status["state"] == "ready"
     assert found.requeue.after
     assert "driver upgrades: " in condition(found, "Reconciling")[2]
+
+
+def test_assess_invalid_image(nvd):
+    """N2: stalled at once, because only another spec helps."""
+    app = nvd.app({"repository": "", "image": "driver", "version": "1"}, nodes=[])
+    found = assess(app, Outcome(failure=str(app.image_error)))
+    assert found.status["state"] == "notReady"
+    assert condition(found, "Stalled")[2].startswith("set spec.repository: ")
+    assert found.error == ""
+
+
+def test_assess_node_that_another_should_take(nvd):
+    others = [nvd.driver("b", {"nodeSelector": {"p": "b"}})]
+    nodes = [nvd.node("gpu-0"), nvd.node("gpu-1", "a", {"p": "b"})]
+    app = nvd.app({"default": True}, nodes=nodes, others=others, live=[daemon_set(nvd)])
+    found = assess(app, DONE)
+    text = "; node gpu-1 stays until NVIDIADriver b can deploy its driver"
+    assert condition(found, "Ready")[2].endswith(text)
