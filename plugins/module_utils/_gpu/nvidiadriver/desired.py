@@ -79,7 +79,7 @@ def _children(app: DriverApp) -> tuple[list[Child], NimError | None]:
 
 def _take_nodes(app: DriverApp) -> tuple[list[Manifest], NimError | None]:
     """The nodes to take, and why others stay: a DaemonSet for them cannot be built."""
-    taken, failure = list[Manifest](), None
+    taken, failure = list[Manifest](), app.owners.held(app.name)
     for node in app.owners.gained(app.name):
         try:
             build_daemon_set(app, pool_of(app, node))

@@ -78,6 +78,16 @@ class Owners:
         free = [node for node in self._nodes if owner_of(node) not in self.errors]
         return [node for node in free if self._owner_for(node) == name != owner_of(node)]
 
+    def held(self, name: str) -> NimError | None:
+        """Why an NVIDIADriver cannot take a node: the present one of the node is in error."""
+        for node in self._nodes:
+            owner = owner_of(node)
+            if owner in self.errors and self._owner_for(node) == name:
+                error = self.errors[owner]
+                text = f"node {node['metadata']['name']} stays with NVIDIADriver {owner}: {error}"
+                return NimError(text, reason=error.reason)
+        return None
+
     def leaving(self, name: str) -> dict[str, str]:
         """The nodes of an NVIDIADriver that another one should take, with its name."""
         after = {str(node["metadata"]["name"]): self._owner_for(node) for node in self._of(name)}
