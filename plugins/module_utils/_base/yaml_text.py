@@ -16,6 +16,8 @@ import json
 import re
 import typing as t
 
+from .printable import printable
+
 try:
     import yaml
 
@@ -31,6 +33,8 @@ _TYPED_ELSEWHERE = re.compile(
 _BREAKS_FOR_SOME = ("\x85", "\u2028", "\u2029")
 _MAX_TEXT, _MAX_DEPTH = 2**18, 32
 """Ten times the usual size; more would occupy a worker for seconds."""
+_MAX_KEY = 100
+"""Characters of a key in a message."""
 _MAX_NUMBER = 64
 """Characters of a scalar that may be a number."""
 _MAX_EXACT = 2**53
@@ -70,16 +74,24 @@ class _Dumper(_DUMPER):  # type: ignore[misc]
 class _UniqueLoader(_LOADER):  # type: ignore[misc]
     """Loads documents, and refuses a key that a mapping has twice: tools use either value."""
 
-    def construct_mapping(self, node: t.Any, deep: bool = False) -> t.Any:
+    def flatten_mapping(self, node: t.Any) -> None:
+        """Check the keys as written, before the first flattening adds those of merge keys."""
+        if not hasattr(node, "is_checked"):
+            node.is_checked = True
+            self._check_keys(node)
+        super().flatten_mapping(node)
+
+    @staticmethod
+    def _check_keys(node: t.Any) -> None:
         lines: dict[str, int] = {}
         for key, _value in node.value:
             name = str(key.value) if isinstance(key, yaml.ScalarNode) else ""
             if key.tag != _MERGE and name in lines:
-                problem = f'key "{name}" is already in line {lines[name]}: remove one of them'
+                shown = printable(name, _MAX_KEY)
+                problem = f'key "{shown}" is already in line {lines[name]}: remove one of them'
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             if name:
                 lines[name] = key.start_mark.line + 1
-        return super().construct_mapping(node, deep=deep)
 
 
 class _LineDumper(_Dumper):

@@ -80,9 +80,13 @@ def _children(app: DriverApp) -> tuple[list[Child], NimError | None]:
 def _take_nodes(app: DriverApp) -> tuple[list[Manifest], NimError | None]:
     """The nodes to take, and why others stay: a DaemonSet for them cannot be built."""
     taken, failure = list[Manifest](), app.owners.held(app.name)
+    checked: set[str] = set()
     for node in app.owners.gained(app.name):
         try:
-            build_daemon_set(app, pool_of(app, node))
+            pool = pool_of(app, node)
+            if pool.name not in checked:
+                build_daemon_set(app, pool)
+                checked.add(pool.name)
             taken.append(node)
         except NimError as error:
             owner = owner_of(node)

@@ -68,22 +68,19 @@ class Owners:
 
     def missing_nodes(self, name: str) -> list[str]:
         """The names of the nodes that an NVIDIADriver should get but does not have yet."""
-        found = [node for node in self._nodes if self._owner_for(node) == name != owner_of(node)]
-        return [str(node["metadata"]["name"]) for node in found]
+        return [str(node["metadata"]["name"]) for node in self._missing(name)]
 
     def gained(self, name: str) -> list[Node]:
         """The nodes that an NVIDIADriver should take, from another one or from none."""
         if name in self.errors:
             return []
-        free = [node for node in self._nodes if owner_of(node) not in self.errors]
-        return [node for node in free if self._owner_for(node) == name != owner_of(node)]
+        return [node for node in self._missing(name) if owner_of(node) not in self.errors]
 
     def held(self, name: str) -> NimError | None:
         """Why an NVIDIADriver cannot take a node: the present one of the node is in error."""
-        for node in self._nodes:
+        for node in self._missing(name):
             owner = owner_of(node)
-            if owner in self.errors and self._owner_for(node) == name:
-                error = self.errors[owner]
+            if error := self.errors.get(owner):
                 text = f"node {node['metadata']['name']} stays with NVIDIADriver {owner}: {error}"
                 return NimError(text, reason=error.reason)
         return None
@@ -104,6 +101,10 @@ class Owners:
         released = [node for node in self._of(name) if not self._owner_for(node)]
         owners = [*((node, name) for node in taken), *((node, "") for node in released)]
         return [Patch("Node", node, (_label(owner),)) for node, owner in owners]
+
+    def _missing(self, name: str) -> list[Node]:
+        """The nodes that should have the label of an NVIDIADriver, and do not."""
+        return [node for node in self._nodes if self._owner_for(node) == name != owner_of(node)]
 
     def _of(self, name: str) -> list[Node]:
         """The nodes with the label of an NVIDIADriver."""

@@ -111,7 +111,10 @@ def unknown_profiles(app: NIMCacheApp, probe: Probe) -> list[str]:
     named = [name for name in source_of(app).profiles if name != ALL_PROFILES]
     if not named or (probe.fresh is None and app.live("ConfigMap", app.config_map_name) is None):
         return []
-    known = {profile.id for profile in stored_manifest(app, probe).profiles}
+    try:
+        known = {profile.id for profile in stored_manifest(app, probe).profiles}
+    except NimError:  # an edited ConfigMap; the download does not need it
+        return []
     return [name for name in named if known and name not in known]
 
 

@@ -127,7 +127,8 @@ def _if_present(field: str, condition: str) -> str:
 def without_presence(expression: str) -> str:
     """The condition alone, as the reference operator and our earlier releases write it."""
     head, _and, condition = expression.partition(_AND)
-    return condition if head.startswith(_PRESENT) and condition else expression
+    field = head.removeprefix(_PRESENT)
+    return condition if expression == _if_present(field, condition) else expression
 
 
 _BUILDERS: dict[str, t.Callable[[Fields, str, str], str]] = {

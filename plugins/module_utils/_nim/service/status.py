@@ -93,9 +93,9 @@ def _judge(app: NIMServiceApp, now: NIMServiceApp, outcome: Outcome) -> Verdict:
         return verdict
     store = select_store(now)
     if isinstance(store, Unusable):
-        rollout = readiness_of(now, before=app)
-        is_off = app.spec.replicas == 0 and rollout.is_off
-        return scaled_to_zero(rollout.message) if is_off else _without_store(app, store)
+        if app.spec.replicas == 0 and (rollout := readiness_of(now, before=app)).is_off:
+            return scaled_to_zero(rollout.message)
+        return _without_store(app, store)
     if is_layout_awaited(app):
         return _without_layout(app)
     rollout = readiness_of(now, before=app)

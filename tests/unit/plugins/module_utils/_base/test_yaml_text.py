@@ -294,3 +294,17 @@ def test_load_yaml_key_twice(text, message):
 def test_load_yaml_merge_keys():
     text = "base: &base {a: 1}\nmore: {<<: *base, a: 2}\nboth: {<<: *base, <<: {b: 3}}\n"
     assert load_yaml(text)[0]["more"] == {"a": 2}
+
+
+def test_load_yaml_merged_before_built():
+    """An anchor in a deeper mapping is flattened before that mapping is built."""
+    text = "base: &base {a: 1}\nx: {y: {inner: &more {<<: *base, a: 2}}}\nz: {<<: *more, a: 3}\n"
+    assert load_yaml(text)[0]["z"] == {"a": 3}
+
+
+def test_load_yaml_key_twice_printable():
+    key = "\\e[2J" + "x" * 500
+    with pytest.raises(ValueError, match="is already in line 1") as caught:
+        load_yaml(f'{{"{key}": 1, "{key}": 2}}')
+    assert "\x1b" not in str(caught.value)
+    assert len(str(caught.value)) < 300

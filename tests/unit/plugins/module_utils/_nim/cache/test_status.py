@@ -465,3 +465,14 @@ def test_choice_events_known_profiles(world, profiles):
     cluster.reconcile()
     cluster.run_pod()
     assert [item for item in cluster.reconcile().assessment.events if item.kind == "Warning"] == []
+
+
+def test_choice_events_invalid_manifest(world):
+    """The report survives a ConfigMap that a user edited; the download does not need it."""
+    cluster = world(source={"ngc": NGC | {"model": {"profiles": ["aaaa"]}}})
+    cluster.reconcile()
+    cluster.run_pod()
+    cluster.reconcile()
+    cluster.objects.pop("Job/nim/llama-job")
+    cluster.objects["ConfigMap/nim/llama-manifest"]["data"] = {"model_manifest.yaml": "- no: map"}
+    assert [item.reason for item in cluster.reconcile().assessment.events] == []
