@@ -103,13 +103,13 @@ def judge_memory(harness: Harness) -> tuple[list[str], str]:
     pids = {"the runtime": [operator.runtime_pid], "nimops-apiproxy": operator.api_proxy_pids()}
     peaks = {name: max(map(peak_mib, found), default=0.0) for name, found in pids.items()}
     all_mib = proc.read_memory(operator.processes()).pss
-    told = ", ".join(f"{name} {peak:.0f} MiB" for name, peak in peaks.items())
+    memory = ", ".join(f"{name} {peak:.0f} MiB" for name, peak in peaks.items())
     problems = [
         f"{name} took {peaks[name]:.0f} MiB"
         for name, most in MOST_MIB.items()
         if peaks[name] > most
     ]
-    return problems, f"at most {told}; all processes {all_mib:.0f} MiB"
+    return problems, f"at most {memory}; all processes {all_mib:.0f} MiB"
 
 
 def judge(harness: Harness, namespace: str, name: str, field: str) -> list[str]:

@@ -66,8 +66,8 @@ def attack_leftovers(harness: Harness) -> Seen:
     rest = list_rest()
     if rest:
         problems.append(f"{len(rest)} files and empty folders are left in /tmp, such as {rest[0]}")
-    told = [where for where, text in harness.list_own_texts() if PLAIN in text]
-    problems += [f"a plain value of env is left in {where}" for where in told]
+    reported = [where for where, text in harness.list_own_texts() if PLAIN in text]
+    problems += [f"a plain value of env is left in {where}" for where in reported]
     return Seen.of(problems, f"{count} resources made and deleted: nothing of them is left in /tmp")
 
 

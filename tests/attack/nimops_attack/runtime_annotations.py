@@ -114,14 +114,14 @@ def judge(harness: Harness, namespace: str, names: list[str]) -> list[str]:
 
     def find_silent() -> list[str]:
         events = harness.cluster.get(f"/api/v1/namespaces/{namespace}/events")["items"]
-        told = [
+        reported = [
             (item["involvedObject"]["name"], item.get("message") or "")
             for item in events
         ]  # fmt: skip
         return [
             name
             for name in names
-            if not any(of == name and PREFIX + name in text for of, text in told)
+            if not any(of == name and PREFIX + name in text for of, text in reported)
         ]
 
     harness.wait_for("events", lambda: not find_silent(), 30)
