@@ -62,8 +62,8 @@ unit: collection ## The unit tests, against the installed collection
 	@$(BIN)/pytest -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
 
 .PHONY: test
-test: ## Lint, unit tests, sanity and the scenarios on the sandbox; prints how long each part took
-	@hack/run_parts.sh lint unit image-versions prefork-package supervisor apiproxy packaging galaxy sanity e2e
+test: venv collection $(RELEASE_VENV)/.installed ## Lint, unit tests, sanity and the scenarios on the sandbox; prints how long each part took
+	@hack/run_lanes.sh lane-scenarios lane-checks lane-runtime lane-node
 
 # What CI has no time for.
 .PHONY: nightly

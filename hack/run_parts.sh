@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Run make targets one after the other and print how long each took: hack/run_parts.sh TARGET…
 # It stops at the first failure, with its exit code.
+#
+# In a lane (see run_lanes.sh), LANES is a folder: the output of each target goes to $LANES/TARGET.log, and a line
+# with its duration to $LANES/durations.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,14 +12,21 @@ report() {
 	printf 'durations:\n' >&2
 	printf '  %s\n' "${durations[@]}" >&2
 }
-trap report EXIT
+[[ ${LANES:-} ]] || trap report EXIT
 for part in "$@"; do
 	start=$SECONDS
 	code=0
-	make "$part" || code=$?
-	durations+=("$(printf '%-18s %4d s' "$part" $((SECONDS - start)))")
-	((code == 0)) || {
-		durations[-1]="${durations[-1]}: failed"
-		exit "$code"
-	}
+	if [[ ${LANES:-} ]]; then
+		make "$part" >"$LANES/$part.log" 2>&1 || code=$?
+	else
+		make "$part" || code=$?
+	fi
+	line=$(printf '%-18s %4d s' "$part" $((SECONDS - start)))
+	((code == 0)) || line="$line: failed"
+	if [[ ${LANES:-} ]]; then
+		echo "$line" >>"$LANES/durations"
+	else
+		durations+=("$line")
+	fi
+	((code == 0)) || exit "$code"
 done

@@ -1,17 +1,36 @@
 # The tests on the sandbox and on a real node.
-# The node is a network of its own, and waits most of the time.
-.PHONY: e2e
-e2e: venv collection ## All tests on the sandbox, and at the same time those on the real node (build/node.log, printed last)
-	@$(MAKE) node-test scenario-node >build/node.log 2>&1 & node=$$!; \
-	trap 'kill $$node' EXIT; \
-	code=0; hack/run_parts.sh cluster quick operators scenario-kind || code=$$?; \
-	wait $$node || code=$$?; \
-	trap - EXIT; cat build/node.log; exit $$code
+#
+# `make test` runs these four at the same time. Only one operator can use the runtime's fixed ports, so all scenarios are in one
+# lane, which is the longest; the others leave the processor to it. The node is a network of its own, and waits most of the time.
+.PHONY: lane-scenarios
+lane-scenarios: collection ## The scenarios on the sandbox
+	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
+	@$(IN_SANDBOX) hack/run_parts.sh $(SCENARIOS) scenario-gpu scenario-kind
+
+.PHONY: lane-checks
+lane-checks: collection ## Lint, unit tests, packages, and the tests on a sandbox without an operator
+	@nice -n 5 hack/run_parts.sh lint unit packaging galaxy sanity checks
+
+.PHONY: lane-runtime
+lane-runtime: collection ## The tests of the packages and of other versions, and the quick parts of attack and faults
+	@nice -n 5 hack/run_parts.sh image-versions supervisor apiproxy prefork-package quick operators
+
+.PHONY: lane-node
+lane-node: collection ## The tests on the real node
+	@hack/run_parts.sh node-test scenario-node
+
+CHECKS := admission commands database installing kinds
+
+.PHONY: checks
+checks: ## The tests that need a cluster without an operator, on a sandbox of their own
+	@export SANDBOX_DIR=$(CURDIR)/build/checks; trap '$(SANDBOX) down' EXIT; \
+	SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null; \
+	$(IN_SANDBOX) hack/run_parts.sh $(CHECKS)
 
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) hack/run_parts.sh admission commands database installing kinds scenario scenario-gpu
+	@$(IN_SANDBOX) hack/run_parts.sh $(CHECKS) $(SCENARIOS) scenario-gpu
 
 .PHONY: admission
 admission: collection ## Admission tests against $KUBECONFIG; also checks that the CRDs are up to date
@@ -34,9 +53,11 @@ commands: collection ## The user commands, such as plan and apply, on the API se
 database: collection ## Open a PostgreSQL server's databases with the settings of NeMo's pods, on the API server of $KUBECONFIG
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/database
 
+SCENARIOS := $(addprefix scenario-,default extend namespaced takeover releases)
+
 .PHONY: scenario
 scenario: collection ## The molecule scenarios, on the cluster of $KUBECONFIG
-	@hack/run_parts.sh $(addprefix scenario-,default extend namespaced takeover releases)
+	@hack/run_parts.sh $(SCENARIOS)
 
 .PHONY: scenario-default scenario-extend scenario-namespaced scenario-takeover
 scenario-default scenario-extend scenario-namespaced scenario-takeover: collection

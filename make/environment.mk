@@ -14,7 +14,8 @@ CLIENT := $(if $(shell command -v cc),$(BIN)/ansible-prefork-client)
 $(BIN)/ansible-prefork-client: $(VENV)/.installed packages/ansible-prefork/src/ansible_prefork/client.c packages/ansible-prefork/src/ansible_prefork/client.py
 	@$(BIN)/python -m ansible_prefork compile >/dev/null || echo "prefork's client is the one in Python" >&2
 
-build/.collection: $(VENV)/.installed $(SOURCES)
+# Each virtualenv builds the same collection: one that is new must not replace it while tests use it.
+build/.collection: $(SOURCES) | $(VENV)/.installed
 	@mkdir -p build
 	@rm -rf $(INSTALLED) build/nimops-nim-*.tar.gz
 	@$(BIN)/ansible-galaxy collection build --force --output-path build >build/collection.log 2>&1 || { cat build/collection.log >&2; exit 1; }

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Run make targets at the same time: hack/run_lanes.sh TARGET…
+#
+# Their parts write to build/test/PART.log. The end of each part prints a line. The first failure stops the other lanes,
+# prints the log of its part last, and is the exit code.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export LANES=$PWD/build/test
+rm -rf "$LANES"
+mkdir -p "$LANES"
+touch "$LANES/durations"
+
+# Each lane is a process group of its own, so that it can be stopped with its programs.
+set -m
+declare -A lanes=()
+for target in "$@"; do
+	make "$target" >"$LANES/$target.log" 2>&1 &
+	lanes[$!]=$target
+done
+set +m
+
+stop_lanes() {
+	local pid signal
+	for signal in INT TERM KILL; do
+		for pid in "${!lanes[@]}"; do
+			kill -"$signal" -- "-$pid" 2>/dev/null || unset "lanes[$pid]"
+		done
+		((${#lanes[@]})) || return 0
+		sleep 10
+	done
+}
+trap 'stop_lanes; exit 130' INT TERM
+
+printed=0
+print_durations() {
+	local lines
+	mapfile -t lines <"$LANES/durations"
+	((${#lines[@]} == printed)) || printf '%s\n' "${lines[@]:printed}" >&2
+	printed=${#lines[@]}
+}
+
+# The innermost part writes its line first.
+fail() {
+	local code=$1 target=$2 failed
+	stop_lanes
+	print_durations
+	failed=$(awk '/: failed$/ {print $1; exit}' "$LANES/durations")
+	cat "$LANES/${failed:-$target}.log"
+	echo "${failed:-$target} failed; the logs of all parts are in build/test" >&2
+	exit "$code"
+}
+
+while ((${#lanes[@]})); do
+	sleep 1
+	print_durations
+	for pid in "${!lanes[@]}"; do
+		kill -0 "$pid" 2>/dev/null && continue
+		target=${lanes[$pid]} code=0
+		wait "$pid" || code=$?
+		unset "lanes[$pid]"
+		((code == 0)) || fail "$code" "$target"
+	done
+done
+print_durations
+printf '%-18s %4d s\n' "all lanes" "$SECONDS" >&2
