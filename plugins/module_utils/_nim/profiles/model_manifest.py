@@ -54,6 +54,7 @@ _CRITERIA = "profile_selection_criteria"
 
 _V1_FIELDS = ("model", "release", "tags", "container_url")
 _V2_FIELDS = ("id", "tags")
+_WRAPPED, _WRAPPED_MODEL = "manifest", "model_profile"
 _EXCERPT = 200
 
 
@@ -166,7 +167,7 @@ def list_profiles(profiles: t.Iterable[Profile]) -> list[Json]:
 
 
 def _parse_v1(document: Json) -> ModelManifest:
-    entries = {key: value for key, value in document.items() if key != "schema_version"}
+    entries = _unwrap(document)
     _bound("it", len(entries), _MAX_PROFILES, "profiles")
     stripped: Json = {}
     profiles = []
@@ -179,6 +180,35 @@ def _parse_v1(document: Json) -> ModelManifest:
     if not profiles:
         raise _error("it has no profiles")
     return ModelManifest(1, profiles, stripped)
+
+
+def _unwrap(document: Json) -> Json:
+    """Id → profile of a manifest of version 1; older NIMs for biology and speech wrap a list."""
+    wrapped, name = document.get(_WRAPPED), document.get(_WRAPPED_MODEL)
+    if not isinstance(wrapped, list):
+        if _WRAPPED in document and isinstance(name, str):
+            raise _error(f"'{_WRAPPED}' is not a list of profiles")
+        return {key: value for key, value in document.items() if key != "schema_version"}
+    _bound("it", len(wrapped), _MAX_PROFILES, "profiles")
+    model = _text(document, _WRAPPED_MODEL, "its")
+    entries: Json = {}
+    for index, value in enumerate(wrapped):
+        what = f"{_WRAPPED}[{index}]"
+        key, profile = _identify(_mapping(value, what), what)
+        if key in entries:
+            raise _error(f"two profiles have the id {_quote(key)}")
+        entries[key] = profile | ({"model": model} if profile.get("model") in _NULLS else {})
+    return entries
+
+
+def _identify(entry: Json, what: str) -> tuple[str, Json]:
+    """The id and the profile of an entry, whose id is a field or its only key."""
+    if "id" not in entry and len(entry) == 1:
+        ((key, value),) = entry.items()
+        return key, _mapping(value, f"profile {_quote(key)}")
+    if found := _text(entry, "id", f"{what}:"):
+        return found, entry
+    raise _error(f"{what} has no id")
 
 
 def _parse_v2(document: Json) -> ModelManifest:

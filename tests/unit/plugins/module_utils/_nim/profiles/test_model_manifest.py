@@ -74,6 +74,60 @@ def test_dump_manifest_v1_without_workspace():
     assert kept["zz"]["tags"]["tp"] == "1"
 
 
+LAYOUTS = {
+    "map of ids": (V1, 1, ["11", "zz"]),
+    "map of ids, version last": ("b: {model: m}\na: {model: m}\nschema_version: 1.0", 1, ["a", "b"]),
+    "list of profiles": (V2, 2, ["zz", "12"]),
+    "version after the profiles": (
+        "profiles: [{id: b, tags: {tp: 1}}, {id: a}]\nprofile_selection_criteria: x\n"
+        "schema_version: 2.0.0\n",
+        2,
+        ["b", "a"],
+    ),
+    "version as a number": ("schema_version: 2\nprofiles: [{id: a}]", 2, ["a"]),
+    "JSON": ('{"schema_version": "2.0", "profiles": [{"id": "a", "tags": {}}]}', 2, ["a"]),
+    "wrapped, ids as fields": (
+        "model_profile: MolMIM\nmanifest:\n- id: MolMIM\n  model: MolMIM\n  nim_name: x/molmim\n"
+        "  release: '1.0.0'\n  tags:\n    backend: pytorch\n  workspace:\n    components:\n"
+        "    - {dst: models/, src: {repo_id: 'nim/x/molmim:1.3'}}\n",
+        1,
+        ["MolMIM"],
+    ),
+    "wrapped, ids as keys": (
+        "manifest:\n- f1e2:\n    tags: {precision: fp16}\n- a1b2: {model: m}\nmodel_profile: MolMIM",
+        1,
+        ["a1b2", "f1e2"],
+    ),
+    "wrapped, without a name": ("manifest: [{id: a, model: m}]", 1, ["a"]),
+    "wrapped, with a version": (
+        "schema_version: 1.0\nmodel_profile: x\nmanifest: [{id: a}]", 1, ["a"]
+    ),
+    "an id like a key of the wrapped layout": (
+        "manifest: {model: m}\nmodel_profile: {model: m}", 1, ["manifest", "model_profile"]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "version", "ids"), LAYOUTS.values(), ids=LAYOUTS)
+def test_parse_manifest_layouts(text, version, ids):
+    manifest = parse_manifest(text)
+    assert (manifest.version, [profile.id for profile in manifest.profiles]) == (version, ids)
+    assert parse_manifest(dump_manifest(manifest)) == manifest
+
+
+def test_parse_manifest_wrapped_model():
+    """A profile without a model has that of the wrapper."""
+    text = (
+        "model_profile: MolMIM\n"
+        "manifest: [{id: a, release: 1.10, tags: {tp: 1}}, {b: {model: m}}, {id: c, model: ''}]"
+    )
+    assert parse_manifest(text).profiles == [
+        Profile("a", {"tp": "1"}, "MolMIM", "1.10"),
+        Profile("b", {}, "m"),
+        Profile("c", {}, "MolMIM"),
+    ]
+
+
 def test_parse_manifest_v2_order():
     manifest = parse_manifest(V2)
     assert manifest.version == 2
@@ -180,6 +234,20 @@ MANIFEST_REFUSES = {
     "v3": ("schema_version: 3\nprofiles: []", "schema_version '3' is unknown"),
     "aliases": (laughs(12), "line 2, column 10: aliases are not supported"),
     "deep": ("[" * 50_000, "nested deeper than 32 levels"),
+    "wrapped text": ("model_profile: x\nmanifest: no list", "'manifest' is not a list"),
+    "wrapped map": ("model_profile: x\nmanifest: {a: {}}", "'manifest' is not a list"),
+    "wrapped, empty": ("model_profile: x\nmanifest: []", "no profiles"),
+    "wrapped text in list": ("manifest: [a]", "manifest[0] is not a mapping"),
+    "wrapped, no id": ("manifest: [{id: '', tags: {}}]", "manifest[0] has no id"),
+    "wrapped, two keys": ("manifest: [{a: {}, b: {}}]", "manifest[0] has no id"),
+    "wrapped, no mapping": ("manifest: [{a: b}]", "profile 'a' is not a mapping"),
+    "wrapped, id twice": ("manifest: [{id: a}, {a: {}}]", "two profiles have the id 'a'"),
+    "wrapped, list as id": ("manifest: [{id: [a]}]", "manifest[0]: 'id' is a list"),
+    "wrapped, list as model": (
+        "model_profile: [x]\nmanifest: [{id: a}]",
+        "'model_profile' is a list",
+    ),
+    "wrapped profiles": (json.dumps({"manifest": [{"id": "a"}] * 4097}), "4097 profiles, and"),
     "list as tag": ("a: {tags: {tp: [1]}}", "'tp' is a list, not a string"),
     "map as tag": ("a: {tags: {tp: {b: 1}}}", "'tp' is a dict, not a string"),
     "list as model": ("a: {model: [m]}", "profile 'a': 'model' is a list"),
