@@ -76,7 +76,7 @@ resources:
       description: The kind.
       type: str
     message:
-      description: The problem. Empty if the state is C(Ready).
+      description: The problem. Empty if the state is C(Ready). The finalizers of a resource that is being deleted.
       type: str
     model:
       description: The model that is served or cached.
@@ -94,6 +94,6 @@ resources:
       description: The number of wanted replicas. Null without a workload.
       type: int
     state:
-      description: The state, as in C(status.state).
+      description: The state, as in C(status.state). C(Terminating) if the resource is being deleted.
       type: str
 """

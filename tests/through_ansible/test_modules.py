@@ -203,6 +203,15 @@ def test_takeover(run, cluster, tmp_path):
     assert cluster.objects[path]["spec"]["replicas"] == 1
 
 
+def test_release(run, cluster):
+    path, name = api_path("NIMService", "nim", "llm"), "finalizer.nimservice.apps.nvidia.com"
+    cluster.put(path, {**NIM, "metadata": {**NIM["metadata"], "finalizers": [name]}})
+    found = run("nimops.nim.nim_release")
+    assert (found["changed"], found.get("failed", False)) == (True, False)
+    assert [item["finalizer"] for item in found["finalizers"]] == [name]
+    assert "finalizers" not in cluster.objects[path]["metadata"]
+
+
 def test_databases(run, cluster, tmp_path, monkeypatch):
     """Nothing is written for a server that does not answer; Ansible's own Python asks it."""
     broken = tmp_path / "python3.13"

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
+from ..._base.printable import printable
 from ..._base.types import Json
 from ..._builders.gpu import GPU
 from ..._engine.api_resources import identity
@@ -31,7 +32,9 @@ _SHOWN_CONDITIONS = (
     ("Reconciling", "True"),
 )
 _SHOWN_WHILE_READY = (("Stalled", "True"), ("Reconciling", "True"))
+_DELETED = "Terminating"
 _MAX_REASON = 60
+_MAX_FINALIZERS = 300
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
@@ -110,7 +113,8 @@ def write_age(seconds: int) -> str:
 def _line_of(resource: Json, workload: Json | None, now: datetime) -> Line:
     kind, namespace, name = identity(resource)
     status = resource.get("status") or {}
-    reason, message = _why(status)
+    is_deleted = "deletionTimestamp" in resource["metadata"]
+    reason, message = _why_left(resource) if is_deleted else _why(status)
     model, endpoint = _what(kind, resource, status)
     created = resource["metadata"].get("creationTimestamp")
     age = (now - datetime.fromisoformat(created)).total_seconds() if created else 0
@@ -118,7 +122,7 @@ def _line_of(resource: Json, workload: Json | None, now: datetime) -> Line:
         namespace=namespace,
         kind=kind,
         name=name,
-        state=str(status.get("state") or ""),
+        state=_DELETED if is_deleted else str(status.get("state") or ""),
         reason=reason,
         message=message,
         model=model,
@@ -139,6 +143,12 @@ def _why(status: Json) -> tuple[str, str]:
         if found and found.get("status") == wanted and found.get("reason"):
             return str(found["reason"]), " ".join(str(found.get("message") or "").split())
     return "", ""
+
+
+def _why_left(resource: Json) -> tuple[str, str]:
+    """Why a resource that is being deleted still exists."""
+    found = resource["metadata"].get("finalizers") or []
+    return "Finalizers", printable(", ".join(map(str, found)), _MAX_FINALIZERS)
 
 
 def _what(kind: str, resource: Json, status: Json) -> tuple[str, str]:

@@ -26,6 +26,7 @@ MODULES = {
     "nemo_dependencies": "nim_databases",
     "plan": "nim_plan_info",
     "profiles": "nim_profiles_info",
+    "release": "nim_release",
     "render": "nim_render",
     "status": "nim_status_info",
     "takeover": "nim_takeover",
@@ -96,12 +97,12 @@ def test_examples_of_apply(run):
 
 
 def test_examples_of_all_modules():
-    """Here, or in test_support_verbs.py, test_takeover.py, test_databases.py, test_gpu_verbs.py."""
+    """Here, or in test_support_verbs.py, test_takeover.py, test_release.py and others."""
     known = {"nim_observe", "nim_reconcile", "nim_report", "nim_render", "nim_status_info"}
     known |= {"nim_plan_info", "nim_apply", "nim_images_info", "nim_write", "requeue_after"}
     modules = {file.stem for file in (ROOT / "plugins/modules").glob("*.py")}
     assert modules == known | {
-        *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover"),
+        *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover", "nim_release"),
         *("gpu_status_info", "gpu_upgrade_plan_info"),
     }
 

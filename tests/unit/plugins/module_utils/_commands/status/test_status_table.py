@@ -120,6 +120,13 @@ def test_list_status(make_service, make_cache):
     ]
 
 
+def test_list_status_deleted(make_service):
+    service = known(make_service(), {"state": "Ready"})
+    service["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a", "b"]}
+    (line,) = list_status([service], [], NOW)
+    assert (line.state, line.reason, line.message) == ("Terminating", "Finalizers", "a, b")
+
+
 def test_list_status_namesake_workload(make_service):
     service = known(make_service(), {})
     (line,) = list_status([service], [workload("Deployment", {"replicas": 9}, uid="old")], NOW)
