@@ -16,14 +16,14 @@ from ..._base.printable import printable
 from ..._base.types import Json
 from ..._engine.conditions import find_condition
 from ..._gpu.cluster import POLICIES
+from ..._gpu.components import COMPONENTS, DRIVER, TOOLKIT, VALIDATOR, Component
+from ..._gpu.diagnosis import Diagnosis, diagnose
+from ..._gpu.log_causes import explain_log
 from ..._gpu.nodes import DEPLOY, GPU_PRESENT, GPU_PRODUCTS
 from ..._gpu.upgrade import labels, states
 from ..._gpu.upgrade.services import node_of
 from ..._gpu.upgrade.snapshot import Node, parse_seconds
 from ..._gpu.upgrade.step import Step
-from .components import COMPONENTS, DRIVER, TOOLKIT, VALIDATOR, Component
-from .diagnosis import Diagnosis, diagnose
-from .log_causes import explain_log
 
 READY, WAITING, FAILED, UPGRADING, OFF = "Ready", "Waiting", "Failed", "Upgrading", "Off"
 _RANK = (FAILED, WAITING, UPGRADING, OFF, READY)

@@ -18,11 +18,11 @@ from ..._engine.reads import ReadObjects, ReadRedacted
 from ..._engine.redacted_pods import redact
 from ..._gpu.app import StackApp
 from ..._gpu.cluster import NVIDIA_DRIVERS, POLICIES, in_order
+from ..._gpu.components import COMPONENTS
+from ..._gpu.log_causes import MAX_LOG
 from ..._gpu.upgrade import labels
 from ..._gpu.upgrade.policy import NOT_UPGRADED, Upgrades
 from ..._kinds import kind_of
-from .components import COMPONENTS
-from .log_causes import MAX_LOG
 from .node_status import Log
 from .simulated_upgrade import SimulatedUpgrade
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.components import COMPONENTS
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.node_status import (
     Log,
     StackView,
@@ -16,6 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.node_stat
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.simulated_upgrade import (
     SimulatedUpgrade,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.components import COMPONENTS
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import take_step
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import parse_policy

@@ -8,10 +8,10 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, replace
 
-from ..._base.printable import printable
-from ..._base.types import Json
-from ..._builders.pod_problems import why_not_ready
-from ..._engine.conditions import find_condition
+from .._base.printable import printable
+from .._base.types import Json
+from .._builders.pod_problems import why_not_ready
+from .._engine.conditions import find_condition
 from .components import DRIVER, PLUGIN, TOOLKIT, Component
 from .log_causes import explain_log, explain_pull, lacks_runtime
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.components import COMPONENTS
-from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.diagnosis import diagnose
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.components import COMPONENTS
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.diagnosis import diagnose
 
 BY_NAME = {item.name: item for item in COMPONENTS}
 T0, T1 = "2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z"

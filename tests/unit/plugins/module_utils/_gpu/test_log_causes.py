@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.log_causes import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.log_causes import (
     MAX_LOG,
     explain_log,
     explain_pull,

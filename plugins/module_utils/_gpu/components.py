@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..._gpu.nodes import DEPLOY
-from ..._gpu.upgrade import labels
+from .nodes import DEPLOY
+from .upgrade import labels
 
 DRIVER, TOOLKIT, VALIDATOR, PLUGIN = (
     "driver",

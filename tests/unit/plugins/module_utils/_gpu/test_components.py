@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.components import COMPONENTS
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.components import COMPONENTS
 
 
 @pytest.mark.parametrize(
