@@ -27,7 +27,11 @@ _NOT_STARTED = ("StartError", "ContainerCannotRun")
 
 _PULLING = ("ErrImagePull", "ImagePullBackOff")
 _BACK_OFF = "Back-off pulling image "
-_REVISION = "pod-template-hash"
+_LWS = "leaderworkerset.sigs.k8s.io"
+_DEPLOYED = "pod-template-hash"
+_REVISIONS = (_DEPLOYED, f"{_LWS}/template-revision-hash", "controller-revision-hash")
+"""Labels with the revision of a pod. Pods of groups have the last one as well, with a value that
+differs between the StatefulSets of a LeaderWorkerSet."""
 
 _CHANGING = re.compile(
     r"(?<=:)\d+(?=->)|(?<!sha256:)\b[0-9a-f]{64}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
@@ -35,20 +39,41 @@ _CHANGING = re.compile(
 """Parts of messages that differ at each attempt: source ports, IDs of containers and requests."""
 
 
-def explain_pods(pods: t.Iterable[Fields]) -> str:
+def explain_pods(pods: t.Iterable[Fields], *, are_outdated: bool = False) -> str:
     """The problems of a workload's pods: each once, with the first affected pod.
 
-    Only pods of the latest revision count, and ended pods only if no other pod has a problem.
+    Only pods of the latest revision count, which is that of the newest pod unless all
+    ``are_outdated``. If they have no problem, pods of an older revision count that their controller
+    does not replace before they are ready. Ended pods only count if no other pod has a problem.
     """
     live = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
-    revision = _revision_of(max(live, key=_age_of)) if live else None
-    found: dict[str, str] = {}
-    for pod in sorted(live, key=lambda pod: (has_ended(pod), str(pod["metadata"]["name"]))):
+    current: list[Fields] = []
+    older = live
+    if live and not are_outdated:
+        latest = _revision_of(max(live, key=_age_of))
+        current = [pod for pod in live if _revision_of(pod) == latest]
+        older = [pod for pod in live if _revision_of(pod) != latest]
+    if problems := _problems_of(current):
+        return "; ".join(list(problems)[:_MAX_PODS])
+    older = [pod for pod in older if _DEPLOYED not in _labels_of(pod)]
+    if not (problems := _problems_of(older)):
+        return ""
+    names = dict.fromkeys(_leader_of(pod) for found in problems.values() for pod in found)
+    return (
+        f"the update waits for pods of an older revision: {'; '.join(list(problems)[:_MAX_PODS])};"
+        f" delete Pod {', '.join(list(names)[:_MAX_PODS])} to replace them"
+    )
+
+
+def _problems_of(pods: t.Sequence[Fields]) -> dict[str, list[Fields]]:
+    """Each problem with the name of the first affected pod, and all affected pods."""
+    found: dict[str, list[Fields]] = {}
+    for pod in sorted(pods, key=lambda pod: (has_ended(pod), str(pod["metadata"]["name"]))):
         if has_ended(pod) and found:
             break
-        if _revision_of(pod) == revision and (why := why_not_ready(pod)):
-            found.setdefault(why, f"Pod {pod['metadata']['name']}{why}")
-    return "; ".join(list(found.values())[:_MAX_PODS])
+        if why := why_not_ready(pod):
+            found.setdefault(why, []).append(pod)
+    return {f"Pod {found[why][0]['metadata']['name']}{why}": found[why] for why in found}
 
 
 def why_not_ready(pod: Fields | None) -> str:
@@ -127,9 +152,21 @@ def _clean(text: str) -> str:
     return printable(_CHANGING.sub("…", " ".join(text.split())), _MAX_TEXT)
 
 
+def _labels_of(pod: Fields) -> Fields:
+    return pod["metadata"].get("labels") or {}
+
+
 def _revision_of(pod: Fields) -> t.Any:
-    """The revision of a Deployment's pod; None for other pods."""
-    return (pod["metadata"].get("labels") or {}).get(_REVISION)
+    """The revision of a pod; None if it has none."""
+    labels = _labels_of(pod)
+    return next((labels[label] for label in _REVISIONS if label in labels), None)
+
+
+def _leader_of(pod: Fields) -> str:
+    """The pod whose deletion replaces this one: the leader of its group, or itself."""
+    labels = _labels_of(pod)
+    name, index = labels.get(f"{_LWS}/name"), labels.get(f"{_LWS}/group-index")
+    return f"{name}-{index}" if name and index else str(pod["metadata"]["name"])
 
 
 def _age_of(pod: Fields) -> str:

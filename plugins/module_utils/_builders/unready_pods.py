@@ -12,6 +12,8 @@ from .app import App
 from .pod_problems import describe, explain_pods
 
 _MAX_LABEL = 63
+_UPDATING = ("UpdateInProgress", "UpgradeInProgress")
+"""Conditions of a LeaderWorkerSet while groups have an older revision, the second before 0.6."""
 
 
 def pods_of(app: App, label: str, workload: str) -> ReadPods:
@@ -28,7 +30,22 @@ def unready_reads(pods: ReadPods, live: Fields | None, *, is_awaited: bool) -> l
 
 def why_unready(app: App, pods: ReadPods, live: Fields | None) -> str:
     """Why the pods are not ready or cannot be created; empty if unknown."""
-    problems = explain_pods(app.observed.get(pods.key) or [])
+    found = app.observed.get(pods.key) or []
+    problems = explain_pods(found, are_outdated=_are_outdated(live or {}))
     status = (live or {}).get("status") or {}
     failure = find_condition(status.get("conditions"), "ReplicaFailure") or {}
     return problems or (describe(failure) if failure.get("status") == "True" else "")
+
+
+def _are_outdated(live: Fields) -> bool:
+    """Whether all pods of a LeaderWorkerSet have an older revision.
+
+    The controller omits a count of zero, also before it has counted the pods of a new one.
+    """
+    status = live.get("status") or {}
+    if live.get("kind") != "LeaderWorkerSet" or status.get("updatedReplicas"):
+        return False
+    found = (find_condition(status.get("conditions"), kind) for kind in _UPDATING)
+    if known := [item.get("status") == "True" for item in found if item]:
+        return any(known)
+    return "updatedReplicas" in status or int(live["metadata"].get("generation") or 1) > 1

@@ -23,6 +23,21 @@ const (
 	revisionLabel  = "pod-template-hash"
 )
 
+// revisionLabels have the revision of a pod, as in pod_problems.py.
+var revisionLabels = []string{
+	revisionLabel, "leaderworkerset.sigs.k8s.io/template-revision-hash", "controller-revision-hash",
+}
+
+// revisionOf returns the revision of a pod; empty if it has none.
+func revisionOf(pod *digest.Pod) string {
+	for _, label := range revisionLabels {
+		if revision := pod.Metadata.Labels[label]; revision != "" {
+			return revision
+		}
+	}
+	return ""
+}
+
 // workloadOf returns the workload that a pod belongs to.
 func workloadOf(pod *digest.Pod) (workload, bool) {
 	namespace := pod.Metadata.Namespace
@@ -50,6 +65,9 @@ func workloadOf(pod *digest.Pod) (workload, bool) {
 	return workload{}, false
 }
 
+// revisionEnd separates the revision of a pod from its fault.
+const revisionEnd = "\x00"
+
 // faults holds the pods that cannot serve, by their workload.
 type faults struct {
 	// changed is called with a workload when the faults of its pods changed.
@@ -64,7 +82,7 @@ func newFaults(changed func(workload)) *faults {
 	return &faults{changed: changed, pods: map[string]workload{}, of: map[workload]map[string]string{}}
 }
 
-// summary returns the distinct faults of a workload's pods, without their names.
+// summary returns the distinct faults of each revision of a workload's pods, without names and revisions.
 func (f *faults) summary(of workload) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,7 +98,14 @@ func summarize(pods map[string]string) string {
 		all = append(all, fault)
 	}
 	slices.Sort(all)
-	return strings.Join(slices.Compact(all), "\n")
+	all = slices.Compact(all)
+	for i, fault := range all {
+		if _, text, has := strings.Cut(fault, revisionEnd); has {
+			all[i] = text
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
 }
 
 // observe records a pod; isGone if it was deleted.
@@ -89,6 +114,10 @@ func (f *faults) observe(pod *digest.Pod, isGone bool) {
 	of, known := workloadOf(pod)
 	if known && !isGone {
 		fault = digest.Fault(pod)
+	}
+	if fault != "" {
+		// A message names the revision that a fault blocks, so the same fault of another revision counts.
+		fault = revisionOf(pod) + revisionEnd + fault
 	}
 	f.set(pod.Metadata.Namespace+"/"+pod.Metadata.Name, of, fault)
 }

@@ -268,3 +268,29 @@ func TestFaultsSet(t *testing.T) {
 		t.Error(f.pods, f.of)
 	}
 }
+
+func TestFaultsObserveRevisions(t *testing.T) {
+	const group = "leaderworkerset.sigs.k8s.io/template-revision-hash"
+	for name, c := range map[string]struct {
+		pods []map[string]string
+		want string
+	}{
+		"same revision":   {[]map[string]string{{group: "1", "controller-revision-hash": "a"}, {group: "1", "controller-revision-hash": "b"}}, "Lost"},
+		"other revision":  {[]map[string]string{{group: "1"}, {group: "2"}}, "Lost\nLost"},
+		"of StatefulSets": {[]map[string]string{{"controller-revision-hash": "1"}, {"controller-revision-hash": "2"}}, "Lost\nLost"},
+		"of Deployments":  {[]map[string]string{{revisionLabel: "1"}, {revisionLabel: "2"}}, "Lost\nLost"},
+		"no revision":     {[]map[string]string{{}, {}}, "Lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFaults(func(workload) {})
+			for i, labels := range c.pods {
+				labels[groupLabel] = "g"
+				var found digest.Pod
+				found.Metadata.Name, found.Metadata.Namespace, found.Metadata.Labels = fmt.Sprint(i), "ns", labels
+				found.Status.Reason = "Lost"
+				f.observe(&found, false)
+			}
+			equal(t, f.summary(workload{"leaderworkerset.x-k8s.io", "leaderworkersets", "ns", "g"}), c.want)
+		})
+	}
+}

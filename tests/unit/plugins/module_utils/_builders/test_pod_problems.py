@@ -196,10 +196,24 @@ def test_why_ended(live: Json, why: str) -> None:
     assert why_ended(live) == why
 
 
-def crashing(name: str, revision: str = "", created: str = "", **fields: t.Any) -> Json:
-    made = pod(waiting("ErrImagePull", name[0]), name=name, **fields)
-    labels = {"labels": {"pod-template-hash": revision}} if revision else {}
+def crashing(
+    name: str, revision: str = "", created: str = "", label: str = "pod-template-hash"
+) -> Json:
+    made = pod(waiting("ErrImagePull", name[0]), name=name)
+    labels = {"labels": {label: revision}} if revision else {}
     made["metadata"] |= labels | ({"creationTimestamp": created} if created else {})
+    return made
+
+
+LWS = "leaderworkerset.sigs.k8s.io"
+GROUPS, SETS = f"{LWS}/template-revision-hash", "controller-revision-hash"
+
+
+def of_group(name: str, revision: str, created: str) -> Json:
+    """A pod of a group, whose StatefulSet has revisions of its own."""
+    made = crashing(name, revision, created, GROUPS)
+    index = name.split("-")[1]
+    made["metadata"]["labels"] |= {SETS: name, f"{LWS}/name": name[0], f"{LWS}/group-index": index}
     return made
 
 
@@ -222,6 +236,21 @@ EXPLAIN_PODS_CASES = {
         [crashing("b", "1", "2026-01-01T00:00:00Z"), crashing("c", "2", "2026-01-02T00:00:00Z")],
         ["c"],
     ),
+    "latest revision of a StatefulSet": (
+        [
+            crashing("b", "1", "2026-01-01T00:00:00Z", SETS),
+            crashing("c", "2", "2026-01-02T00:00:00Z", SETS),
+        ],
+        ["c"],
+    ),
+    "latest revision of groups": (
+        [
+            of_group("b-0", "1", "2026-01-01T00:00:00Z"),
+            of_group("b-1", "2", "2026-01-02T00:00:00Z"),
+            of_group("c-1-1", "2", "2026-01-03T00:00:00Z"),
+        ],
+        ["b-1", "c-1-1"],
+    ),
     "new pod of the same revision": (
         [
             crashing("b", "1", "2026-01-01T00:00:00Z"),
@@ -240,3 +269,28 @@ def test_explain_pods(pods: list[Json], reported: t.Any) -> None:
             f"Pod {name}, container ctr: ErrImagePull: {name[0]}" for name in reported
         )
     assert explain_pods(pods) == reported
+
+
+def test_explain_pods_blocked() -> None:
+    serving = of_group("a-1", "2", "2026-01-02T00:00:00Z") | {"status": {}}
+    old = [of_group(name, "1", "2026-01-01T00:00:00Z") for name in ("a-0", "a-2-1", "a-2")]
+    report = (
+        "the update waits for pods of an older revision: Pod a-0, container ctr: ErrImagePull: a;"
+        " delete Pod a-0, a-2 to replace them"
+    )
+    assert explain_pods([*old, serving]) == report
+    assert explain_pods(old, are_outdated=True) == report
+    assert explain_pods([*old, crashing("b", "2", "2026-01-03T00:00:00Z", GROUPS)]) == (
+        "Pod b, container ctr: ErrImagePull: b"
+    )
+
+
+@pytest.mark.parametrize(
+    ("label", "names"), [(SETS, "; delete Pod a, b, c to replace them"), ("pod-template-hash", "")]
+)
+def test_explain_pods_blocked_kinds(label: str, names: str) -> None:
+    """A Deployment replaces failing pods by itself."""
+    serving = crashing("0", "2", "2026-01-02T00:00:00Z", label) | {"status": {}}
+    old = [crashing(name, "1", "2026-01-01T00:00:00Z", label) for name in "dcba"]
+    assert explain_pods([serving, *old]).endswith(names)
+    assert bool(explain_pods([serving, *old])) == bool(names)

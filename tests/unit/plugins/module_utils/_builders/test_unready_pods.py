@@ -55,3 +55,29 @@ def test_unready_reads(
 def test_why_unready(app: Make, pods: t.Any, failure: str, why: str) -> None:
     read = pods_of(app(), "app", "a")
     assert why_unready(app().at(Observed({read.key: pods})), read, live(failure)) == why
+
+
+@pytest.mark.parametrize(
+    ("generation", "status", "is_old"),
+    [
+        pytest.param(2, {"updatedReplicas": 0}, True, id="none is updated"),
+        pytest.param(2, {}, True, id="counts omit zero"),
+        pytest.param(2, {"updatedReplicas": 1}, False, id="some are updated"),
+        pytest.param(1, {}, False, id="new"),
+        pytest.param(
+            3, {"conditions": [{"type": "UpdateInProgress", "status": "False"}]}, False, id="scaled"
+        ),
+        pytest.param(
+            3, {"conditions": [{"type": "UpdateInProgress", "status": "True"}]}, True, id="reported"
+        ),
+    ],
+)
+def test_why_unready_groups(app: Make, generation: int, status: t.Any, is_old: bool) -> None:
+    read = pods_of(app(), "leaderworkerset.sigs.k8s.io/name", "a-lws")
+    groups = {
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "a-lws", "generation": generation},
+        "status": {"replicas": 1, **status},
+    }
+    why = why_unready(app().at(Observed({read.key: [LATE]})), read, groups)
+    assert why.startswith("the update waits for pods of an older revision: Pod a-1") == is_old
