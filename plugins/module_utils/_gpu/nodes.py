@@ -41,6 +41,7 @@ NODE_FACTS = NodeFacts(
     marks=(OWNER, labels.STATE),
     labels=(
         f"{DEPLOY}operands",
+        f"{DEPLOY}container-toolkit",
         "nvidia.com/gpu.workload.config",
         MIG_CAPABLE,
         PRODUCT,
@@ -106,14 +107,7 @@ class Nodes:
     @property
     def runtime(self) -> str:
         """The container runtime of the GPU nodes; containerd if any node uses it."""
-        found = ""
-        for node in self.with_gpu:
-            version = str(_node_info(node).get("containerRuntimeVersion") or "")
-            known = next((_RUNTIMES[name] for name in _RUNTIMES if version.startswith(name)), "")
-            if known == "containerd":
-                return known
-            found = known or found
-        return found or "containerd"
+        return preferred_runtime(map(runtime_of, self.with_gpu))
 
     @property
     def kernels(self) -> dict[str, OperatingSystem]:
@@ -132,6 +126,19 @@ class Nodes:
 def labels_of(node: Manifest) -> dict[str, str]:
     """The labels of a node."""
     return node["metadata"].get("labels") or {}
+
+
+def runtime_of(node: Manifest) -> str:
+    """The container runtime of a node; empty if it is unknown."""
+    info = (node.get("status") or {}).get("nodeInfo") or {}
+    version = str(info.get("containerRuntimeVersion") or "")
+    return next((_RUNTIMES[name] for name in _RUNTIMES if version.startswith(name)), "")
+
+
+def preferred_runtime(runtimes: t.Iterable[str]) -> str:
+    """The runtime to configure for nodes: containerd if any uses it, otherwise the last known."""
+    known = [runtime for runtime in runtimes if runtime]
+    return "containerd" if "containerd" in known or not known else known[-1]
 
 
 def owner_of(node: Manifest) -> str:
@@ -165,10 +172,6 @@ def short_kernel(kernel: str) -> str:
 def _os_of(node: Manifest) -> OperatingSystem:
     labels = labels_of(node)
     return OperatingSystem(labels.get(OS_ID, ""), labels.get(OS_VERSION, ""))
-
-
-def _node_info(node: Manifest) -> Manifest:
-    return (node.get("status") or {}).get("nodeInfo") or {}
 
 
 def _of(node: Manifest) -> str:

@@ -26,6 +26,7 @@ var (
 	// Further labels that matter if a node has a GPU.
 	details = []string{
 		"nvidia.com/gpu.deploy.operands",
+		"nvidia.com/gpu.deploy.container-toolkit",
 		"nvidia.com/gpu.workload.config",
 		"nvidia.com/mig.capable",
 		"nvidia.com/gpu.product",

@@ -30,6 +30,11 @@ _RANK = (FAILED, WAITING, UPGRADING, OFF, READY)
 _MAX_TEXT = 600
 _NFD = "feature.node.kubernetes.io/"
 _OPERANDS = f"{DEPLOY}operands"
+_NO_LABEL = "the label {}, which the operator does not set on it"
+_OTHER_RUNTIME = (
+    "the toolkit is deployed for another container runtime than that of the node: install it on the"
+    " node yourself, and set the label to false"
+)
 
 
 @dataclass(frozen=True)
@@ -173,7 +178,8 @@ def _status_of(node: Node, view: StackView, deployed: t.Collection[str]) -> Node
     pods = [pod for pod in view.pods if node_of(pod) == node.name]
     found: dict[str, tuple[Diagnosis, str, str]] = {}
     for component in COMPONENTS:
-        if component.name in deployed and node.label(component.deploy):
+        is_expected = component.name == TOOLKIT or node.label(component.deploy)
+        if component.name in deployed and is_expected:
             own = [pod for pod in pods if component.owns(_labels(pod))]
             if seen := _diagnose(component, node, own, view.warnings):
                 found[component.name] = seen
@@ -199,6 +205,8 @@ def _diagnose(
     if not pods:
         if wanted == "false":
             return None
+        if not wanted:
+            return Diagnosis(_NO_LABEL.format(component.deploy), advice=_OTHER_RUNTIME), "", ""
         if wanted != "true":
             waits = f"the label {component.deploy}, which is {wanted[:40]}, to be true again"
             return Diagnosis(waits), "", ""

@@ -21,7 +21,8 @@ from ..upgrade.policy import NOT_UPGRADED, WHERE, Upgrades
 from ..upgrade.reads import upgrade_step
 from ..upgrade.snapshot import NO_DRIVER, Node
 from ..upgrade.step import Step
-from .node_labels import labeled, node_patch
+from .node_labels import labeled, node_patch, without_toolkit
+from .runtimes import TOOLKIT_NAME, Toolkit, find_toolkit
 from .spec import ClusterPolicySpec, parse_spec
 
 SERVICE_MONITORS = ReadPresence(
@@ -63,6 +64,23 @@ class PolicyApp(StackApp):
 
     # the cluster
 
+    @cached_property
+    def _label_patches(self) -> list[Patch]:
+        """The patches of the nodes, whatever their container runtimes are."""
+        return [node_patch(self.spec, node) for node in self.observed.get(NODES.key) or []]
+
+    @cached_property
+    def _labeled(self) -> Nodes:
+        """The nodes with the labels that these patches set."""
+        return Nodes([labeled(patch) for patch in self._label_patches])
+
+    @cached_property
+    def toolkit(self) -> Toolkit:
+        """The container runtime that the toolkit configures, and the nodes that it spares."""
+        if self.spec.toolkit.is_enabled:
+            return find_toolkit(self._labeled, self.live("DaemonSet", TOOLKIT_NAME))
+        return Toolkit(self._labeled.runtime)
+
     @property
     def has_service_monitors(self) -> bool:
         """Whether the cluster has the kind ServiceMonitor."""
@@ -71,11 +89,17 @@ class PolicyApp(StackApp):
     @cached_property
     def node_patches(self) -> list[Patch]:
         """The patches of the nodes."""
-        return [node_patch(self.spec, node) for node in self.observed.get(NODES.key) or []]
+        others = self.toolkit.others
+        return [
+            without_toolkit(patch) if patch.live["metadata"]["name"] in others else patch
+            for patch in self._label_patches
+        ]
 
     @cached_property
     def nodes(self) -> Nodes:
         """The nodes with the labels that the patches set."""
+        if not self.toolkit.others:
+            return self._labeled
         return Nodes([labeled(patch) for patch in self.node_patches])
 
     @property
@@ -122,4 +146,4 @@ class PolicyApp(StackApp):
         """Whether pods with GPUs set the RuntimeClass."""
         if self.spec.has_nri:
             return False
-        return self.spec.has_cdi or self.nodes.runtime != "crio"
+        return self.spec.has_cdi or self.toolkit.runtime != "crio"

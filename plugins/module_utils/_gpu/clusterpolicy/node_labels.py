@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import typing as t
+from dataclasses import replace
 
 from ..._base.types import Manifest
 from ..._engine.desired import ABSENT, Field, FieldPolicy, Patch
@@ -22,6 +23,7 @@ from ..nodes import (
     owner_of,
 )
 from ..upgrade.labels import ENABLED
+from .runtimes import TOOLKIT_LABEL
 from .spec import ClusterPolicySpec
 
 MIG_CONFIG = "nvidia.com/mig.config"
@@ -60,6 +62,12 @@ def labeled(patch: Patch) -> Node:
             elif item.policy is not FieldPolicy.FILL or not labels.get(key):
                 labels[key] = item.value
     return {**node, "metadata": {**node["metadata"], "labels": labels}}
+
+
+def without_toolkit(patch: Patch) -> Patch:
+    """Return the patch without the label that deploys the toolkit; an existing one stays."""
+    path = ("metadata", "labels", TOOLKIT_LABEL)
+    return replace(patch, fields=tuple(item for item in patch.fields if item.path != path))
 
 
 def _fields(spec: ClusterPolicySpec, node: Node) -> t.Iterator[Field]:

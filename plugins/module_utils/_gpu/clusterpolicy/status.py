@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import NimError
+from ..._engine.conditions import find_condition
 from ..._engine.desired import Assessment, Event, Outcome, Requeue, Trigger
 from ..._engine.status_builder import StatusBuilder
 from ..cluster import CONFLICT, NVIDIA_DRIVERS, POLICY_CHANGE
@@ -17,11 +18,12 @@ from ..upgrade.upgrade_status import report_upgrade
 from .app import PolicyApp
 from .desired import is_deployed, is_leaving
 from .operand import Operand
+from .operands import toolkit
 from .order import OPERANDS
 
 READY, ERROR = "Ready", "Error"
 _READY, _NOT_READY, _IGNORED = "ready", "notReady", "ignored"
-_FAILED = "ReconcileFailed"
+_FAILED, _NOT_YET, _MIXED = "ReconcileFailed", "OperandNotReady", "MixedRuntimes"
 _RECONCILED = "ClusterPolicy is ready as all resources have been successfully reconciled"
 _DRIVER_UPGRADE = [
     "NVIDIADriver upgrade has not completed",
@@ -41,9 +43,9 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
     if failure := outcome.failure or _refusals(app, outcome):
         _fail(builder, app, failure, outcome)
     elif (waiting := _waiting(now)) or now.has_driver_upgrade:
-        _wait(builder, now, waiting)
         is_slow = wakes_when_ready(now.observed, outcome) and not _has_leaving(now)
         builder.requeue = Requeue(slow=is_slow)
+        _wait(builder, now, waiting)
     else:
         _succeed(builder, app)
     if not outcome.failure:
@@ -122,6 +124,8 @@ def _has_leaving(app: PolicyApp) -> bool:
 
 
 def _why_not_ready(app: PolicyApp, operand: Operand) -> t.Iterator[str]:
+    if operand is toolkit.OPERAND and (problem := app.toolkit.problem):
+        yield problem
     for kind, name in operand.names(app):
         live = app.live(kind, name)
         if live is None:
@@ -136,16 +140,28 @@ def _wait(builder: StatusBuilder, app: PolicyApp, waiting: list[tuple[str, str]]
     names = " ".join(name for name, _why in waiting)
     reasons = [f"states not ready: [{names}]"] if waiting else []
     of_upgrade = _DRIVER_UPGRADE if app.has_driver_upgrade else []
-    message = "; ".join(["ClusterPolicy is not ready", *reasons, *of_upgrade])
-    _set_error(builder, "OperandNotReady", message)
+    problem = app.toolkit.problem
+    of_nodes = [problem] if problem else []
+    message = "; ".join(["ClusterPolicy is not ready", *reasons, *of_upgrade, *of_nodes])
+    if problem and problem not in _error_message(builder):
+        builder.events.append(Event("Warning", _MIXED, problem))
+    _set_error(builder, _NOT_YET, message)
+    if problem and not of_upgrade and [why for _name, why in waiting] == of_nodes:
+        builder.stalled = (_MIXED, problem)
+        builder.requeue_slowly()
+        return
     details = "; ".join([*(f"{name}: {why}" for name, why in waiting), *of_upgrade])
-    builder.reconciling = ("OperandNotReady", details)
+    builder.reconciling = (_NOT_YET, details)
     builder.requeue_while_reconciling = bool(waiting)
 
 
+def _error_message(builder: StatusBuilder) -> str:
+    before = find_condition(builder.conditions, ERROR) or {}
+    return str(before.get("message") or "")
+
+
 def _set_error(builder: StatusBuilder, reason: str, message: str) -> None:
-    before = next((item for item in builder.conditions if item["type"] == ERROR), {})
-    if reason != "OperandNotReady" and before.get("message") != message:
+    if reason != _NOT_YET and _error_message(builder) != message:
         builder.events.append(Event("Warning", reason, message))
     builder.set_field("state", _NOT_READY)
     builder.set_condition(READY, False, ERROR)

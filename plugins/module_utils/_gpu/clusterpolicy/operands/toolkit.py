@@ -40,10 +40,10 @@ from ..daemonset import (
     validate,
 )
 from ..operand import Operand
+from ..runtimes import TOOLKIT_CONTAINER, TOOLKIT_NAME
 from ..spec import DEFAULT_TOOLKIT_DIR
 
-_NAME, _ACCOUNT = "nvidia-container-toolkit-daemonset", "nvidia-container-toolkit"
-_MAIN = "nvidia-container-toolkit-ctr"
+_ACCOUNT = "nvidia-container-toolkit"
 _ENTRYPOINT, _KEY = "nvidia-container-toolkit-entrypoint", "entrypoint.sh"
 _HOOKS = "/usr/share/containers/oci/hooks.d"
 
@@ -71,10 +71,12 @@ _RUNTIMES = {
 def _children(app: PolicyApp) -> t.Iterator[Manifest]:
     yield from permissions(app, _ACCOUNT, [rule("daemonsets", "list", "apps")])
     yield app.child(
-        "ConfigMap", name=_ENTRYPOINT, labels={"app": _NAME}, data={_KEY: TOOLKIT_ENTRYPOINT}
+        "ConfigMap", name=_ENTRYPOINT, labels={"app": TOOLKIT_NAME}, data={_KEY: TOOLKIT_ENTRYPOINT}
     )
     if app.nodes.with_gpu:
-        workload = Workload(_NAME, "container-toolkit", _ACCOUNT, constraint="hostmount-anyuid")
+        workload = Workload(
+            TOOLKIT_NAME, "container-toolkit", _ACCOUNT, constraint="hostmount-anyuid"
+        )
         yield build_daemon_set(app, workload, _pod(app))
 
 
@@ -120,7 +122,7 @@ def _validation(app: PolicyApp) -> Container:
 
 def _main(app: PolicyApp) -> Container:
     return {
-        "name": _MAIN,
+        "name": TOOLKIT_CONTAINER,
         "command": ["/bin/sh", "-c"],
         "args": [f"/bin/{_KEY}"],
         "env": [
@@ -148,7 +150,7 @@ def _main(app: PolicyApp) -> Container:
 
 
 def _volumes(app: PolicyApp) -> list[Item]:
-    hooks = _HOOKS if app.nodes.runtime == "crio" else "/run/containers/oci/hooks.d"
+    hooks = _HOOKS if app.toolkit.runtime == "crio" else "/run/containers/oci/hooks.d"
     return [
         config_map(_ENTRYPOINT, _ENTRYPOINT, mode=0o700),
         host_path("toolkit-root", "/run/nvidia/toolkit", CREATE),
@@ -164,7 +166,7 @@ def _volumes(app: PolicyApp) -> list[Item]:
 
 def _set_modes(app: PolicyApp, main: Container) -> None:
     """Set the variables that select the mode of the container runtime."""
-    runtime = app.nodes.runtime
+    runtime = app.toolkit.runtime
     if app.spec.toolkit_dir != DEFAULT_TOOLKIT_DIR:
         set_env(main, "ROOT", app.spec.toolkit_dir)
     if app.spec.has_cdi:
@@ -180,7 +182,7 @@ def _set_modes(app: PolicyApp, main: Container) -> None:
 
 def _use_runtime(app: PolicyApp, pod: Item, main: Container) -> None:
     """Mount the paths of the container runtime; paths from the user take precedence."""
-    runtime = app.nodes.runtime
+    runtime = app.toolkit.runtime
     name, known = runtime.upper(), _RUNTIMES[runtime]
     set_env(main, "RUNTIME", runtime)
     if runtime == "containerd" and not app.spec.has_nri:
@@ -231,7 +233,7 @@ def _add(pod: Item, main: Container, name: str, folder: str, inside: str, kind: 
 
 OPERAND = Operand(
     "state-container-toolkit",
-    objects=(*role_names(_ACCOUNT), ("ConfigMap", _ENTRYPOINT), ("DaemonSet", _NAME)),
+    objects=(*role_names(_ACCOUNT), ("ConfigMap", _ENTRYPOINT), ("DaemonSet", TOOLKIT_NAME)),
     children=_children,
     is_enabled=lambda spec: spec.toolkit.is_enabled,
 )

@@ -162,6 +162,16 @@ def test_status_labels(gpu, labels, state, component, waits):
     assert troubles == ([(component, True)] if component else [])
 
 
+def test_status_other_runtime(gpu):
+    node = node_of(gpu, labels={"nvidia.com/gpu.deploy.container-toolkit": None})
+    pods = [pod for pod in stack() if not pod["metadata"]["name"].startswith("container-toolkit")]
+    (found,) = status_of([node], pods)
+    (trouble,) = found.troubles
+    assert (found.state, trouble.component) == ("Waiting", "container-toolkit")
+    assert trouble.waits.startswith("the label nvidia.com/gpu.deploy.container-toolkit, which")
+    assert "another container runtime" in trouble.advice
+
+
 def test_status_node_not_ready(gpu):
     (found,) = status_of([node_of(gpu, ready=False)], stack())
     assert (found.state, found.troubles[0].component) == ("Failed", "node")

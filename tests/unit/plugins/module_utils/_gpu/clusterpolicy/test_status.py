@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import find_condition
-from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
+    Event,
+    Outcome,
+    Refusal,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
     GPU_CLUSTERS,
     NVIDIA_DRIVERS,
@@ -230,3 +234,35 @@ def test_assess_replaces_conditions(gpu):
     found = assess(app, DONE)
     kinds = [item["type"] for item in found.status["conditions"]]
     assert sorted(kinds) == ["Error", "Ready"]
+
+
+SPARED = (
+    "the container toolkit is deployed for containerd, and these nodes use another container"
+    " runtime: gpu-1 (crio); install the toolkit on them yourself, and set their label"
+    " nvidia.com/gpu.deploy.container-toolkit to false"
+)
+
+
+@pytest.mark.parametrize("is_unready", [False, True])
+def test_assess_other_runtime(gpu, is_unready):
+    nodes = [gpu.node(), gpu.node("gpu-1", runtime="cri-o://1.34.0")]
+    live = [daemon_set(gpu, "nvidia-dcgm", 0)] if is_unready else []
+    app = gpu.app({}, nodes=nodes, live=live)
+    found = assess(app, DONE)
+    assert found.status["state"] == "notReady"
+    waiting = "state-container-toolkit" + (" state-dcgm" if is_unready else "")
+    assert condition(found, "Error") == (
+        "True",
+        "OperandNotReady",
+        f"ClusterPolicy is not ready; states not ready: [{waiting}]; {SPARED}",
+    )
+    if is_unready:
+        assert condition(found, "Reconciling")[2].startswith(f"state-container-toolkit: {SPARED};")
+        assert condition(found, "Stalled") is None
+    else:
+        assert condition(found, "Stalled") == ("True", "MixedRuntimes", SPARED)
+        assert condition(found, "Reconciling") is None
+    assert (found.requeue.after, found.requeue.slow) == (True, not is_unready)
+    assert found.events == [Event("Warning", "MixedRuntimes", SPARED)]
+    app.resource["status"] = found.status
+    assert assess(app, DONE).events == []

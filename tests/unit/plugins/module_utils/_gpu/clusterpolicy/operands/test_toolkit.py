@@ -9,6 +9,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.oper
 )
 
 MAIN = "nvidia-container-toolkit-ctr"
+NAME = "nvidia-container-toolkit-daemonset"
 
 
 def parts_of(gpu, spec=None, runtime="containerd://2.1"):
@@ -105,3 +106,73 @@ def test_toolkit_waits_for_driver(gpu):
     assert gpu.env(validation)["COMPONENT"] == "driver"
     assert gpu.mounts(validation)["/drv"] == "driver-install-dir"
     assert gpu.mounts(gpu.container(pod, MAIN))["/driver-root"] == "driver-install-dir"
+
+
+CRIO, DOCKER, CONTAINERD = "cri-o://1.34.0", "docker://20.10.20", "containerd://2.1.5"
+LABEL = "nvidia.com/gpu.deploy.container-toolkit"
+
+
+def mixed_app(gpu, nodes, *, deployed=None, spec=None):
+    """A cluster with nodes (label, runtime), and perhaps a toolkit for the runtime ``deployed``."""
+    made = [
+        gpu.node(f"gpu-{number}", labels={LABEL: label}, runtime=runtime)
+        for number, (label, runtime) in enumerate(nodes)
+    ]
+    live = []
+    if deployed:
+        env = [{"name": "RUNTIME", "value": deployed}]
+        pod = {"containers": [{"name": MAIN, "env": env}]}
+        live = [gpu.live("DaemonSet", NAME, spec={"template": {"spec": pod}}, status={})]
+    return gpu.app(spec or {}, nodes=made, live=live)
+
+
+def labeled_for_toolkit(app):
+    return [
+        item["metadata"]["name"]
+        for item in app.nodes.items
+        if item["metadata"]["labels"].get(LABEL) == "true"
+    ]
+
+
+NEW = (None, CONTAINERD), (None, CRIO), (None, DOCKER)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "deployed", "runtime", "labeled", "others"),
+    [
+        pytest.param(NEW, None, "containerd", [0], {1: "crio", 2: "docker"}, id="new"),
+        pytest.param(NEW, "crio", "crio", [1], {0: "containerd", 2: "docker"}, id="deployed"),
+        pytest.param(
+            [("false", CONTAINERD), (None, CRIO)], "containerd", "crio", [1], {}, id="one is off"
+        ),
+        pytest.param(
+            [("true", CONTAINERD), ("true", CRIO)],
+            "containerd",
+            "containerd",
+            [0, 1],
+            {1: "crio"},
+            id="labeled before",
+        ),
+        pytest.param([(None, CRIO), (None, CRIO)], "docker", "crio", [0, 1], {}, id="one runtime"),
+        pytest.param(
+            [(None, CONTAINERD), (None, "podman://5")], None, "containerd", [0, 1], {}, id="unknown"
+        ),
+    ],
+)
+def test_toolkit_mixed_runtimes(gpu, nodes, deployed, runtime, labeled, others):
+    app = mixed_app(gpu, nodes, deployed=deployed)
+    assert gpu.env(gpu.container(gpu.pod(OPERAND, app), MAIN))["RUNTIME"] == runtime
+    assert labeled_for_toolkit(app) == [f"gpu-{number}" for number in labeled]
+    assert app.toolkit.others == {f"gpu-{number}": name for number, name in others.items()}
+
+
+def test_toolkit_mixed_runtimes_disabled(gpu):
+    app = mixed_app(gpu, NEW, spec={"toolkit": {"enabled": False}})
+    assert labeled_for_toolkit(app) == ["gpu-0", "gpu-1", "gpu-2"]
+    assert app.toolkit.others == {}
+
+
+def test_toolkit_mixed_runtimes_operands_off(gpu):
+    nodes = [gpu.node("a"), gpu.node("b", {"nvidia.com/gpu.deploy.operands": "false"}, CRIO)]
+    app = gpu.app({}, nodes=nodes)
+    assert (app.toolkit.runtime, app.toolkit.others) == ("containerd", {})
