@@ -70,6 +70,8 @@ KEPT = (
     *("type", "format", "x-kubernetes-map-type"),
     *("x-kubernetes-list-type", "x-kubernetes-list-map-keys"),
 )
+# The status of a resource that no operator has seen: kstatus waits for a newer generation.
+UNSEEN: Schema = {"observedGeneration": -1}
 UNKNOWN = "x-kubernetes-preserve-unknown-fields"
 INT_OR_STRING: Schema = {
     "anyOf": [{"type": "integer"}, {"type": "string"}],
@@ -368,6 +370,8 @@ def crd(kind: Node, builder: Builder) -> Schema:
     reserve_keys(schema)
     bound_numbers(schema)
     schema["properties"]["metadata"] = {"type": "object"}
+    status = schema["properties"]["status"]
+    status["default"] = UNSEEN | status.get("default", {})
     version = {
         "name": served,
         "served": True,

@@ -24,6 +24,7 @@ from .._engine.metadata import (
 )
 from .._engine.observed import Observed
 from .._engine.reads import list_key
+from .._engine.status import UNSEEN
 from .nim_metadata import PARENT_HASH_ANNOTATION
 from .verdict import READY
 
@@ -68,7 +69,8 @@ class App:
     @property
     def status(self) -> Fields:
         """The current status, empty before the first pass."""
-        return self.resource.get("status") or {}
+        status = self.resource.get("status") or {}
+        return {} if status.get("observedGeneration") == UNSEEN else status
 
     @property
     def is_settled(self) -> bool:

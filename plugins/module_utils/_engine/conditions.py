@@ -9,6 +9,7 @@ import typing as t
 
 Condition = dict[str, t.Any]
 
+READY = "Ready"
 RECONCILING = "Reconciling"
 STALLED = "Stalled"
 MAX_MESSAGE = 32768

@@ -11,6 +11,9 @@ from .._base.types import Json
 from .conditions import STALLED, drop_condition, find_condition, stamp
 from .desired import Assessment
 
+UNSEEN = -1
+"""The observedGeneration that our CRDs give a resource without a status: kstatus then waits."""
+
 SLOW_REQUEUE_SECONDS = 5
 _MAX_SLOW_REQUEUE = 300
 _UNWATCHED_REQUEUE, _WAKE_REQUEUE = 5, 30

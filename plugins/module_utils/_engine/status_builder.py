@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from .._base.types import Json
 from .conditions import (
+    READY,
     Condition,
     condition,
     drop_condition,
@@ -83,6 +84,18 @@ class StatusBuilder:
         """Make the run fail, so that the runtime retries."""
         self.reconciling = ("Retrying", message)
         self.error = message
+
+    def derive_ready(self, reason: str = "") -> None:
+        """Set Ready by the state, for kinds without a verdict.
+
+        If it is not Ready, the cause is what stalls the resource, or what it waits for; otherwise
+        ``reason``, by default the state.
+        """
+        if self.state == READY:
+            self.set_condition(READY, True, READY)
+            return
+        cause = self.stalled or self.reconciling or (reason or self.state or "NotReady", "")
+        self.set_condition(READY, False, *cause)
 
     def requeue_slowly(self) -> None:
         """Requeue after a long period."""

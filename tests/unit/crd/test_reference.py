@@ -47,6 +47,13 @@ QUANTITY_COST = "cost of the check that it is a quantity"
 REPORTED: Difference = {
     ("status.operatorVersion", "+"): ({"type": "string"}, "names the release that computed it"),
     ("status.observedGeneration", "+"): ({"type": "integer", "format": "int64"}, "for kstatus"),
+    ("status", "default"): ({"observedGeneration": -1}, "kstatus waits for the first pass"),
+}
+REPORTED_GPU: Difference = REPORTED | {
+    ("status", "default"): (
+        {"observedGeneration": -1, "state": "notReady"},
+        "kstatus waits for the first pass; state is required",
+    ),
 }
 
 
@@ -125,11 +132,11 @@ DIFFERENCES: dict[str, Difference] = {
     },
     "clusterpolicies": {
         ("", "required"): (["spec"], "there is nothing to deploy without one"),
-        **REPORTED,
+        **REPORTED_GPU,
     },
     "nvidiadrivers": {
         ("", "required"): (["spec"], "there is nothing to deploy without one"),
-        **REPORTED,
+        **REPORTED_GPU,
     },
     "nimbuilds": {
         ("", "required"): (["spec"], "there is nothing to build without one"),
@@ -231,7 +238,7 @@ NEMO: Difference = {
     **{
         where: difference
         for where, difference in DIFFERENCES["nimservices"].items()
-        if where[0] == f"{EPP}.config.plugins[].parameters" or where[0].startswith("status.o")
+        if where[0] == f"{EPP}.config.plugins[].parameters" or where[0].startswith("status")
     },
     **DATABASE,
 }

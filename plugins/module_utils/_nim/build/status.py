@@ -257,4 +257,5 @@ def _finish(builder: StatusBuilder, app: NIMBuildApp) -> Assessment:
         else:
             text = f"NIMBuild {name} reconcile success, new state: {builder.state}"
             builder.events.append(Event("Normal", builder.state, text))
+    builder.derive_ready()
     return builder.finish()

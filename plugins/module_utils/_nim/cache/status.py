@@ -246,6 +246,7 @@ def _finish(builder: StatusBuilder, app: NIMCacheApp) -> Assessment:
         builder.events.append(Event("Normal", builder.state, text))
     if has_changed:
         builder.triggers += _trigger_users(builder, app)
+    builder.derive_ready()
     return builder.finish()
 
 

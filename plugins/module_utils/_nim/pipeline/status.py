@@ -29,10 +29,10 @@ def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
         builder.set_field("state", FAILED)
         builder.stalled = (outcome.failure_reason, outcome.failure)
         builder.events += _warnings(app, builder)
-        return builder.finish()
+        return _finish(builder)
     if outcome.failure:
         _retry(builder, app, outcome.failure)
-        return builder.finish()
+        return _finish(builder)
     now = app.at(outcome.view(app.observed))
     refused, undeleted = _split(app, outcome.refusals)
     refusals = (_explain(app, refusal) for refusal in refused.values())
@@ -50,7 +50,7 @@ def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
     builder.events += _events(app, builder, states, off)
     builder.requeue = Requeue(after=_is_behind(now))
     builder.error = "; ".join(item.message for item in outcome.refusals if not item.reason)
-    return builder.finish()
+    return _finish(builder, SCALED_TO_ZERO if off else "")
 
 
 def refuse(app: NIMPipelineApp, error: NimError) -> Assessment:
@@ -61,6 +61,11 @@ def refuse(app: NIMPipelineApp, error: NimError) -> Assessment:
     stalled = find_condition(app.status.get("conditions"), STALLED) or {}
     if stalled.get("message") != str(error):
         builder.events.append(Event("Warning", error.reason, str(error)))
+    return _finish(builder)
+
+
+def _finish(builder: StatusBuilder, reason: str = "") -> Assessment:
+    builder.derive_ready(reason)
     return builder.finish()
 
 

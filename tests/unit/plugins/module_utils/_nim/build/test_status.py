@@ -14,7 +14,9 @@ FAILED = "NIM_BUILD_RECONCILE_FAILED"
 
 
 def types(world):
-    return [item["type"] for item in world.status["conditions"]]
+    found = [item["type"] for item in world.status["conditions"]]
+    assert found.count("Ready") == 1
+    return [kind for kind in found if kind != "Ready"]
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,7 @@ def test_takeover_ready_build(world):
     cluster.reconcile()
     after = cluster.status
     assert after.pop("observedGeneration") == 1
+    assert after["conditions"].pop()["type"] == "Ready"
     assert after == status
 
 

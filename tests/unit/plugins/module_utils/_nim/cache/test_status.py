@@ -33,7 +33,9 @@ def started(world):
 
 
 def types(cluster):
-    return [item["type"] for item in cluster.cr["status"]["conditions"]]
+    found = [item["type"] for item in cluster.cr["status"]["conditions"]]
+    assert found.count("Ready") == 1
+    return [kind for kind in found if kind != "Ready"]
 
 
 def test_assess_start_to_ready(world):
@@ -72,6 +74,7 @@ def test_assess_start_to_ready(world):
         done = cluster.reconcile()
         assert cluster.state == state
         assert cluster.condition(kind) == tuple(condition)
+        assert cluster.condition("Ready")[0] == str(state == "Ready")
         assert ("Normal", state) in done.events
         assert (done.assessment.requeue.after, done.assessment.error) == (state != "Ready", "")
     assert types(cluster) == [created, job_created, PENDING, COMPLETED]

@@ -44,8 +44,11 @@ def running(make, **states):
 def test_assess_states(make, states, state, condition):
     world = running(make, **states)
     assert world.summary == (state, states)
-    stand = [(c["type"], c["reason"], c["message"]) for c in world.cr["status"]["conditions"]]
-    assert stand == ([condition] if condition else [])
+    ready, *rest = [
+        (c["type"], c["reason"], c["message"]) for c in world.cr["status"]["conditions"]
+    ]
+    assert rest == ([condition] if condition else [])
+    assert ready == ("Ready", *(condition[1:] if condition else ("Ready", "")))
     result = world.reconcile()
     assert (result.events, result.requeue.after, result.error) == ([], False, "")
 
@@ -62,8 +65,11 @@ def test_assess_states_scaled_to_zero(make, others, state):
     world.services["a"]["status"]["conditions"] = [off]
     events = world.reconcile().events
     assert world.summary == (state, states)
-    waiting = [item["message"] for item in world.cr["status"]["conditions"]]
-    assert waiting == (["waiting for NIMService b"] if others == {"b": "NotReady"} else [])
+    ready, *waiting = world.cr["status"]["conditions"]
+    reasons = {"": "ScaledToZero", "Ready": "Ready", "NotReady": "NotReady"}
+    assert ready["reason"] == reasons[others.get("b", "")]
+    message = "waiting for NIMService b" if others == {"b": "NotReady"} else ""
+    assert [item["message"] for item in waiting] == [message] * bool(message)
     assert [
         item.message for item in events if ", scaled to zero: a" in item.message
     ] or state == "NotReady"
@@ -73,7 +79,8 @@ def test_assess_no_services(make):
     world = running(make, a="Ready")
     world.cr["spec"]["services"] = []
     world.reconcile()
-    assert world.cr["status"] == {"state": "Ready", "conditions": []}
+    assert set(world.cr["status"]) == {"state", "conditions"}
+    assert world.summary == ("Ready", {})
 
 
 def test_assess_first_pass(make):
@@ -129,7 +136,7 @@ def test_assess_refused_change(make):
     world.refused.clear()
     world.reconcile()
     assert world.summary == ("Ready", {"a": "Ready"})
-    assert world.cr["status"]["conditions"] == []
+    assert [item["type"] for item in world.cr["status"]["conditions"]] == ["Ready"]
 
 
 @pytest.mark.parametrize("owned", [False, True], ids=["no owner", "another pipeline's"])
@@ -207,7 +214,7 @@ def test_assess_failed_pass(make):
     assert result.events == [Event("Warning", "ReconcileFailed", text)]
     assert world.reconcile("the API server cannot be reached").events == []
     world.reconcile()
-    assert world.cr["status"]["conditions"] == []
+    assert [item["type"] for item in world.cr["status"]["conditions"]] == ["Ready"]
 
 
 def test_assess_failed_first_pass(make):
