@@ -80,8 +80,6 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "no source": at("spec.source", None, REQUIRED),
     "empty source": at("spec.source", {}, ONE_SOURCE),
     "two sources": ({"spec.source.hf": HF}, "spec.source", ONE_SOURCE),
-    "ngc without secret": at(f"{NGC}.authSecret", None, REQUIRED),
-    "ngc with an empty secret": at(f"{NGC}.authSecret", "", EMPTY),
     "ngc without puller": at(f"{NGC}.modelPuller", None, REQUIRED),
     "ngc with an empty puller": at(f"{NGC}.modelPuller", "", EMPTY),
     "model and endpoint": (
@@ -248,6 +246,8 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
 }
 
 GOOD: dict[str, Manifest] = {
+    "ngc without secret": {f"{NGC}.authSecret": None},
+    "ngc with an empty secret": {f"{NGC}.authSecret": ""},
     "as it is": {},
     "any model": {MODEL: None},
     "empty model": model(),

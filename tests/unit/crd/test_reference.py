@@ -151,7 +151,7 @@ DIFFERENCES: dict[str, Difference] = {
     "nimcaches": {
         ("", "required"): (["spec"], "webhook: spec.source and spec.storage are required"),
         **image_of("spec.initContainers[]"),
-        ("spec.source.ngc.authSecret", "minLength"): (1, "webhook: must be non-empty"),
+        ("spec.source.ngc", "required"): (["modelPuller"], "optional since 3.1.3"),
         ("spec.source.ngc.modelPuller", "minLength"): (1, "webhook: must be non-empty"),
         ("spec.source.ngc.model.qosProfile", "enum"): (
             ["", "latency", "throughput"],

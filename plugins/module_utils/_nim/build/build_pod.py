@@ -69,7 +69,7 @@ def _environment(app: NIMBuildApp, cache: Manifest, profile: t.Mapping[str, t.An
     )
     source = parse_cache(cache).source
     if source and not source.is_hf and source.auth_secret:
-        base.append(secret_env("NGC_API_KEY", source.auth_secret))
+        base.append(secret_env("NGC_API_KEY", source.auth_secret, optional=True))
     merged = merge_env(base, app.spec.env)
     if (profile.get("config") or {}).get("feat_lora") == "true":
         merged = merge_env(merged, yield_to(app.spec.env, env(NIM_PEFT_SOURCE="/tmp")))

@@ -173,7 +173,7 @@ def _puller(
         "name": CONTAINER,
         "image": source.puller,
         "env": normalize_env(merge_env(own_env, yield_to(spec.env, spec.proxy.env))),
-        "envFrom": [{"secretRef": {"name": source.auth_secret}}],
+        **without_empty({"envFrom": _secrets(source)}),
         "resources": resources_of(app),
         "securityContext": container_security(spec.user, spec.group),
         "volumeMounts": [*mounts, *([ca_main_mount()] if spec.proxy.config_map else [])],
@@ -184,6 +184,14 @@ def _puller(
             "terminationMessagePolicy": "FallbackToLogsOnError",
         }
     return container | without_empty({"command": download.command, "args": download.args})
+
+
+def _secrets(source: Source) -> list[Json]:
+    """The Secret with the credentials; for NGC it may be absent, as not all models need a key."""
+    if not source.auth_secret:
+        return []
+    optional = {} if source.is_hf else {"optional": True}
+    return [{"secretRef": {"name": source.auth_secret} | optional}]
 
 
 def _init_containers(app: NIMCacheApp, own_env: list[EnvVar], mounts: list[Json]) -> list[Json]:

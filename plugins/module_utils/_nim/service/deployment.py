@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
-from ..._base.types import Manifest
+from dataclasses import replace
+
+from ..._base.types import Json, Manifest
 from ..._builders import deployment
 from ..._builders.rollout import build_strategy, lacks_pods
 from ..._engine.reads import Read
 from .app import NIMServiceApp
 from .model_store import Store
 from .pod.probes import model_probes
+from .pod.running import keep_key
 from .pod.template import build_template
 from .pod.variant import PodVariant
 from .scaling import count_replicas
@@ -24,9 +27,13 @@ def build_deployment(app: NIMServiceApp, store: Store) -> Manifest:
     live, selector = app.live(*deployment_of(app)), selector_labels(deployment_of(app))
     pods = app.observed.get(pods_read(app, deployment_of(app)).key) or []
     variant = PodVariant(container_of(app), live_template(app), model_probes(app.spec))
+
+    def build(requires_key: bool) -> Json:
+        return build_template(app, store, replace(variant, requires_key=requires_key))
+
     return deployment.build_deployment(
         app,
-        build_template(app, store, variant),
+        keep_key(app, live_template(app), build),
         selector,
         replicas=count_replicas(app, live),
         strategy=build_strategy(live, pods),

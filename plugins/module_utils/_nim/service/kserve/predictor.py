@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 from ...._base.types import Json, Manifest
 from ...._builders.app import OPERATOR_VERSION_LABEL
@@ -16,6 +17,7 @@ from ...._builders.nim_metadata import (
     kept_hashes,
 )
 from ...._builders.pod import find_container
+from ...._builders.pod_templates import without_scaling
 from ...._builders.probes import Handler
 from ...._builders.rollout import ROLLING_UPDATE
 from ...._engine.drift import has_drifted
@@ -26,6 +28,7 @@ from ..app import NIMServiceApp
 from ..model_store import Store
 from ..pod.group_env import group_env
 from ..pod.probes import model_probes
+from ..pod.running import keep_key
 from ..pod.template import build_template
 from ..pod.variant import PodVariant
 from ..workload import (
@@ -94,17 +97,21 @@ def _build_predictor(app: NIMServiceApp, store: Store, mode: str) -> Json:
     is_deployed = is_standard(mode)
     probes = model_probes(app.spec) if is_deployed else _build_knative_probes(app)
     variant = PodVariant(container_of(app), live, probes, is_selected=False)
-    pod = build_template(app, store, variant)["spec"]
-    if is_deployed:
-        pod |= {**build_scaling(app), "deploymentStrategy": ROLLING_UPDATE}
-    else:
-        pod = _for_knative(app, pod)
     labels, annotations = selector_labels(deployment_of(app)), app.annotations
     # Another name of the same mode must not restart the pods.
     before = (live["spec"].get("annotations") or {}).get(MODE_ANNOTATION) or ""
     if before and is_same_mode(before, annotations.get(MODE_ANNOTATION) or ""):
         annotations[MODE_ANNOTATION] = before
-    return _as_before(app, {"labels": labels, "annotations": annotations, **pod}, live)
+
+    def build(requires_key: bool) -> Json:
+        pods = build_template(app, store, replace(variant, requires_key=requires_key))["spec"]
+        if is_deployed:
+            pods |= {**build_scaling(app), "deploymentStrategy": ROLLING_UPDATE}
+        else:
+            pods = _for_knative(app, pods)
+        return _as_before(app, {"labels": labels, "annotations": annotations, **pods}, live)
+
+    return keep_key(app, live["spec"], build)
 
 
 def _for_knative(app: NIMServiceApp, pod: Json) -> Json:
@@ -141,7 +148,7 @@ def _as_before(app: NIMServiceApp, predictor: Json, live: Json) -> Json:
         for where in ("initContainers", "containers")
     }
     before = predictor | {where: items for where, items in kept.items() if items}
-    return before if has_equivalent(live["spec"], before) else predictor
+    return before if has_equivalent(live["spec"], without_scaling(before)) else predictor
 
 
 def _with_group_env(app: NIMServiceApp, container: Json, live: Json, where: str) -> Json:

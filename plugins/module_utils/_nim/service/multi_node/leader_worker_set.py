@@ -11,12 +11,13 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
-from ...._base.types import Manifest
+from ...._base.types import Json, Manifest
 from ...._engine.kept_lists import has_equivalent
 from ..app import NIMServiceApp
 from ..model_store import Store
 from ..pod.group_env import leader_env, worker_env
 from ..pod.probes import model_probes
+from ..pod.running import keep_key
 from ..pod.template import build_template
 from ..pod.variant import PodVariant
 from ..scaling import count_replicas
@@ -39,14 +40,20 @@ def build_groups(app: NIMServiceApp, store: Store) -> Manifest:
     live = live_workload(app)
     replicas = count_replicas(app, live)
     variants = (_leader(app), _worker(app))
-    templates = [build_template(app, store, variant) for variant in variants]
-    groups = {
-        "size": app.spec.multi_node.pipeline_size,
-        "restartPolicy": "RecreateGroupOnPodRestart",
-        **dict(zip(_TEMPLATES, templates, strict=True)),
-    }
+    running = ((live or {}).get("spec") or {}).get("leaderWorkerTemplate") or {}
+
+    def build(requires_key: bool) -> Json:
+        pods = [replace(variant, requires_key=requires_key) for variant in variants]
+        templates = [build_template(app, store, pod) for pod in pods]
+        groups = {
+            "size": app.spec.multi_node.pipeline_size,
+            "restartPolicy": "RecreateGroupOnPodRestart",
+            **dict(zip(_TEMPLATES, templates, strict=True)),
+        }
+        return _as_before(groups, running)
+
     spec: dict[str, t.Any] = {
-        "leaderWorkerTemplate": _as_before(groups, live),
+        "leaderWorkerTemplate": keep_key(app, running, build),
         "networkConfig": {"subdomainPolicy": "Shared"},
         "rolloutStrategy": {
             "type": "RollingUpdate",
@@ -96,13 +103,12 @@ def _worker(app: NIMServiceApp) -> PodVariant:
     return replace(frame, volumes=mpi.worker_volumes(app), mounts=mpi.worker_mounts())
 
 
-def _as_before(groups: dict[str, t.Any], live: Manifest | None) -> dict[str, t.Any]:
+def _as_before(groups: Json, running: Json) -> Json:
     """The reference operator's form of the groups, unless something else changes.
 
     The reference omits the service account and the pull policy. Their addition restarts all groups,
     which load slowly, so it waits for a change that also does.
     """
-    running = ((live or {}).get("spec") or {}).get("leaderWorkerTemplate") or {}
     pods = [(running.get(template) or {}).get("spec") or {} for template in _TEMPLATES]
     if not running or any("serviceAccountName" in pod for pod in pods):
         return groups

@@ -41,15 +41,17 @@ def build_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> l
             {"name": name, "containerPort": number, "protocol": "TCP"}
             for name, number in {**spec.expose.ports, **variant.ports}.items()
         ],
-        "env": main_env(app, store, native=native, role=variant.env),
+        "env": main_env(
+            app, store, native=native, role=variant.env, requires_key=variant.requires_key
+        ),
         "volumeMounts": mounts,
         "resources": build_resources(app, store),
         **variant.probes,
     }
     sidecars, claims = spec.sidecars, pod_claims(app)
     _refuse_copies(app, "spec.sidecarContainers", len(sidecars), mounts, claims)
-    containers = [without_empty(model), *(_side_container(app, item, mounts) for item in sidecars)]
-    return with_claims(containers, claims)
+    beside = [_side_container(app, item, mounts, variant) for item in sidecars]
+    return with_claims([without_empty(model), *beside], claims)
 
 
 def build_init_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> list[Json]:
@@ -58,7 +60,7 @@ def build_init_containers(app: NIMServiceApp, store: Store, variant: PodVariant)
     first = [_ca_container(app, mounts, variant)] if app.spec.proxy.config_map else []
     users = app.spec.init_containers
     _refuse_copies(app, "spec.initContainers", len(users), mounts)
-    return first + [_side_container(app, item, mounts) for item in users]
+    return first + [_side_container(app, item, mounts, variant) for item in users]
 
 
 def pull_policy(app: NIMServiceApp, own: Image) -> str:
@@ -86,9 +88,9 @@ def _refuse_copies(
 
 
 def _side_container(
-    app: NIMServiceApp, given: SideContainer, mounts: list[Json]
+    app: NIMServiceApp, given: SideContainer, mounts: list[Json], variant: PodVariant
 ) -> dict[str, t.Any]:
-    env = side_env(app, given.env)
+    env = side_env(app, given.env, requires_key=variant.requires_key)
     return build_side_container(given, env, mounts, pull_policy(app, given.image))
 
 
@@ -99,7 +101,7 @@ def _ca_container(app: NIMServiceApp, mounts: list[Json], variant: PodVariant) -
     releases are equivalent, and a change would restart the pods without need.
     """
     image = app.spec.image.reference
-    container = ca_init_container(image, side_env(app), mounts)
+    container = ca_init_container(image, side_env(app, requires_key=variant.requires_key), mounts)
     if policy := app.spec.image.pull_policy:
         container["imagePullPolicy"] = policy
     live = find_container(variant.live, container["name"], "initContainers")

@@ -26,27 +26,35 @@ MODEL_STORE_PATH = "/model-store"
 _HF_SCHEME = "hf://"
 
 
-def base_env(app: NIMServiceApp) -> list[EnvVar]:
+def base_env(app: NIMServiceApp, *, requires_key: bool = False) -> list[EnvVar]:
     """The variables of all containers: the proxy's, then the user's, then our other variables.
 
     User variables take precedence. In groups of pods, the variables about the group come last.
+    ``requires_key``: pods do not start without NGC_API_KEY.
     """
-    merged = merge_env(_standard_env(app), app.spec.env)
+    merged = merge_env(_standard_env(app, requires_key), app.spec.env)
     merged = merge_env(merged, yield_to(app.spec.env, app.spec.proxy.env))
     return merge_env(group_env(app), merged) if app.spec.is_multi_node else merged
 
 
-def side_env(app: NIMServiceApp, own: t.Sequence[EnvVar] = ()) -> list[EnvVar]:
+def side_env(
+    app: NIMServiceApp, own: t.Sequence[EnvVar] = (), *, requires_key: bool = False
+) -> list[EnvVar]:
     """The environment of an init container or sidecar; its own variables take precedence."""
-    return normalize_env(merge_env(base_env(app), own))
+    return normalize_env(merge_env(base_env(app, requires_key=requires_key), own))
 
 
 def main_env(
-    app: NIMServiceApp, store: Store, *, native: bool, role: t.Sequence[EnvVar] = ()
+    app: NIMServiceApp,
+    store: Store,
+    *,
+    native: bool,
+    role: t.Sequence[EnvVar] = (),
+    requires_key: bool = False,
 ) -> list[EnvVar]:
     """The environment of the model container; ``role``: variables of the pod's role in a group."""
     given = app.spec.env
-    merged = merge_env(role, base_env(app))
+    merged = merge_env(role, base_env(app, requires_key=requires_key))
     if store.is_universal and not native:
         merged = merge_env(_universal_env(store), merged)
     if native:
@@ -61,7 +69,7 @@ def main_env(
     return normalize_env(merged)
 
 
-def _standard_env(app: NIMServiceApp) -> list[EnvVar]:
+def _standard_env(app: NIMServiceApp, requires_key: bool) -> list[EnvVar]:
     numbers = {name: str(number) for name, number in app.spec.expose.ports.items()}
     items = env(
         NIM_CACHE_PATH=MODEL_STORE_PATH,
@@ -72,7 +80,8 @@ def _standard_env(app: NIMServiceApp) -> list[EnvVar]:
         NIM_LOG_LEVEL="INFO",
     )
     if app.spec.auth_secret:
-        items.append(secret_env("NGC_API_KEY", app.spec.auth_secret))
+        key = secret_env("NGC_API_KEY", app.spec.auth_secret, optional=not requires_key)
+        items.append(key)
     if "grpc" in numbers:
         items += env(NIM_GRPC_API_PORT=numbers["grpc"], NIM_TRITON_GRPC_PORT=numbers["grpc"])
     if "metrics" in numbers:

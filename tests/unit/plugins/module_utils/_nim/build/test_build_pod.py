@@ -67,7 +67,11 @@ def test_build_engine_pod(build, cache, buildable):
                         {
                             "name": "NGC_API_KEY",
                             "valueFrom": {
-                                "secretKeyRef": {"name": "ngc-api-secret", "key": "NGC_API_KEY"}
+                                "secretKeyRef": {
+                                    "name": "ngc-api-secret",
+                                    "key": "NGC_API_KEY",
+                                    "optional": True,
+                                }
                             },
                         },
                     ],

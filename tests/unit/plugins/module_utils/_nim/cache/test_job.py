@@ -231,7 +231,36 @@ def test_build_job_placement_and_security(cache):
     assert container["securityContext"]["runAsGroup"] == 7
     amounts = {"cpu": "2", "memory": "4Gi"}
     assert container["resources"] == {"limits": amounts, "requests": amounts}
-    assert container["envFrom"] == [{"secretRef": {"name": "ngc-api-secret"}}]
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        pytest.param(
+            {"ngc": {"modelPuller": "p", "authSecret": "s"}},
+            [{"secretRef": {"name": "s", "optional": True}}],
+            id="NGC",
+        ),
+        pytest.param({"ngc": {"modelPuller": "p"}}, None, id="no Secret"),
+        pytest.param({"ngc": {"modelPuller": "p", "authSecret": ""}}, None, id="empty"),
+        pytest.param(
+            {
+                "hf": {
+                    "endpoint": "https://hf",
+                    "namespace": "n",
+                    "modelName": "m",
+                    "modelPuller": "p",
+                    "pullSecret": "q",
+                    "authSecret": "s",
+                }
+            },
+            [{"secretRef": {"name": "s"}}],
+            id="Hugging Face",
+        ),
+    ],
+)
+def test_build_job_secret(cache, source, wanted):
+    assert pod_of(cache(source=source))["containers"][0].get("envFrom") == wanted
 
 
 @pytest.mark.parametrize(

@@ -84,17 +84,21 @@ DELIBERATE = {
 }
 """Fields that we omit so that Services stay selected after an upgrade of the operator."""
 
+_OPTIONAL = "containers[].env[].valueFrom.secretKeyRef.optional"
 _PODS = [f"spec.leaderWorkerTemplate.{role}Template.spec" for role in ("leader", "worker")]
 _SCC = "metadata.annotations.openshift.io/required-scc"
 ADDED = {
     "ConfigMap": {_SCC},
     "Secret": {_SCC},
+    "Deployment": {f"spec.template.spec.{_OPTIONAL}"},
+    "InferenceService": {f"spec.predictor.{_OPTIONAL}"},
     "LeaderWorkerSet": {
+        *(f"{pod}.{_OPTIONAL}" for pod in _PODS),
         *(f"{pod}.serviceAccountName" for pod in _PODS),
         *(f"{pod}.containers[].imagePullPolicy" for pod in _PODS),
     },
 }
-"""Fields that only we set (O-16, O-25)."""
+"""Fields that only we set (O-16, O-25), and that the reference sets since 3.1.3."""
 
 CHANGED = {"ConfigMap": {"data.default-plugins.yaml"}}
 """Fields with other values: the reference adds nulls to the picker's configuration (O-28)."""

@@ -120,7 +120,7 @@ def test_main_env_standard_values(make):
         "NIM_HTTP_API_PORT": "1",
         "NIM_JSONL_LOGGING": "1",
         "NIM_LOG_LEVEL": "INFO",
-        "NGC_API_KEY": {"name": "ngc", "key": "NGC_API_KEY"},
+        "NGC_API_KEY": KEY,
         "NIM_GRPC_API_PORT": "2",
         "NIM_TRITON_GRPC_PORT": "2",
         "NIM_TRITON_METRICS_PORT": "3",
@@ -153,3 +153,4 @@ def test_main_env_of_a_profile(make, spec, wanted):
 def test_side_env_order(make):
     items = side_env(make.app(), [{"name": "NIM_LOG_LEVEL", "value": "X"}])
     assert [item["name"] for item in items] == ["NIM_LOG_LEVEL", *STANDARD[:-1], "NGC_API_KEY"]
+    assert value_of(items, "NGC_API_KEY") == KEY
