@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Manifest
 from .._builders.app import App
 from .._engine.metadata import Labels
+from .driver.pod import DAEMON_SETS
 from .settings import gpu_namespace
 from .stack import Stack
 from .upgrade.policy import Upgrades
@@ -34,6 +36,16 @@ class StackApp(App):
     def annotations(self) -> Labels:
         """Common annotations: none, because each object defines its own."""
         return {}
+
+    @property
+    def daemon_sets(self) -> list[Manifest]:
+        """The metadata of its driver DaemonSets."""
+        found = self.observed.get(DAEMON_SETS.key) or []
+        return [
+            item
+            for item in found
+            if item["metadata"].get("namespace") == self.namespace and self.controls(item)
+        ]
 
     @property
     def stack(self) -> Stack:

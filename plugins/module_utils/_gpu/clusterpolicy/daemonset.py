@@ -42,8 +42,9 @@ class Workload:
     """Settings of one DaemonSet, besides its pod spec.
 
     ``node_label``: the deploy label of its nodes; ``nodes``: additional node labels. ``labels``:
-    additional labels; ``annotations``: of its pods. ``constraint``: its SecurityContextConstraint
-    on OpenShift. ``gpu_container``: the container that uses GPUs, if any.
+    additional labels; ``annotations``: of its pods; ``marks``: its own annotations. ``constraint``:
+    its SecurityContextConstraint on OpenShift. ``gpu_container``: the container that uses GPUs, if
+    any.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Workload:
     account: str
     labels: t.Mapping[str, str] = field(default_factory=dict)
     annotations: t.Mapping[str, str] = field(default_factory=dict)
+    marks: t.Mapping[str, str] = field(default_factory=dict)
     nodes: t.Mapping[str, str] = field(default_factory=dict)
     constraint: str = ""
     gpu_container: str = ""
@@ -81,7 +83,7 @@ def build_daemon_set(app: PolicyApp, workload: Workload, pod: Item) -> Manifest:
         },
         name=name,
         labels={**own, **spec.labels},
-        annotations={**constraint, **spec.annotations},
+        annotations={**constraint, **spec.annotations, **workload.marks},
     )
     return keep_texts(manifest, app.live("DaemonSet", name), scripts.TEXTS)
 

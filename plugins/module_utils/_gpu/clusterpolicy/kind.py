@@ -53,7 +53,7 @@ KIND = Kind(
         *UPGRADE_ACCESS,
         *rbac_access("the components"),
         Access("ConfigMap", "read write delete", "their scripts and configurations"),
-        Access("Secret", "read", "whether that of the driver's environment exists"),
+        Access("Secret", "read", "whether the driver's environment exists, or its license changed"),
         Access("Service", "read write delete", "their metrics"),
         Access("ServiceMonitor", "read write delete", "their metrics"),
     ),

@@ -9,6 +9,7 @@ from ..._base.errors import NimError
 from ..._engine.reads import Read, ReadChild, ReadObject
 from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
 from ..daemonset_problems import unready_pods
+from ..driver.license import license_reads
 from ..driver.pod import DAEMON_SETS
 from ..driver.pool import pool_reads
 from ..readiness import is_ready
@@ -36,7 +37,11 @@ def reads(app: PolicyApp) -> list[Read]:
 def _inputs(app: PolicyApp) -> list[Read]:
     """Reads of the objects that the spec names."""
     namespace, driver = app.namespace, app.spec.driver
-    found = pool_reads(driver, namespace) if driver.operand.is_enabled else []
+    found = list[Read]()
+    if driver.operand.is_enabled:
+        found = pool_reads(driver, namespace)
+        if not app.stack.uses_driver_resources:
+            found += license_reads(app, driver.sources)
     if app.spec.has_pod_security_labels:
         found.append(ReadObject("Namespace", "", namespace))
     return found

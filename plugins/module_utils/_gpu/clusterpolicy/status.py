@@ -13,12 +13,13 @@ from ..._engine.desired import Assessment, Event, Outcome, Requeue, Trigger
 from ..._engine.status_builder import StatusBuilder
 from ..cluster import CONFLICT, NVIDIA_DRIVERS, POLICY_CHANGE
 from ..daemonset_problems import explain
+from ..driver.license import license_event, license_problem
 from ..readiness import is_ready, wakes_when_ready
 from ..upgrade.upgrade_status import report_upgrade
 from .app import PolicyApp
 from .desired import is_deployed, is_leaving
 from .operand import Operand
-from .operands import toolkit
+from .operands import driver, toolkit
 from .order import OPERANDS
 
 READY, ERROR = "Ready", "Error"
@@ -134,6 +135,13 @@ def _why_not_ready(app: PolicyApp, operand: Operand) -> t.Iterator[str]:
             yield f"{kind} {name} belongs to a deleted ClusterPolicy and is being removed"
         elif kind == "DaemonSet" and app.nodes.with_gpu and not is_ready(live):
             yield explain(app, live)
+    if operand is driver.OPERAND and (problem := _license_problem(app)):
+        yield problem
+
+
+def _license_problem(app: PolicyApp) -> str:
+    sources, is_upgraded = app.spec.driver.sources, app.spec.upgrades_drivers
+    return license_problem(app, sources, is_upgraded=is_upgraded)
 
 
 def _wait(builder: StatusBuilder, app: PolicyApp, waiting: list[tuple[str, str]]) -> None:
@@ -146,6 +154,7 @@ def _wait(builder: StatusBuilder, app: PolicyApp, waiting: list[tuple[str, str]]
     if problem and problem not in _error_message(builder):
         builder.events.append(Event("Warning", _MIXED, problem))
     _set_error(builder, _NOT_YET, message)
+    license_event(builder, app.spec.driver.sources, _license_problem(app))
     if problem and not of_upgrade and [why for _name, why in waiting] == of_nodes:
         builder.stalled = (_MIXED, problem)
         builder.requeue_slowly()

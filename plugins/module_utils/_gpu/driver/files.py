@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ..._base.errors import NimError
 from ..nodes import OperatingSystem
 from ..pods import DIRECTORY, FILE, Item, config_map, host_path, mount
-from .spec import Driver, Sources
+from .spec import LICENSE_FILE, TOKEN_FILE, Driver, Sources
 
 _APT, _RPM, _ZYPPER = ("ubuntu", "debian"), ("rhel", "centos", "rocky", "ol"), ("sles", "sl-micro")
 _REPOSITORIES = {
@@ -38,8 +38,7 @@ _SUBSCRIPTIONS = {
         ),
     ),
 }
-_LICENSE, _LICENSE_FILE = "licensing-config", "gridd.conf"
-_TOKEN_FILE = "client_configuration_token.tok"
+_LICENSE = "licensing-config"
 _TOPOLOGY, _TOPOLOGY_FILE = "topology-config", "nvidia-topologyd.conf"
 
 KeysOf = t.Callable[[str, str], t.Sequence[str]]
@@ -81,19 +80,18 @@ def build_files(driver: Driver, system: OperatingSystem, runtime: str, keys_of: 
 
 
 def _add_license(files: Files, sources: Sources) -> None:
-    keys = [_LICENSE_FILE, *([_TOKEN_FILE] if sources.has_token else [])]
-    if sources.license_secret:
-        items = [{"key": key, "path": key} for key in keys]
-        source = {"secretName": sources.license_secret, "items": items}
-        files.volumes.append({"name": _LICENSE, "secret": source})
-    elif sources.license_config_map:
-        files.volumes.append(config_map(_LICENSE, sources.license_config_map, *keys))
-    else:
+    if not (found := sources.license):
         return
-    files.driver_mounts.append(_file(_LICENSE, f"/drivers/{_LICENSE_FILE}", _LICENSE_FILE))
-    if sources.has_token:
-        path = f"/drivers/ClientConfigToken/{_TOKEN_FILE}"
-        files.driver_mounts.append(_file(_LICENSE, path, _TOKEN_FILE))
+    if found.kind == "Secret":
+        items = [{"key": key, "path": key} for key in found.keys]
+        source = {"secretName": found.name, "items": items}
+        files.volumes.append({"name": _LICENSE, "secret": source})
+    else:
+        files.volumes.append(config_map(_LICENSE, found.name, *found.keys))
+    files.driver_mounts.append(_file(_LICENSE, f"/drivers/{LICENSE_FILE}", LICENSE_FILE))
+    if TOKEN_FILE in found.keys:
+        path = f"/drivers/ClientConfigToken/{TOKEN_FILE}"
+        files.driver_mounts.append(_file(_LICENSE, path, TOKEN_FILE))
 
 
 def _add_packages(files: Files, sources: Sources, system: OperatingSystem, keys_of: KeysOf) -> None:

@@ -12,6 +12,22 @@ from ..._base.types import Fields
 from ..fields import block, flag, text
 from ..operand_spec import OperandSpec, parse_operand
 
+LICENSE_FILE, TOKEN_FILE = "gridd.conf", "client_configuration_token.tok"
+
+
+@dataclass(frozen=True)
+class LicenseSource:
+    """The Secret or ConfigMap with the license, and its keys."""
+
+    kind: str
+    name: str
+    keys: tuple[str, ...]
+
+    @property
+    def changed(self) -> str:
+        """The beginning of the message about a change."""
+        return f"the license in {self.kind} {self.name} has changed"
+
 
 @dataclass(frozen=True)
 class Sources:
@@ -25,6 +41,16 @@ class Sources:
     repositories: str = ""
     certificates: str = ""
     fields: t.Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def license(self) -> LicenseSource | None:
+        """The license; a Secret takes precedence. None if there is none."""
+        keys = (LICENSE_FILE, TOKEN_FILE) if self.has_token else (LICENSE_FILE,)
+        if self.license_secret:
+            return LicenseSource("Secret", self.license_secret, keys)
+        if self.license_config_map:
+            return LicenseSource("ConfigMap", self.license_config_map, keys)
+        return None
 
     @property
     def read(self) -> dict[str, str]:

@@ -19,7 +19,6 @@ from ..cluster import (
     active_policy,
     find_obstacle,
 )
-from ..driver.pod import DAEMON_SETS
 from ..images import tagged_image
 from ..nodes import Nodes, owner_of
 from ..stack import Stack, parse_stack
@@ -105,16 +104,6 @@ class DriverApp(StackApp):
         """The nodes that have its label before this pass."""
         found = self.observed.get(NODES.key) or []
         return Nodes([node for node in found if owner_of(node) == self.name])
-
-    @property
-    def daemon_sets(self) -> list[Manifest]:
-        """The metadata of its DaemonSets."""
-        found = self.observed.get(DAEMON_SETS.key) or []
-        return [
-            item
-            for item in found
-            if item["metadata"].get("namespace") == self.namespace and self.controls(item)
-        ]
 
     @property
     def upgrade(self) -> Step:

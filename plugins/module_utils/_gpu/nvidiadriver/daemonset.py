@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ..._base.errors import NimError
 from ..._base.types import Manifest
+from ..driver.license import license_marks
 from ..driver.pod import (
     COMPONENT,
     COMPONENT_LABEL,
@@ -50,6 +51,7 @@ def build_daemon_set(app: DriverApp, pool: Pool) -> Manifest:
         **({_KERNEL_LABEL: short_kernel(pool.kernel)} if pool.kernel else {}),
     }
     own = {**spec.labels, **labels}
+    marks = license_marks(app, driver.sources, pool.name)
     manifest = app.child(
         "DaemonSet",
         {
@@ -58,14 +60,14 @@ def build_daemon_set(app: DriverApp, pool: Pool) -> Manifest:
             "template": {
                 "metadata": {
                     "labels": own,
-                    "annotations": {**spec.annotations, **DEFAULT_CONTAINER},
+                    "annotations": {**spec.annotations, **DEFAULT_CONTAINER, **marks.pods},
                 },
                 "spec": pod,
             },
         },
         name=pool.name,
         labels=own,
-        annotations={**spec.annotations, "openshift.io/scc": account},
+        annotations={**spec.annotations, "openshift.io/scc": account, **marks.record},
     )
     return keep_texts(manifest, app.live("DaemonSet", pool.name), TEXTS)
 

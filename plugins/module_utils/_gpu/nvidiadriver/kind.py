@@ -47,7 +47,7 @@ KIND = Kind(
         *UPGRADE_ACCESS,
         *rbac_access("the driver's pods"),
         Access("ConfigMap", "read", "repositories, certificates and parameters of modules"),
-        Access("Secret", "read", "whether that of the driver's environment exists"),
+        Access("Secret", "read", "whether the driver's environment exists, or its license changed"),
     ),
     rules=(
         *(

@@ -9,6 +9,7 @@ from ..._base.errors import NimError
 from ..._engine.reads import Read, ReadChild
 from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
 from ..daemonset_problems import unready_pods
+from ..driver.license import license_reads
 from ..driver.pod import DAEMON_SETS
 from ..driver.pool import pool_reads
 from ..rbac import role_names
@@ -26,7 +27,9 @@ def reads(app: DriverApp) -> list[Read]:
         return found
     if app.obstacle and not app.is_disabled:
         return found
-    return [*found, *pool_reads(app.spec.driver, app.namespace), *_children(app), *_upgrade(app)]
+    driver = app.spec.driver
+    found += [*pool_reads(driver, app.namespace), *license_reads(app, driver.sources)]
+    return [*found, *_children(app), *_upgrade(app)]
 
 
 def _children(app: DriverApp) -> list[Read]:

@@ -10,6 +10,7 @@ from ..._engine.desired import Assessment, Event, Outcome, Requeue
 from ..._engine.status_builder import StatusBuilder
 from ..cluster import CONFLICT
 from ..daemonset_problems import explain
+from ..driver.license import license_event, license_problem
 from ..readiness import is_ready, wakes_when_ready
 from ..upgrade.upgrade_status import report_upgrade
 from .app import DriverApp
@@ -35,6 +36,7 @@ def assess(app: DriverApp, outcome: Outcome) -> Assessment:
         _fail(builder, app, failure, outcome)
     elif waiting := _waiting(now):
         _set_error(builder, _NOT_YET, _WAITING)
+        license_event(builder, app.spec.driver.sources, _license_problem(now))
         builder.reconciling = (_NOT_YET, "; ".join(waiting))
         is_labeled = not app.owners.missing_nodes(app.name)
         is_slow = is_labeled and wakes_when_ready(app.observed, outcome)
@@ -86,7 +88,18 @@ def _waiting(app: DriverApp) -> list[str]:
             found.append(f"DaemonSet {pool.name} is being created")
         elif not is_ready(live):
             found.append(explain(app, live))
+    if problem := _license_problem(app):
+        found.append(problem)
     return found
+
+
+def _license_problem(app: DriverApp) -> str:
+    """The problem of pods with a former license; empty without one, or if the spec is invalid."""
+    try:
+        is_upgraded = app.spec.upgrade_policy is not None
+    except NimError:
+        is_upgraded = False
+    return license_problem(app, app.spec.driver.sources, is_upgraded=is_upgraded)
 
 
 def _report_upgrade(builder: StatusBuilder, app: DriverApp) -> None:

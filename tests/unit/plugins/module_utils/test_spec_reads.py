@@ -38,6 +38,7 @@ OTHERS = {
     "_builders/within_limits.py": "Ingresses and routes",
     "_gpu/clusterpolicy/operands/dcgm.py": "Services",
     "_gpu/clusterpolicy/runtimes.py": "the DaemonSet of the toolkit",
+    "_gpu/driver/license.py": "DaemonSets and pods",
     "_gpu/preserve_live.py": "DaemonSets",
     "_gpu/upgrade/pods.py": "pods",
     "_gpu/upgrade/revisions.py": "ControllerRevisions",

@@ -14,10 +14,10 @@ from ...._engine.desired import Child
 from ...._engine.metadata import controller_of
 from ...._engine.observed import Observed
 from ... import scripts
+from ...driver.license import license_marks
 from ...driver.pod import (
     COMPONENT,
     COMPONENT_LABEL,
-    DAEMON_SETS,
     DEFAULT_CONTAINER,
     PRECOMPILED_LABEL,
     PROBE_CONFIG_MAP,
@@ -100,12 +100,14 @@ def _daemon_set(app: PolicyApp, driver: Driver, pool: Pool) -> Manifest:
     images = pool_images(driver, image, pool.system, app.observed)
     kernel = {KERNEL: pool.kernel} if pool.kernel else {}
     pod = pool_pod(driver, images, pool, app.nodes.runtime, app.namespace, app.live)
+    marks = license_marks(app, driver.sources, pool.name)
     workload = Workload(
         pool.name,
         "driver",
         _ACCOUNT,
         labels={COMPONENT_LABEL: COMPONENT, PRECOMPILED_LABEL: str(bool(kernel)).lower()},
-        annotations=DEFAULT_CONTAINER,
+        annotations={**DEFAULT_CONTAINER, **marks.pods},
+        marks=marks.record,
         nodes=kernel,
         constraint=_ACCOUNT,
         is_on_delete=True,
@@ -123,12 +125,7 @@ def _image(driver: Driver, pool: Pool, observed: Observed) -> str:
 
 def _driver_daemon_sets(app: PolicyApp) -> list[tuple[str, str]]:
     """The wanted DaemonSets, and existing ones for other kernels or the other mode."""
-    found = app.observed.get(DAEMON_SETS.key) or []
-    names = [
-        str(item["metadata"]["name"])
-        for item in found
-        if item["metadata"].get("namespace") == app.namespace and app.controls(item)
-    ]
+    names = [str(item["metadata"]["name"]) for item in app.daemon_sets]
     with contextlib.suppress(NimError):
         names += [pool.name for pool in _pools(app.spec.driver, app.nodes)]
     return [("DaemonSet", name) for name in names]

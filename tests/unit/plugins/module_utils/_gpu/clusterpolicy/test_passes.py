@@ -45,8 +45,10 @@ class Stage:
             self.cluster.put({"kind": "Pod", **pod})
         self.put_policy("2")
 
-    def put_policy(self, version, **upgrade):
+    def put_policy(self, version, license_="", **upgrade):
         driver = DRIVER | {"version": version, "upgradePolicy": self._upgrade | upgrade}
+        if license_:
+            driver["licensingConfig"] = {"secretName": license_}
         spec = {key: {} for key in self._blocks} | {"driver": driver}
         manifest = {"apiVersion": KIND.api_version, "kind": KIND.name}
         self.cluster.create({**manifest, "metadata": {"name": "p"}, "spec": spec})
@@ -163,6 +165,46 @@ def test_passes_switched_off(stage):
     made.run(2)
     assert made.states() == {"a": ""}
     assert "unschedulable" not in made.node("a")["spec"]
+
+
+def put_license(made, version, content):
+    metadata = {"name": "lic", "namespace": "gpu-operator", "resourceVersion": version}
+    made.cluster.put({"kind": "Secret", "metadata": metadata, "data": {"gridd.conf": content}})
+
+
+def test_passes_license_rotated(stage, gpu):
+    made = stage(["a"])
+    put_license(made, "7", "old")
+    made.put_policy("2", "lic")
+    made.run(30)
+    made.cluster.put({"kind": "Pod", **gpu.pod("w2", "a", gpus=1)})
+    old = images_of(made)
+    put_license(made, "8", "old")
+    made.run(3)
+    assert (images_of(made), made.states()) == (old, {"a": states.DONE}), "the same content"
+    put_license(made, "9", "new")
+    made.run(20)
+    assert not images_of(made) & old
+    assert made.states() == {"a": states.DONE}
+    assert len(made.pods("w2")) == 1, "the driver is not installed again"
+    assert "unschedulable" not in made.node("a")["spec"]
+    assert made.take_pass().plan.patch == []
+
+
+def test_passes_license_rotated_without_upgrades(stage):
+    made = stage(["a"], autoUpgrade=False)
+    put_license(made, "7", "old")
+    made.put_policy("1", "lic")
+    made.run(3)
+    for pod in made.pods("nvidia-driver"):
+        made.cluster.remove(identity(pod))
+    made.run(3)
+    put_license(made, "8", "new")
+    made.run(4)
+    status = made.cluster.find(object_identity(KIND.name, "", "p"))["status"]
+    message = next(item for item in status["conditions"] if item["type"] == "Reconciling")
+    assert "the license in Secret lic has changed, and these pods" in message["message"]
+    assert "(node a); delete them to load it" in message["message"]
 
 
 def test_passes_begun_by_reference(stage):

@@ -104,3 +104,10 @@ def test_reads_upgrade(gpu):
     wrong = {"driver": {"upgradePolicy": {"autoUpgrade": True, "maxUnavailable": "many"}}}
     found = keys(gpu, {**CLUSTER, **STACK}, wrong)
     assert not any(key.startswith("ControllerRevision/") for key in found)
+
+
+@pytest.mark.parametrize(("is_handed_over", "count"), [(False, 1), (True, 0)])
+def test_reads_license(gpu, is_handed_over, count):
+    driver = {"licensingConfig": {"configMapName": "lic"}, "useNvidiaDriverCRD": is_handed_over}
+    found = keys(gpu, {**CLUSTER, **STACK}, {"driver": driver})
+    assert sum(key.startswith("ConfigMap/gpu-operator/lic#") for key in found) == count

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.license import LICENSE
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.daemonset import (
     build_daemon_set,
@@ -168,3 +169,16 @@ def test_build_daemon_set_live_texts(nvd):
     container = live["spec"]["template"]["spec"]["containers"][0]
     container["lifecycle"]["preStop"]["exec"]["command"][2] = "another release's"
     assert build(nvd, live=[live])["spec"] == live["spec"]
+
+
+def test_build_daemon_set_license(nvd):
+    spec = {"licensingConfig": {"secretName": "lic", "nlsEnabled": False}}
+    key = 'Secret/gpu-operator/lic#["gridd.conf"]'
+    answers = [{key: {"version": version, "digest": digest}} for version, digest in ("1a", "2b")]
+    first = build(nvd, spec, answers=answers[0])
+    assert first["metadata"]["annotations"][LICENSE] == "1 a"
+    assert LICENSE not in first["spec"]["template"]["metadata"]["annotations"]
+    changed = build(nvd, spec, answers=answers[1], live=[first])
+    assert changed["metadata"]["annotations"][LICENSE] == "2 b"
+    assert changed["spec"]["template"]["metadata"]["annotations"][LICENSE] == "b"
+    assert changed["spec"]["template"]["spec"] == first["spec"]["template"]["spec"]

@@ -6,6 +6,8 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import find_condition
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadRedacted
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.license import LICENSE
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.pools import (
     daemon_set_name,
 )
@@ -149,3 +151,21 @@ def test_assess_node_that_another_should_take(nvd):
     found = assess(app, DONE)
     text = "; node gpu-1 stays until NVIDIADriver b can deploy its driver"
     assert condition(found, "Ready")[2].endswith(text)
+
+
+def test_assess_license_changed(nvd):
+    live = daemon_set(nvd) | {
+        "spec": {"template": {"metadata": {"annotations": {LICENSE: "new"}}}},
+    }
+    live["status"] |= {"updatedNumberScheduled": 0}
+    pod = {"metadata": {"name": "old"}, "spec": {"nodeName": "gpu-0"}}
+    selector = f"app={live['metadata']['name']}"
+    answers = {ReadRedacted("Pod", nvd.namespace, selector).key: [pod]}
+    spec = {"licensingConfig": {"secretName": "lic"}}
+    found = assess(nvd.app(spec, live=[live], answers=answers), DONE)
+    text = "the license in Secret lic has changed, and these pods started with the former one: old"
+    assert text in condition(found, "Reconciling")[2]
+    (event,) = [item for item in found.events if item.reason == "LicenseChanged"]
+    assert event.message.endswith(
+        "(node gpu-0); the driver upgrade restarts them, without another installation of the driver"
+    )
