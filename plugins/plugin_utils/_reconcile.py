@@ -21,6 +21,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile impor
 from ansible_collections.nimops.nim.plugins.module_utils._engine.runtime_annotations import (
     PERIOD,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.status import status_of
 from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import (
     EMPTY_REPORT,
     Report,
@@ -85,7 +86,7 @@ class ReconcileAction(Action):
             return PassResult(None)
         is_dry = self._task.check_mode
         namespace = resource["metadata"].get("namespace") or ""
-        is_new = not is_dry and not resource.get("status")
+        is_new = not is_dry and not status_of(resource)
         with LiveCluster(
             client, namespace, is_dry=is_dry, is_new=is_new, adjust=child_filters()
         ) as cluster:

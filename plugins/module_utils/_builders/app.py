@@ -24,7 +24,7 @@ from .._engine.metadata import (
 )
 from .._engine.observed import Observed
 from .._engine.reads import list_key
-from .._engine.status import UNSEEN
+from .._engine.status import status_of
 from .nim_metadata import PARENT_HASH_ANNOTATION
 from .verdict import READY
 
@@ -69,8 +69,7 @@ class App:
     @property
     def status(self) -> Fields:
         """The current status, empty before the first pass."""
-        status = self.resource.get("status") or {}
-        return {} if status.get("observedGeneration") == UNSEEN else status
+        return status_of(self.resource)
 
     @property
     def is_settled(self) -> bool:

@@ -21,6 +21,12 @@ _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """Conditions that the runtime sets when a run cannot even start, and never removes."""
 
 
+def status_of(resource: Json) -> Json:
+    """The status of a resource, empty before the first pass."""
+    status: Json = resource.get("status") or {}
+    return {} if status.get("observedGeneration") == UNSEEN else status
+
+
 def stored_status(resource: Json, assessment: Assessment, now: datetime, version: str = "") -> Json:
     """The status with condition times, observedGeneration and the operator's release."""
     previous = (resource.get("status") or {}).get("conditions")

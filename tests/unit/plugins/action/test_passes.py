@@ -149,7 +149,8 @@ TOLD = "exists and was not created by this NIMService"
 def contested(play, new_cluster, tmp_path_factory):
     """(cluster, requests): the first pass of a NIMService whose Service has another owner."""
     cluster = new_cluster()
-    cluster.put(f"{SERVICES}/llm", LLM)
+    # The CRD gives a resource without a status this one.
+    cluster.put(f"{SERVICES}/llm", LLM | {"status": {"observedGeneration": -1}})
     foreign = {"apiVersion": "v1", "kind": "Service"}
     cluster.put(CHILD, foreign | {"metadata": {"name": "llm", "namespace": "nim"}})
     try:
