@@ -52,13 +52,13 @@ class Access:
 class NodeFacts:
     """Node metadata whose changes make nimops-apiproxy trigger all resources of a kind.
 
-    A node counts if one of the labels ``devices`` or ``present`` is true, or if it has one of
-    ``marks``. Changes of these labels, of ``labels`` and of the annotation ``request`` on such a
-    node trigger, and whether any node has a label that begins with ``prefix``.
+    A node counts if a label that matches ``device`` or the label ``present`` is true, or if it has
+    one of ``marks``. Changes of these labels, of ``labels`` and of the annotation ``request`` on
+    such a node trigger, and whether any node has a label that begins with ``prefix``.
     """
 
     prefix: str
-    devices: tuple[str, ...]
+    device: str
     present: str
     marks: tuple[str, ...]
     labels: tuple[str, ...]

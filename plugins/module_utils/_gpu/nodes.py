@@ -15,10 +15,8 @@ from .._engine.kind import NodeFacts
 from .upgrade import labels
 
 GPU_PRESENT = "nvidia.com/gpu.present"
-GPU_PRODUCTS = tuple(
-    f"feature.node.kubernetes.io/pci-{name}.present" for name in ("10de", "0302_10de", "0300_10de")
-)
-"""Labels by which Node Feature Discovery marks a node with a GPU."""
+MISSING_SINCE = "nimops.nim/gpu-missing-since"
+"""Annotation of this operator: when `DEVICE` was first missing, in seconds since 1970."""
 
 DEPLOY = "nvidia.com/gpu.deploy."
 """Prefix of the node labels that deploy an operand."""
@@ -27,6 +25,12 @@ OWNER = "nvidia.com/gpu-operator.driver.owner"
 """Node label with the name of its NVIDIADriver."""
 
 _NFD = "feature.node.kubernetes.io/"
+_PCI = f"{_NFD}pci-"
+DEVICE = f"{_PCI}10de.present"
+"""Label by which Node Feature Discovery marks a node with a GPU, as it is usually configured."""
+_DEVICES = (DEVICE, f"{_PCI}0302_10de.present", f"{_PCI}0300_10de.present")
+_ANY_DEVICE = r"feature\.node\.kubernetes\.io/pci-(030[02]_)?10de(_[0-9a-f]{4}){0,3}\.present"
+"""All forms of this label: the class, the device and the subsystem are optional."""
 OS_ID, OS_VERSION = f"{_NFD}system-os_release.ID", f"{_NFD}system-os_release.VERSION_ID"
 OS_MAJOR = f"{OS_VERSION}.major"
 KERNEL = f"{_NFD}kernel-version.full"
@@ -36,7 +40,7 @@ VGPU_HOST_DRIVER = "nvidia.com/vgpu.host-driver-version"
 
 NODE_FACTS = NodeFacts(
     prefix=_NFD,
-    devices=GPU_PRODUCTS,
+    device=_ANY_DEVICE,
     present=GPU_PRESENT,
     marks=(OWNER, labels.STATE),
     labels=(
@@ -54,6 +58,7 @@ NODE_FACTS = NodeFacts(
     ),
     request=labels.REQUESTED,
 )
+_DEVICE_LABEL = re.compile(_ANY_DEVICE)
 _BY_MAJOR = ("ol", "rocky", "rhel")
 _RUNTIMES = {"docker": "docker", "containerd": "containerd", "cri-o": "crio"}
 _ARCHITECTURE = re.compile(r"[._-](?:x86_64|aarch64|amd64|arm64)$")
@@ -101,8 +106,9 @@ class Nodes:
 
     @property
     def operating_system(self) -> OperatingSystem:
-        """The operating system of the first GPU node; NimError if its labels are missing."""
-        return system_of(self.with_gpu[0])
+        """The operating system of the first GPU node with its labels; NimError if there is none."""
+        found = self.with_gpu
+        return system_of(next(filter(_has_system, found), found[0]))
 
     @property
     def runtime(self) -> str:
@@ -141,6 +147,15 @@ def preferred_runtime(runtimes: t.Iterable[str]) -> str:
     return "containerd" if "containerd" in known or not known else known[-1]
 
 
+def has_device(node: Manifest) -> bool:
+    """Whether Node Feature Discovery reports a GPU of a node."""
+    labels = labels_of(node)
+    return any(labels.get(name) == "true" for name in _DEVICES) or any(
+        name.startswith(_PCI) and value == "true" and _DEVICE_LABEL.fullmatch(name)
+        for name, value in labels.items()
+    )
+
+
 def owner_of(node: Manifest) -> str:
     """The name of the NVIDIADriver of a node; empty if it has none."""
     return labels_of(node).get(OWNER) or ""
@@ -167,6 +182,10 @@ def kernel_of(node: Manifest) -> str:
 def short_kernel(kernel: str) -> str:
     """The kernel version without the architecture, for object names."""
     return _ARCHITECTURE.sub("", kernel).replace("_", ".").lower()
+
+
+def _has_system(node: Manifest) -> bool:
+    return all(labels_of(node).get(label) for label in (OS_ID, OS_VERSION))
 
 
 def _os_of(node: Manifest) -> OperatingSystem:

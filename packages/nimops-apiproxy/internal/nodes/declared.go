@@ -5,6 +5,8 @@
 
 package nodes
 
+import "regexp"
+
 // Listeners are the cluster-scoped kinds whose resources depend on nodes.
 var Listeners = []Listener{
 	{"nvidia.com/v1", "ClusterPolicy", "/apis/nvidia.com/v1/clusterpolicies"},
@@ -19,8 +21,8 @@ const (
 )
 
 var (
-	// Any of these labels means that a node has a GPU.
-	devices = []string{"feature.node.kubernetes.io/pci-10de.present", "feature.node.kubernetes.io/pci-0302_10de.present", "feature.node.kubernetes.io/pci-0300_10de.present"}
+	// A label that means that a node has a GPU.
+	deviceLabel = regexp.MustCompile(`^feature\.node\.kubernetes\.io/pci-(030[02]_)?10de(_[0-9a-f]{4}){0,3}\.present$`)
 	// A node with any of these labels has, or had, parts of the GPU stack.
 	marks = []string{"nvidia.com/gpu-operator.driver.owner", "nvidia.com/gpu-driver-upgrade-state"}
 	// Further labels that matter if a node has a GPU.

@@ -119,12 +119,12 @@ func facts(text, request []byte) (string, bool) {
 	if json.Unmarshal(text, &labels) != nil {
 		return "", false
 	}
-	isLabelled := false
-	for name := range labels {
+	isLabelled, hasDevice := false, false
+	for name, value := range labels {
 		isLabelled = isLabelled || strings.HasPrefix(name, features)
+		hasDevice = hasDevice || (value == "true" && deviceLabel.MatchString(name))
 	}
 	has := func(name string) bool { return labels[name] != "" }
-	hasDevice := slices.ContainsFunc(devices, func(name string) bool { return labels[name] == "true" })
 	if !hasDevice && labels[present] != "true" && !slices.ContainsFunc(marks, has) {
 		return "", isLabelled
 	}

@@ -39,6 +39,8 @@ func TestFleetObserveLabels(t *testing.T) {
 		"a GPU":                         {plain, with(plain, device, "true"), true},
 		"a GPU of a display":            {plain, with(plain, "feature.node.kubernetes.io/pci-0300_10de.present", "true"), true},
 		"a GPU without display":         {plain, with(plain, "feature.node.kubernetes.io/pci-0302_10de.present", "true"), true},
+		"a GPU by vendor and device":    {plain, with(plain, "feature.node.kubernetes.io/pci-0302_10de_2330.present", "true"), true},
+		"the device of the GPU":         {gpu, with(gpu, "feature.node.kubernetes.io/pci-10de_2330_10de_1626.present", "true"), false},
 		"another class":                 {gpu, with(gpu, "feature.node.kubernetes.io/pci-0302_10de.present", "true"), false},
 		"no GPU":                        {gpu, with(gpu, device, "false"), true},
 		"present":                       {with(plain, device, "true"), gpu, true},

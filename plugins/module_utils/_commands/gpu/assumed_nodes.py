@@ -16,8 +16,8 @@ from ..._base.types import Manifest
 from ..._engine.observed import Observed
 from ..._gpu.app import StackApp
 from ..._gpu.nodes import (
+    DEVICE,
     GPU_PRESENT,
-    GPU_PRODUCTS,
     KERNEL,
     OS_ID,
     OS_MAJOR,
@@ -49,7 +49,7 @@ def assumed_nodes(
     found = check_system(system)
     labels = {
         GPU_PRESENT: "true",
-        GPU_PRODUCTS[0]: "true",
+        DEVICE: "true",
         OS_ID: found.id,
         OS_VERSION: found.version,
         OS_MAJOR: found.major,

@@ -19,7 +19,7 @@ from ..._gpu.cluster import POLICIES
 from ..._gpu.components import COMPONENTS, DRIVER, TOOLKIT, VALIDATOR, Component
 from ..._gpu.diagnosis import Diagnosis, diagnose
 from ..._gpu.log_causes import explain_log
-from ..._gpu.nodes import DEPLOY, GPU_PRESENT, GPU_PRODUCTS
+from ..._gpu.nodes import DEPLOY, GPU_PRESENT, MISSING_SINCE, has_device
 from ..._gpu.upgrade import labels, states
 from ..._gpu.upgrade.services import node_of
 from ..._gpu.upgrade.snapshot import Node, parse_seconds
@@ -184,6 +184,9 @@ def _status_of(node: Node, view: StackView, deployed: t.Collection[str]) -> Node
             if seen := _diagnose(component, node, own, view.warnings):
                 found[component.name] = seen
     troubles = _roots(found, deployed)
+    if node.annotation(MISSING_SINCE):
+        waits = "its GPU label of Node Feature Discovery, which is gone: check the pods of NFD"
+        troubles.append(Trouble("labels", "", waits))
     state = READY
     if troubles:
         state = FAILED if any(item.is_fault for item in troubles) else WAITING
@@ -290,8 +293,7 @@ def _advised(trouble: Trouble, logs: t.Mapping[Log, str]) -> Trouble:
 
 
 def _has_gpus(live: Json) -> bool:
-    labels = _labels(live)
-    return any(labels.get(name) == "true" for name in (*GPU_PRODUCTS, GPU_PRESENT))
+    return _labels(live).get(GPU_PRESENT) == "true" or has_device(live)
 
 
 def _labels(item: Json) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from ..._base.errors import NimError
+from ..._base.types import Manifest
 from ..._engine.desired import Patch
 from ..._engine.reads import ReadPresence
 from ..app import StackApp
@@ -21,7 +22,8 @@ from ..upgrade.policy import NOT_UPGRADED, WHERE, Upgrades
 from ..upgrade.reads import upgrade_step
 from ..upgrade.snapshot import NO_DRIVER, Node
 from ..upgrade.step import Step
-from .node_labels import labeled, node_patch, without_toolkit
+from .node_labels import Presence, labeled, node_patch, without_toolkit
+from .presence import find_presence
 from .runtimes import TOOLKIT_NAME, Toolkit, find_toolkit
 from .spec import ClusterPolicySpec, parse_spec
 
@@ -67,7 +69,7 @@ class PolicyApp(StackApp):
     @cached_property
     def _label_patches(self) -> list[Patch]:
         """The patches of the nodes, whatever their container runtimes are."""
-        return [node_patch(self.spec, node) for node in self.observed.get(NODES.key) or []]
+        return [node_patch(self.spec, *item) for item in self.presences]
 
     @cached_property
     def _labeled(self) -> Nodes:
@@ -85,6 +87,12 @@ class PolicyApp(StackApp):
     def has_service_monitors(self) -> bool:
         """Whether the cluster has the kind ServiceMonitor."""
         return self.observed.get(SERVICE_MONITORS.key) is not None
+
+    @cached_property
+    def presences(self) -> list[tuple[Manifest, Presence]]:
+        """Each node, and whether it counts as one with a GPU."""
+        nodes = self.observed.get(NODES.key) or []
+        return [(node, find_presence(self.observed, node)) for node in nodes]
 
     @cached_property
     def node_patches(self) -> list[Patch]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import typing as t
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..._base.types import Manifest
 from ..._engine.desired import ABSENT, Field, FieldPolicy, Patch
@@ -15,8 +15,8 @@ from ..._engine.label_selector import is_label_value
 from ..nodes import (
     DEPLOY,
     GPU_PRESENT,
-    GPU_PRODUCTS,
     MIG_CAPABLE,
+    MISSING_SINCE,
     PRODUCT,
     VGPU_HOST_DRIVER,
     labels_of,
@@ -27,6 +27,8 @@ from .runtimes import TOOLKIT_LABEL
 from .spec import ClusterPolicySpec
 
 MIG_CONFIG = "nvidia.com/mig.config"
+OPERANDS = f"{DEPLOY}operands"
+"""Label by which a user turns the stack off on a node."""
 
 _CONTAINER = (
     *("driver", "gpu-feature-discovery", "container-toolkit", "device-plugin", "dcgm"),
@@ -45,9 +47,37 @@ _MIG_PRODUCTS = ("h100", "a100", "a30")
 Node = Manifest
 
 
-def node_patch(spec: ClusterPolicySpec, node: Node) -> Patch:
+@dataclass(frozen=True)
+class Presence:
+    """Whether a node counts as one with a GPU.
+
+    ``missing_since``: when its label was first missing, in seconds since 1970; 0 if it is there.
+    ``is_kept``: whether the stack stays although the label is missing.
+    """
+
+    has_gpu: bool
+    missing_since: int = 0
+    is_kept: bool = False
+
+
+def node_patch(spec: ClusterPolicySpec, node: Node, presence: Presence) -> Patch:
     """Build the patch that sets and removes labels of a node."""
-    return Patch("Node", node, tuple(_fields(spec, node)))
+    return Patch("Node", node, tuple(_fields(spec, node, presence)))
+
+
+def clean(node: Node) -> Patch:
+    """Build the patch that removes what this operator has set on a node."""
+    fields = [_label(GPU_PRESENT, ABSENT), *_without_stack(labels_of(node))]
+    fields += [_annotation(key, ABSENT) for key in (ENABLED, MISSING_SINCE)]
+    return Patch("Node", node, tuple(fields))
+
+
+def is_turned_off(node: Node) -> bool:
+    """Whether a user has turned the stack off, and the labels for its pods are still there."""
+    labels = labels_of(node)
+    return labels.get(OPERANDS) == "false" and any(
+        item.path[-1] in labels for item in _without_stack(labels)
+    )
 
 
 def labeled(patch: Patch) -> Node:
@@ -65,27 +95,41 @@ def labeled(patch: Patch) -> Node:
 
 
 def without_toolkit(patch: Patch) -> Patch:
-    """Return the patch without the label that deploys the toolkit; an existing one stays."""
+    """Return the patch, which does not set the label that deploys the toolkit any more."""
     path = ("metadata", "labels", TOOLKIT_LABEL)
-    return replace(patch, fields=tuple(item for item in patch.fields if item.path != path))
+    fields = (item for item in patch.fields if item.path != path or item.value is ABSENT)
+    return replace(patch, fields=tuple(fields))
 
 
-def _fields(spec: ClusterPolicySpec, node: Node) -> t.Iterator[Field]:
-    labels = labels_of(node)
-    is_marked, has_gpu = labels.get(GPU_PRESENT) == "true", _has_gpu(labels)
+def _fields(spec: ClusterPolicySpec, node: Node, presence: Presence) -> t.Iterator[Field]:
+    labels, annotations = labels_of(node), node["metadata"].get("annotations") or {}
+    has_gpu = presence.has_gpu
+    is_marked = labels.get(GPU_PRESENT) == "true"
     if has_gpu != is_marked:
         yield _label(GPU_PRESENT, "true" if has_gpu else "false")
-    if has_gpu and labels.get(f"{DEPLOY}operands") != "false":
+    if presence.missing_since:
+        yield _annotation(MISSING_SINCE, str(presence.missing_since))
+    elif MISSING_SINCE in annotations:
+        yield _annotation(MISSING_SINCE, ABSENT)
+    if has_gpu and labels.get(OPERANDS) != "false":
         yield from _deploy_labels(spec, labels)
     elif is_marked or has_gpu:
-        for name in (*_CONTAINER, _MIG_MANAGER, *_OTHERS):
-            yield _label(f"{DEPLOY}{name}", ABSENT)
+        yield from _without_stack(labels)
     if spec.stack.uses_driver_resources and owner_of(node):
         return
     if has_gpu and spec.upgrades_drivers:
-        yield _annotation("true")
-    elif ENABLED in (node["metadata"].get("annotations") or {}):
-        yield _annotation(ABSENT)
+        yield _annotation(ENABLED, "true")
+    elif ENABLED in annotations:
+        yield _annotation(ENABLED, ABSENT)
+
+
+def _without_stack(labels: t.Mapping[str, str]) -> t.Iterator[Field]:
+    """The removal of the labels for pods; other values than ours are those of users and tools."""
+    for name in (*_CONTAINER, _MIG_MANAGER):
+        if labels.get(f"{DEPLOY}{name}") == "true":
+            yield _label(f"{DEPLOY}{name}", ABSENT)
+    for name in _OTHERS:
+        yield _label(f"{DEPLOY}{name}", ABSENT)
 
 
 def _deploy_labels(spec: ClusterPolicySpec, labels: t.Mapping[str, str]) -> t.Iterator[Field]:
@@ -103,10 +147,6 @@ def _deploy_labels(spec: ClusterPolicySpec, labels: t.Mapping[str, str]) -> t.It
         yield _label(MIG_CONFIG, default)
 
 
-def _has_gpu(labels: t.Mapping[str, str]) -> bool:
-    return any(labels.get(label) == "true" for label in GPU_PRODUCTS)
-
-
 def _is_mig_capable(labels: t.Mapping[str, str]) -> bool:
     """Whether GPU feature discovery reports MIG; until it does, decide by the product name."""
     if VGPU_HOST_DRIVER in labels:
@@ -121,5 +161,5 @@ def _label(key: str, value: t.Any, policy: FieldPolicy = FieldPolicy.LEAVE) -> F
     return Field(("metadata", "labels", key), value, policy)
 
 
-def _annotation(value: t.Any) -> Field:
-    return Field(("metadata", "annotations", ENABLED), value, FieldPolicy.LEAVE)
+def _annotation(key: str, value: t.Any) -> Field:
+    return Field(("metadata", "annotations", key), value, FieldPolicy.LEAVE)

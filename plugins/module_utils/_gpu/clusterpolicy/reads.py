@@ -17,6 +17,7 @@ from ..upgrade.reads import upgrade_reads
 from .app import SERVICE_MONITORS, PolicyApp
 from .operands.prerequisites import RUNTIME_CLASSES
 from .order import OPERANDS
+from .presence import presence_reads
 
 _STACK_READS = (SERVICE_MONITORS, NODES, RUNTIME_CLASSES, DAEMON_SETS, NVIDIA_DRIVERS)
 
@@ -31,6 +32,7 @@ def reads(app: PolicyApp) -> list[Read]:
     found += _STACK_READS
     if not all(app.observed.has(read.key) for read in _STACK_READS):
         return found
+    found += presence_reads(app.observed)
     return [*found, *_inputs(app), *_children(app), *_pods(app), *_upgrade(app)]
 
 

@@ -21,6 +21,7 @@ from .desired import is_deployed, is_leaving
 from .operand import Operand
 from .operands import driver, toolkit
 from .order import OPERANDS
+from .presence import report_presence
 
 READY, ERROR = "Ready", "Error"
 _READY, _NOT_READY, _IGNORED = "ready", "notReady", "ignored"
@@ -51,6 +52,7 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
         _succeed(builder, app)
     if not outcome.failure:
         report_upgrade(builder, app.upgrade)
+    report_presence(builder, app.observed, app.presences)
     builder.triggers = _trigger_drivers(app)
     return builder.finish()
 

@@ -17,7 +17,7 @@ from ..._engine.observed import OPERATOR, Observed
 from ..._engine.reads import Read, ReadObjects, ReadRedacted, ReadTime
 from . import labels, states
 from .controller import take_step
-from .pods import claims_of
+from .pods import Claims, claims_of
 from .policy import UpgradePolicy
 from .revisions import Revisions
 from .services import GROUP_PODS, Services, node_of
@@ -27,7 +27,7 @@ from .step import Step, switch_off
 GUARD = "upgrade_guard"
 _VALIDATORS = labels.VALIDATOR_PODS
 _BUDGETS = ReadObjects("PodDisruptionBudget", "")
-_CLAIMS = ReadObjects("ResourceClaim", "")
+CLAIMS = ReadObjects("ResourceClaim", "")
 _SERVICE_PODS = ReadRedacted("Pod", selector=labels.SERVICE_PODS)
 _GROUP_PODS = ReadRedacted("Pod", selector=GROUP_PODS)
 _WORKLOADS = (
@@ -79,10 +79,10 @@ def take_snapshot(observed: Observed, namespace: str, owner: str | None = None) 
         drivers=drivers_by_node(pods, Revisions(revisions)),
         validators=_by_node(observed.get(ReadRedacted("Pod", namespace, _VALIDATORS).key) or []),
         pods=_pods_on(observed, nodes),
-        claims={_name(item): item for item in _listed(observed, _CLAIMS)},
+        claims=claims_by_name(observed),
         budgets=tuple(_listed(observed, _BUDGETS)),
         services=services,
-        now=_seconds(observed.get(ReadTime().key)),
+        now=seconds_of(observed),
         is_guarded=is_guarded(observed, services),
         owner=owner,
     )
@@ -92,6 +92,17 @@ def is_guarded(observed: Observed, services: Services) -> bool:
     """Whether NIMServices are guarded: by default, if there are any."""
     switch = str((observed.get(OPERATOR) or {}).get(GUARD) or "").strip().lower()
     return switch == "on" or (switch != "off" and bool(services))
+
+
+def claims_by_name(observed: Observed) -> Claims:
+    """The device claims, by namespace and name."""
+    return {_name(item): item for item in _listed(observed, CLAIMS)}
+
+
+def seconds_of(observed: Observed) -> int:
+    """The time of the pass in seconds since 1970; 0 if it is unknown or stands still."""
+    time = observed.get(ReadTime().key)
+    return int(datetime.fromisoformat(time).timestamp()) if time else 0
 
 
 def read_pods_on(node: str) -> Read:
@@ -107,7 +118,7 @@ def _own_reads(namespace: str) -> list[Read]:
 def _more_reads(observed: Observed, pods: t.Sequence[Read]) -> list[Read]:
     """Reads of objects that pods refer to: device claims, and the other pods of their groups."""
     found = [*_listed(observed, *pods), *_listed(observed, _SERVICE_PODS)]
-    more: list[Read] = [_CLAIMS] if any(claims_of(pod) for pod in found) else []
+    more: list[Read] = [CLAIMS] if any(claims_of(pod) for pod in found) else []
     if any(GROUP_PODS in (pod["metadata"].get("labels") or {}) for pod in found):
         more.append(_GROUP_PODS)
     return more
@@ -141,7 +152,3 @@ def _by_node(pods: t.Iterable[Manifest]) -> dict[str, list[Manifest]]:
 
 def _name(item: Manifest) -> tuple[str, str]:
     return item["metadata"].get("namespace", ""), item["metadata"]["name"]
-
-
-def _seconds(time: t.Any) -> int:
-    return int(datetime.fromisoformat(time).timestamp()) if time else 0

@@ -8,6 +8,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.errors import Nim
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import (
     Nodes,
     OperatingSystem,
+    has_device,
     short_kernel,
 )
 
@@ -43,6 +44,28 @@ def test_nodes_with_gpu():
     nodes = [make_node("b", PRESENT), make_node("a", PRESENT), make_node("c")]
     nodes.append(make_node("d", {"nvidia.com/gpu.present": "false"}))
     assert [item["metadata"]["name"] for item in Nodes(nodes).with_gpu] == ["a", "b"]
+
+
+DEVICES = {
+    "10de": True,
+    "0300_10de": True,
+    "0302_10de": True,
+    "0302_10de_2330": True,
+    "10de_2330": True,
+    "0302_10de_2330_10de_1626": True,
+    "0302_8086": False,
+    "0200_10de": False,
+    "0302": False,
+    "8086_10de": False,
+    "10de_": False,
+}
+
+
+@pytest.mark.parametrize(("name", "has_gpu"), DEVICES.items())
+def test_has_device(name, has_gpu):
+    bare, label = {f"{NFD}pci-10de.present": None}, f"{NFD}pci-{name}.present"
+    assert has_device(make_node("a", {**bare, label: "true"})) is has_gpu
+    assert not has_device(make_node("a", {**bare, label: "false"}))
 
 
 @pytest.mark.parametrize(
@@ -90,6 +113,11 @@ def test_runtime_containerd(runtimes, runtime):
     nodes = [make_node(f"n{number}", PRESENT, item) for number, item in enumerate(runtimes)]
     nodes.append(make_node("cpu", {"nvidia.com/gpu.present": "false"}, "containerd://1.7"))
     assert Nodes(nodes).runtime == runtime
+
+
+def test_operating_system_other_node_without_labels():
+    bare = make_node("a", {**PRESENT, f"{NFD}system-os_release.ID": None})
+    assert Nodes([bare, make_node("b", PRESENT)]).operating_system.tag == "ubuntu24.04"
 
 
 def test_kernels():

@@ -172,6 +172,13 @@ def test_status_other_runtime(gpu):
     assert "another container runtime" in trouble.advice
 
 
+def test_status_label_missing(gpu):
+    node = node_of(gpu, **{"nimops.nim__gpu-missing-since": "1790000000"})
+    (found,) = status_of([node], stack())
+    assert (found.state, [item.component for item in found.troubles]) == ("Waiting", ["labels"])
+    assert "its GPU label of Node Feature Discovery, which is gone" in found.troubles[0].waits
+
+
 def test_status_node_not_ready(gpu):
     (found,) = status_of([node_of(gpu, ready=False)], stack())
     assert (found.state, found.troubles[0].component) == ("Failed", "node")

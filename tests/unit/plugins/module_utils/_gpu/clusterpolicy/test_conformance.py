@@ -37,6 +37,9 @@ REASONS = {
     r"^different: bad-number: .*Error\]\.message": "our own words, with the field",
     r"^different: missing-(map|secret): .*Error\]\.message": "our own words, with the field",
     r"^different: upgrades-without-pod-deletion: ": "quirk 16: the defaults apply",
+    r"^extra: \S+: Node//\S+gpu\.deploy\.\w+: want None got 'false'": "values of users stay",
+    r"^different: other-class: Node//gpu-1.*gpu\.deploy\.driver: want 'true' got 'false'": "as above",
+    r"^different: other-class: Scheduled//pods\.nvidia-driver": "values of users stay",
     r"^extra: labels-removed-by-hand: Node//gpu-0": "labels come back at once",
     r"^different: labels-removed-by-hand: Scheduled//pods": "labels come back at once",
 }

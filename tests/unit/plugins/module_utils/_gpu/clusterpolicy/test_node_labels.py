@@ -7,14 +7,20 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import ABSENT
 from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.node_labels import (
+    Presence,
+    clean,
+    is_turned_off,
     labeled,
     node_patch,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.spec import parse_spec
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import has_device
 
 PCI = "feature.node.kubernetes.io/pci-10de.present"
 DEPLOY = "nvidia.com/gpu.deploy."
 PRESENT = "nvidia.com/gpu.present"
+SINCE = "nimops.nim/gpu-missing-since"
+UPGRADE = "nvidia.com/gpu-driver-upgrade-enabled"
 CONTAINER = {
     f"{DEPLOY}{name}": "true"
     for name in (
@@ -24,11 +30,19 @@ CONTAINER = {
 }
 
 
-def written(node, spec=None):
-    """The labels and annotations that a pass writes; None removes one."""
-    body = merge_patch_of(node_patch(parse_spec(spec or {}), node)) or {"metadata": {}}
-    metadata = body["metadata"]
+def patch_of(node, spec=None, presence=None):
+    return node_patch(parse_spec(spec or {}), node, presence or Presence(has_device(node)))
+
+
+def fields_of(patch):
+    """The labels and annotations that a patch writes; None removes one."""
+    metadata = (merge_patch_of(patch) or {"metadata": {}})["metadata"]
     return {**metadata.get("labels", {}), **metadata.get("annotations", {})}
+
+
+def written(node, spec=None, presence=None):
+    """The labels and annotations that a pass writes; None removes one."""
+    return fields_of(patch_of(node, spec, presence))
 
 
 def settled(gpu, labels=None, **more):
@@ -66,9 +80,45 @@ def test_node_patch_user_values(gpu):
 
 
 def test_node_patch_gpu_removed(gpu):
-    labels = {PCI: None, f"{DEPLOY}mig-manager": "true", f"{DEPLOY}driver": "false"}
-    gone = dict.fromkeys([f"{DEPLOY}mig-manager", *CONTAINER])
+    labels = {PCI: None, f"{DEPLOY}mig-manager": "true", f"{DEPLOY}vgpu-manager": "true"}
+    gone = dict.fromkeys([*labels, *CONTAINER])
+    del gone[PCI]
     assert written(settled(gpu, labels)) == {PRESENT: "false", **gone}
+
+
+VALUES = ("false", "pre-installed", "paused-for-mig-change", "")
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("labels", [{PCI: None}, {f"{DEPLOY}operands": "false"}])
+def test_node_patch_keeps_user_values(gpu, labels, value):
+    labels = {**labels, f"{DEPLOY}driver": value, f"{DEPLOY}mig-manager": value}
+    assert not {f"{DEPLOY}driver", f"{DEPLOY}mig-manager"} & written(settled(gpu, labels)).keys()
+
+
+def test_node_patch_label_missing(gpu):
+    kept = Presence(has_gpu=True, missing_since=70, is_kept=True)
+    assert written(settled(gpu, {PCI: None}), presence=kept) == {SINCE: "70"}
+    waiting = settled(gpu, {PCI: None}, annotations={SINCE: "70"})
+    assert written(waiting, presence=kept) == {}
+    back = settled(gpu, annotations={SINCE: "70"})
+    assert written(back) == {SINCE: None}
+    assert written(waiting)[SINCE] is None
+
+
+def test_clean(gpu):
+    labels = {f"{DEPLOY}operands": "true", f"{DEPLOY}dcgm": "false", "nvidia.com/mig.config": "a"}
+    node = settled(gpu, labels, annotations={UPGRADE: "true", SINCE: "70", "a": "b"})
+    gone = [PRESENT, UPGRADE, SINCE, *(key for key in CONTAINER if key != f"{DEPLOY}dcgm")]
+    assert fields_of(clean(node)) == dict.fromkeys(gone)
+    assert fields_of(clean(gpu.node())) == {}
+
+
+def test_is_turned_off(gpu):
+    off = {f"{DEPLOY}operands": "false"}
+    assert is_turned_off(settled(gpu, off))
+    assert not is_turned_off(settled(gpu))
+    assert not is_turned_off(gpu.node(labels={**off, f"{DEPLOY}dcgm": "false"}))
 
 
 def test_node_patch_operands_off(gpu):
@@ -122,7 +172,6 @@ def test_node_patch_mig_default(gpu, manager, labels, config):
     assert written(node, {"migManager": manager}).get("nvidia.com/mig.config") == config
 
 
-UPGRADE = "nvidia.com/gpu-driver-upgrade-enabled"
 AUTO = {"driver": {"upgradePolicy": {"autoUpgrade": True}}}
 
 
@@ -147,7 +196,7 @@ def test_node_patch_upgrade_annotation(gpu, spec, has_gpu, has_annotation, expec
 
 def test_labeled(gpu):
     node = gpu.node(labels={f"{DEPLOY}driver": "false", f"{DEPLOY}dra-driver": "true"})
-    labels = labeled(node_patch(parse_spec({}), node))["metadata"]["labels"]
+    labels = labeled(patch_of(node))["metadata"]["labels"]
     assert labels[PRESENT] == "true"
     assert (labels[f"{DEPLOY}driver"], labels[f"{DEPLOY}dcgm"]) == ("false", "true")
     assert f"{DEPLOY}dra-driver" not in labels
@@ -156,10 +205,10 @@ def test_labeled(gpu):
 
 def test_node_patch_nvidia_driver_nodes(gpu):
     owner = {"nvidia.com/gpu-operator.driver.owner": "a"}
-    spec = parse_spec({"driver": {"useNvidiaDriverCRD": True, **AUTO["driver"]}})
+    spec = {"driver": {"useNvidiaDriverCRD": True, **AUTO["driver"]}}
 
     def fields(labels):
-        patch = node_patch(spec, gpu.node(labels=labels, annotations={UPGRADE: "true"}))
+        patch = patch_of(gpu.node(labels=labels, annotations={UPGRADE: "true"}), spec)
         return [item for item in patch.fields if item.path[1] == "annotations"]
 
     assert fields(owner) == []

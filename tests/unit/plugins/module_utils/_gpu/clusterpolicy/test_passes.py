@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources i
     identity,
     object_identity,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadTime
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.kind import KIND
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
@@ -53,11 +55,11 @@ class Stage:
         manifest = {"apiVersion": KIND.api_version, "kind": KIND.name}
         self.cluster.create({**manifest, "metadata": {"name": "p"}, "spec": spec})
 
-    def take_pass(self):
+    def take_pass(self, error=""):
         self.cluster.run_controllers()
         policy = self.cluster.find(object_identity(KIND.name, "", "p"))
         done = reconcile(KIND, policy, self.cluster)
-        assert not done.report.error, done.report.error
+        assert error in done.report.error if error else not done.report.error, done.report.error
         self.seen.append(self.states())
         self.evicted += [item["metadata"]["name"] for item in done.plan.evict]
         return done
@@ -221,3 +223,81 @@ def test_passes_begun_by_reference(stage):
     for name in "ab":
         assert labels.VALIDATION_SINCE not in made.node(name)["metadata"]["annotations"]
         assert "unschedulable" not in made.node(name)["spec"]
+
+
+DEPLOY, SINCE = "nvidia.com/gpu.deploy.", "nimops.nim/gpu-missing-since"
+
+
+@pytest.fixture
+def timed(stage, gpu, monkeypatch):
+    """A settled cluster with a clock, a user's label and a pod with a GPU."""
+    made = stage(["a"], [gpu.pod("w", "a", gpus=1)])
+    made.put_policy("1")
+    made.clock = 1_790_000_000
+    answer = made.cluster.answer
+
+    def with_time(read):
+        if isinstance(read, ReadTime):
+            return datetime.fromtimestamp(made.clock, UTC).isoformat()
+        return answer(read)
+
+    monkeypatch.setattr(made.cluster, "answer", with_time)
+    change(made, {f"{DEPLOY}device-plugin": "false"})
+    made.run(9)
+    return made
+
+
+def change(made, changed):
+    node = copy.deepcopy(made.node("a"))
+    found = {**node["metadata"]["labels"], **changed}
+    node["metadata"]["labels"] = {key: value for key, value in found.items() if value is not None}
+    made.cluster.put(node)
+
+
+def deploy_labels(made):
+    found = made.node("a")["metadata"]["labels"]
+    return {key: value for key, value in found.items() if key.startswith(DEPLOY)}
+
+
+@pytest.mark.parametrize(
+    ("gone", "error"), [(list(NFD)[:1], ""), (NFD, "unable to retrieve OS name")]
+)
+def test_passes_nfd_restart(timed, gone, error):
+    before, pods = copy.deepcopy(timed.node("a")["metadata"]), timed.pods("nvidia-")
+    change(timed, dict.fromkeys(gone))
+    done = timed.take_pass(error)
+    assert [list(item["metadata"]["annotations"]) for item in done.plan.patch] == [[SINCE]]
+    for _number in range(3):
+        timed.clock += 5
+        done = timed.take_pass(error)
+        assert (done.plan.patch, done.plan.prune, done.plan.evict) == ([], [], [])
+    assert timed.pods("nvidia-") == pods
+    change(timed, NFD)
+    timed.run(2)
+    after = timed.node("a")["metadata"]
+    assert (after["labels"], after["annotations"]) == (before["labels"], before["annotations"])
+
+
+def test_passes_gpu_removed(timed):
+    change(timed, dict.fromkeys(list(NFD)[:1]))
+    for _number in range(4):
+        timed.take_pass()
+        timed.clock += 300
+    assert len(deploy_labels(timed)) > 8, "a pod uses the GPU"
+    timed.cluster.remove(object_identity("Pod", "nim", "w"))
+    timed.run(4)
+    assert deploy_labels(timed) == {f"{DEPLOY}device-plugin": "false"}
+    assert timed.node("a")["metadata"]["labels"]["nvidia.com/gpu.present"] == "false"
+    assert SINCE not in timed.node("a")["metadata"]["annotations"]
+    assert timed.pods("nvidia-") == []
+
+
+def test_passes_operands_off_and_on(timed):
+    before = deploy_labels(timed)
+    change(timed, {f"{DEPLOY}operands": "false"})
+    timed.run(3)
+    left = {f"{DEPLOY}operands": "false", f"{DEPLOY}device-plugin": "false"}
+    assert deploy_labels(timed) == left
+    change(timed, {f"{DEPLOY}operands": None})
+    timed.run(3)
+    assert deploy_labels(timed) == before
