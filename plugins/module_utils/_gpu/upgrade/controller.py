@@ -72,8 +72,7 @@ def take_step(snapshot: UpgradeSnapshot, policy: UpgradePolicy) -> Step:
 def _step_of(current: _Pass, node: Node) -> NodeStep:
     step = NodeStep(node, node.state)
     is_upgrading = node.state not in (states.UNKNOWN, states.DONE)
-    has_driver = driver_of(current.snapshot, node) is not None
-    if is_upgrading and not has_driver and node.label(labels.DEPLOY_DRIVER) != "true":
+    if current.snapshot.has_left(node):
         release(node, step)
         return step
     _HANDLERS[node.state](current, step)

@@ -141,14 +141,23 @@ class UpgradeSnapshot:
 
     @property
     def managed(self) -> list[Node]:
-        """The nodes with a driver pod or an upgrade in progress, sorted by name."""
+        """The nodes with a driver pod, an upgrade in progress or a leftover state, by name."""
         found = [
             node
             for node in self.nodes
             if node.is_of(self.owner)
-            and (node.name in self.drivers or node.state not in (states.UNKNOWN, states.DONE))
+            and (
+                node.name in self.drivers
+                or node.state not in (states.UNKNOWN, states.DONE)
+                or (node.label(labels.STATE) and self.has_left(node))
+            )
         ]
         return sorted(found, key=lambda node: node.name)
+
+    def has_left(self, node: Node) -> bool:
+        """Whether a node has no driver pod, and gets none: it is not upgraded any more."""
+        gets_one = node.label(labels.DEPLOY_DRIVER) == "true" and self.owner != NO_DRIVER
+        return node.name not in self.drivers and not gets_one
 
 
 def drivers_by_node(pods: t.Iterable[Manifest], revisions: Revisions) -> dict[str, Driver]:

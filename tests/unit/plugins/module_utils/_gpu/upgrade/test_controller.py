@@ -9,6 +9,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import take_step
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import parse_policy
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import NO_DRIVER
 
 DRAIN = {"drain": {"enable": True}}
 JOBS = {"waitForCompletion": {"podSelector": "job=a"}}
@@ -76,6 +77,12 @@ TRANSITIONS = [
         "an orphan without a request",
         states.DONE,
         lambda g: {"drivers": {"n": g.pod("d", "n", namespace="gpu", owner="")}},
+    ),
+    case(
+        "the old driver still runs",
+        states.DONE,
+        in_sync,
+        node={"labels": {labels.DEPLOY_DRIVER: "pre-installed"}},
     ),
     # required
     case("a slot is free", states.REQUIRED, to=states.CORDON),
@@ -539,6 +546,18 @@ def test_take_step_without_driver(step_of):
     assert patch_of(step)["metadata"]["labels"] == {labels.STATE: None}
     step = step_of(states.DRAIN, node={**node, labels.WAS_CORDONED: "true"}, drivers={})
     assert step.is_cordoned is None
+
+
+@pytest.mark.parametrize("state", [states.DONE, "upgrade-maybe"])
+@pytest.mark.parametrize(
+    ("label", "owner"),
+    [("pre-installed", None), ("", None), ("false", "a"), ("true", NO_DRIVER)],
+    ids=["of the host", "no GPU", "off", "of no NVIDIADriver"],
+)
+def test_take_step_state_without_driver(step_of, state, label, owner):
+    node = {"labels": {labels.DEPLOY_DRIVER: label} | ({OWNER: owner} if owner else {})}
+    step = step_of(state, node=node, drivers={}, owner=owner)
+    assert patch_of(step)["metadata"]["labels"] == {labels.STATE: None}
 
 
 def test_take_step_device_claims(gpu, snapshot):
