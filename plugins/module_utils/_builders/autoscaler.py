@@ -67,10 +67,10 @@ def choose_replicas(
     least = None if autoscaler is None else min_replicas(autoscaler)
     if live is None:
         return least
-    if _is_scaled_by_others(live):
+    if scaled_by(live):
         return None
     # An autoscaler ignores a workload with 0 replicas: we scaled it down, so we scale it up.
-    return int((live.get("spec") or {}).get("replicas", 1)) or least or 0
+    return count_live(live) or least or 0
 
 
 def min_replicas(given: Fields) -> int:
@@ -78,10 +78,32 @@ def min_replicas(given: Fields) -> int:
     return int(given.get("minReplicas") or 1)
 
 
-def _is_scaled_by_others(live: Manifest) -> bool:
-    """Whether the replica count was written through the scale subresource."""
-    return any(
-        entry.get("subresource") == "scale"
-        and "f:replicas" in ((entry.get("fieldsV1") or {}).get("f:spec") or {})
-        for entry in live["metadata"].get("managedFields") or []
+def count_live(live: Manifest) -> int:
+    """The replica count of a live workload; the API server's default is 1."""
+    return int((live.get("spec") or {}).get("replicas", 1))
+
+
+def targets(autoscaler: Manifest, live: Manifest) -> bool:
+    """Whether a HorizontalPodAutoscaler targets a live workload."""
+    target = (autoscaler.get("spec") or {}).get("scaleTargetRef") or {}
+    if (target.get("kind"), target.get("name")) != (live["kind"], live["metadata"]["name"]):
+        return False
+    groups = [_group_of(item.get("apiVersion")) for item in (target, live)]
+    return "" in groups or groups[0] == groups[1]
+
+
+def _group_of(version: t.Any) -> str:
+    return str(version or "").rpartition("/")[0]
+
+
+def scaled_by(live: Manifest) -> str:
+    """The manager that wrote the replica count through the scale subresource; empty if none."""
+    return next(
+        (
+            str(entry.get("manager") or "another program")
+            for entry in live["metadata"].get("managedFields") or []
+            if entry.get("subresource") == "scale"
+            and "f:replicas" in ((entry.get("fieldsV1") or {}).get("f:spec") or {})
+        ),
+        "",
     )

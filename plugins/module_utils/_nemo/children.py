@@ -32,6 +32,7 @@ from .._builders.name_rules import check_name, check_not_reserved
 from .._builders.pod import pull_secrets, without_empty
 from .._builders.pvc import build_claim, refuse_foreign_claim
 from .._builders.rbac import build_role, build_role_binding, build_service_account, constraint_rule
+from .._builders.replicas import Scaling, record_replicas, scaling_reads, wanted_replicas
 from .._builders.rollout import readiness_of_deployment
 from .._builders.service import build_service
 from .._builders.service_monitor import build_service_monitor
@@ -91,6 +92,7 @@ def reads(app: NemoApp) -> list[Read]:
         live = app.live("Deployment")
         is_awaited = readiness_of_deployment(live).awaits_pods
         found += unready_reads(pods_of(app, "app", app.name), live, is_awaited=is_awaited)
+        found += scaling_reads(app, scaling_of(app))
         if live is None or not app.is_settled:
             found += selector_reads(app)
     return found
@@ -189,11 +191,18 @@ def build_deployment(app: NemoApp) -> Manifest:
         app,
         template,
         selector,
-        replicas=autoscaler.choose_replicas(
-            app.live("Deployment"), app.spec.replicas, app.spec.autoscaler
-        ),
-        annotations={**app.annotations, **record_annotation(record)},
+        replicas=wanted_replicas(app, scaling_of(app)),
+        annotations={
+            **app.annotations,
+            **record_annotation(record),
+            **record_replicas(app, scaling_of(app)),
+        },
     )
+
+
+def scaling_of(app: NemoApp) -> Scaling:
+    """The scaling of the Deployment."""
+    return Scaling(app.live("Deployment"), app.spec.replicas, app.spec.autoscaler)
 
 
 def _rendered_annotations(app: NemoApp, rendered: Labels, *, is_due: bool) -> Labels:

@@ -47,7 +47,11 @@ def nemo_kind(
             Access("Deployment", _CHILD, "workload"),
             Access("Ingress", _CHILD, "external access"),
             Access("HTTPRoute", _CHILD, "external access"),
-            Access("HorizontalPodAutoscaler", _CHILD, "autoscaling"),
+            Access(
+                "HorizontalPodAutoscaler",
+                f"{_CHILD} list",
+                "autoscaling; listed to find a foreign one where the replica count differs",
+            ),
             Access("ServiceMonitor", _CHILD, "scraping"),
             Access("Pod", "list", "why they are not ready"),
             Access("Secret", "read", "whether those that the spec names exist and have changed"),

@@ -10,6 +10,7 @@ from dataclasses import replace
 from .._base.errors import NimError
 from .._builders.expose import GATEWAY_FIELD
 from .._builders.pvc import claim_at_deletion
+from .._builders.replicas import find_hold, report_hold
 from .._builders.rollout import DEADLINE_REASON, Readiness, readiness_of_deployment
 from .._builders.unready_pods import pods_of, why_unready
 from .._builders.verdict import (
@@ -27,7 +28,7 @@ from .._builders.verdict import refuse as refuse_service
 from .._engine.desired import Assessment, Outcome, Requeue
 from .._engine.status_builder import StatusBuilder
 from .app import NemoApp
-from .children import find_missing
+from .children import find_missing, scaling_of
 
 TEXT_REASON = "ConfigMapFailed"
 """Reason of the condition if a text in a user's ConfigMap is invalid."""
@@ -49,6 +50,7 @@ def assess(app: NemoApp, outcome: Outcome) -> Assessment:
     if now.was_read("Deployment"):
         found = ((now.live("Deployment") or {}).get("status") or {}).get("availableReplicas")
         builder.set_field("availableReplicas", found if isinstance(found, int) else 0)
+    report_hold(builder, find_hold(now, scaling_of(now)))
     events = events_of(f"{app.kind} {app.name}", app.status, verdict)
     if events and verdict.state == READY:
         events += overridden_events(app.overridden)

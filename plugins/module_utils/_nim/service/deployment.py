@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ..._base.types import Json, Manifest
 from ..._builders import deployment
+from ..._builders.replicas import record_replicas
 from ..._builders.rollout import build_strategy, lacks_pods
 from ..._engine.reads import Read
 from .app import NIMServiceApp
@@ -17,7 +18,7 @@ from .pod.probes import model_probes
 from .pod.running import keep_key
 from .pod.template import build_template
 from .pod.variant import PodVariant
-from .scaling import count_replicas
+from .scaling import count_replicas, scaling_of
 from .unready_pods import pods_read
 from .workload import container_of, deployment_of, live_template, selector_labels
 
@@ -37,6 +38,7 @@ def build_deployment(app: NIMServiceApp, store: Store) -> Manifest:
         selector,
         replicas=count_replicas(app, live),
         strategy=build_strategy(live, pods),
+        annotations={**app.annotations, **record_replicas(app, scaling_of(app, live))},
     )
 
 

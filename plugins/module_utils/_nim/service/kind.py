@@ -51,7 +51,11 @@ KIND = Kind(
             "image pull secrets, to ask the registry how an image"
             " downloads its model; the SSH key of groups, created once",
         ),
-        Access("HorizontalPodAutoscaler", _CHILD, "autoscaling"),
+        Access(
+            "HorizontalPodAutoscaler",
+            f"{_CHILD} list",
+            "autoscaling; listed to find a foreign one where the replica count differs",
+        ),
         Access("Ingress", _CHILD, "external access"),
         Access("HTTPRoute", _CHILD, "external access"),
         Access("GRPCRoute", _CHILD, "external access"),

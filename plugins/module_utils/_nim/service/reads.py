@@ -21,6 +21,7 @@ from .model_layout import layout_reads
 from .model_store import Store, select_store
 from .multi_node.groups import group_reads
 from .readiness import readiness_of
+from .scaling import replica_reads
 from .served_model import model_reads, needs_model
 from .unready_pods import pod_reads
 from .workload import DEPLOYMENT, INFERENCE_SERVICE, is_known, live_workload
@@ -48,6 +49,7 @@ def reads(app: NIMServiceApp) -> list[Read]:
     found += group_reads(app)
     found += strategy_reads(app)
     found += pod_reads(app)
+    found += replica_reads(app)
     found += dra_reads(app)
     found += picker_reads(app)
     if is_known(app):

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from ..._base.types import Manifest
 from ..._builders import autoscaler
+from ..._builders.replicas import Hold, Scaling, find_hold, scaling_reads, wanted_replicas
+from ..._engine.reads import Read
 from .app import NIMServiceApp
+from .workload import live_workload
 
 
 def build_autoscaler(app: NIMServiceApp) -> Manifest:
@@ -17,6 +20,21 @@ def build_autoscaler(app: NIMServiceApp) -> Manifest:
     )
 
 
+def scaling_of(app: NIMServiceApp, live: Manifest | None) -> Scaling:
+    """The scaling of a workload of pods."""
+    return Scaling(live, app.spec.replicas, app.spec.autoscaler)
+
+
 def count_replicas(app: NIMServiceApp, live: Manifest | None) -> int | None:
     """The workload's `spec.replicas`; None if another field manager owns it."""
-    return autoscaler.choose_replicas(live, app.spec.replicas, app.spec.autoscaler)
+    return wanted_replicas(app, scaling_of(app, live))
+
+
+def replica_reads(app: NIMServiceApp) -> list[Read]:
+    """The reads that explain a foreign replica count; KServe scales its own workload."""
+    return [] if app.spec.is_kserve else scaling_reads(app, scaling_of(app, live_workload(app)))
+
+
+def replica_hold(app: NIMServiceApp) -> Hold | None:
+    """Why `spec.replicas` is not applied; None if it is."""
+    return None if app.spec.is_kserve else find_hold(app, scaling_of(app, live_workload(app)))

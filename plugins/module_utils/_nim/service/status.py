@@ -11,6 +11,7 @@ from dataclasses import replace
 from ..._base.errors import NimError
 from ..._builders.expose import PICKER_FIELD
 from ..._builders.nim_metadata import CACHE_STATE, SERVICE_STATE, reported_state, trigger_value
+from ..._builders.replicas import report_hold
 from ..._builders.rollout import DEADLINE_REASON, Readiness
 from ..._builders.verdict import (
     NOT_READY,
@@ -42,6 +43,7 @@ from .kserve.mode import KSERVE, ignored_fields
 from .model_layout import is_layout_awaited
 from .model_store import Unusable, pvc_at_deletion, select_store
 from .readiness import readiness_of
+from .scaling import replica_hold
 from .served_model import Answer, needs_model, read_answer
 from .unready_pods import why_unready
 from .workload import count_pods, is_known, live_workload
@@ -70,6 +72,7 @@ def assess(app: NIMServiceApp, outcome: Outcome) -> Assessment:
     builder.remove_condition(_CACHE_CLAIM_CREATED)
     apply_verdict(builder, verdict)
     _set_fields(builder, now)
+    report_hold(builder, replica_hold(now))
     if _is_domain_pending(verdict, builder) or _has_settling_claims(now, builder):
         builder.requeue = replace(builder.requeue, after=True, wake_on_child=False)
     builder.events += _events(now, verdict)

@@ -12,6 +12,7 @@ import typing as t
 from dataclasses import replace
 
 from ...._base.types import Json, Manifest
+from ...._builders.replicas import record_replicas
 from ...._engine.kept_lists import has_equivalent
 from ..app import NIMServiceApp
 from ..model_store import Store
@@ -20,7 +21,7 @@ from ..pod.probes import model_probes
 from ..pod.running import keep_key
 from ..pod.template import build_template
 from ..pod.variant import PodVariant
-from ..scaling import count_replicas
+from ..scaling import count_replicas, scaling_of
 from ..workload import LEADER, WORKER, container_of, groups_of, live_template, live_workload
 from . import mpi
 
@@ -63,16 +64,18 @@ def build_groups(app: NIMServiceApp, store: Store) -> Manifest:
     }
     if replicas is not None:
         spec["replicas"] = replicas
-    labels, annotations = app.labels, app.annotations
+    annotations = {**app.annotations, **record_replicas(app, scaling_of(app, live))}
     kind, name = groups_of(app)
-    return app.child(kind, labels=labels, annotations=annotations, name=name, spec=spec)
+    return app.child(kind, labels=app.labels, annotations=annotations, name=name, spec=spec)
 
 
 def count_groups(app: NIMServiceApp) -> int:
     """The desired number of groups, from the spec or the live object."""
-    given = app.spec.replicas
-    live = (live_workload(app) or {}).get("spec") or {}
-    return int(live.get("replicas", 1) if given is None else given)
+    live = live_workload(app)
+    wanted = count_replicas(app, live)
+    if wanted is None:
+        wanted = ((live or {}).get("spec") or {}).get("replicas", 1)
+    return int(wanted)
 
 
 def _leader(app: NIMServiceApp) -> PodVariant:

@@ -135,6 +135,68 @@ def test_second_pass_writes_nothing(
     assert not found.passes[-1].report.changed
 
 
+def scale(found: Harness, replicas: int) -> None:
+    """Scale the Deployment like `kubectl scale`."""
+    live = found.live("Deployment")
+    fields = {"f:spec": {"f:replicas": {}}}
+    live["metadata"]["managedFields"].append(
+        {"manager": "kubectl", "operation": "Update", "subresource": "scale", "fieldsV1": fields}
+    )
+    live["spec"]["replicas"] = replicas
+    found.start_pods()
+
+
+def change_spec(found: Harness, **fields: t.Any) -> None:
+    cr = found.live(found.cr["kind"])
+    cr["spec"] |= fields
+    cr["metadata"]["generation"] = cr["metadata"].get("generation", 0) + 1
+
+
+def test_scaled_manually(harness: t.Any) -> None:
+    found = harness(replicas=1).settle()
+    scale(found, 3)
+    assert (found.run(), found.live("Deployment")["spec"]["replicas"]) == (["Deployment"], 3)
+    assert found.condition("ScaledExternally")[:2] == ("True", "ScaledManually")
+    found.start_pods()
+    assert found.run() == []
+    assert found.condition("Ready")[0] == "True"
+    change_spec(found, labels={"team": "x"})
+    found.run()
+    live = found.live("Deployment")
+    assert (live["spec"]["replicas"], live["metadata"]["labels"]["team"]) == (3, "x")
+    change_spec(found, replicas=2)
+    found.run()
+    assert found.live("Deployment")["spec"]["replicas"] == 2
+    assert found.condition("ScaledExternally") == ()
+
+
+def test_autoscaled_by_others(harness: t.Any) -> None:
+    found = harness(replicas=1).settle()
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "x"}
+    found.put(
+        {
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "keda-hpa-x", "namespace": "ns"},
+            "spec": {"scaleTargetRef": target},
+        }
+    )
+    scale(found, 3)
+    assert (found.run(), found.live("Deployment")["spec"]["replicas"]) == ([], 3)
+    assert found.condition("ScaledExternally")[:2] == ("True", "Autoscaled")
+    change_spec(found, replicas=0)
+    found.run()
+    assert found.live("Deployment")["spec"]["replicas"] == 0
+
+
+def test_unscaled_lists_no_autoscalers(harness: t.Any) -> None:
+    found = harness(replicas=1).settle()
+    before = len(found.server.server.requests)
+    assert found.run() == []
+    requests = found.server.server.requests[before:]
+    assert not [item for item in requests if item.path.endswith("horizontalpodautoscalers")]
+
+
 def test_password_only_in_url(harness: t.Any) -> None:
     found = harness().settle()
     assert found.url == f"postgresql://me:{ENCODED}@pg.ns.svc:5432/db"

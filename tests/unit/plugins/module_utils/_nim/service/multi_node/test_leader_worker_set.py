@@ -190,6 +190,23 @@ def test_count_groups_foreign_replicas(make):
     assert count_groups(NIMServiceApp(cr, observed)) == 4
 
 
+@pytest.mark.parametrize(
+    ("spec", "applied", "count"),
+    [(2, None, 4), (0, 0, 0)],
+)
+def test_count_groups_scaled_manually(make, spec, applied, count):
+    cr, live = make.cr(MPI | {"replicas": spec}), build(make, MPI | {"replicas": 4})
+    fields = {"f:spec": {"f:replicas": {}}}
+    live["metadata"]["managedFields"] = [
+        {"manager": "kubectl", "subresource": "scale", "fieldsV1": fields}
+    ]
+    app = NIMServiceApp(cr, make.observe(live))
+    made = build_groups(app, STORE)
+    assert (made["spec"].get("replicas"), count_groups(app)) == (applied, count)
+    recorded = made["metadata"]["annotations"].get("nimops.nim/spec-replicas")
+    assert recorded == (None if spec == 0 else "2")
+
+
 def test_build_groups_operator_upgrade(make):
     live = build(make, MPI, operator={"version": "1"})
     made = build(make, MPI, live, operator={"version_label": "2"})
