@@ -11,6 +11,7 @@ from .._base.types import Manifest
 from .._builders.app import App
 from .._engine.metadata import Labels
 from .driver.pod import DAEMON_SETS
+from .nodes import Nodes
 from .settings import gpu_namespace
 from .stack import Stack
 from .upgrade.policy import Upgrades
@@ -50,6 +51,11 @@ class StackApp(App):
     @property
     def stack(self) -> Stack:
         """The settings that the ClusterPolicy makes for all kinds."""
+        raise NotImplementedError
+
+    @property
+    def nodes(self) -> Nodes:
+        """The nodes that it deploys to."""
         raise NotImplementedError
 
     @property

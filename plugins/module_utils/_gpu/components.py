@@ -8,14 +8,16 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from .._base.types import Manifest
 from .nodes import DEPLOY
 from .upgrade import labels
 
-DRIVER, TOOLKIT, VALIDATOR, PLUGIN = (
+DRIVER, TOOLKIT, VALIDATOR, PLUGIN, MIG_MANAGER = (
     "driver",
     "container-toolkit",
     "operator-validator",
     "device-plugin",
+    "mig-manager",
 )
 
 
@@ -48,6 +50,13 @@ COMPONENTS = (
     Component("dcgm", "nvidia-dcgm"),
     Component("dcgm-exporter", "nvidia-dcgm-exporter"),
     Component("gpu-feature-discovery", "gpu-feature-discovery"),
-    Component("mig-manager", "nvidia-mig-manager"),
+    Component(MIG_MANAGER, "nvidia-mig-manager"),
     Component("node-status-exporter", "nvidia-node-status-exporter"),
 )
+
+
+def component_of(daemon_set: Manifest) -> Component:
+    """The component of a DaemonSet; one without a name for a helper of another component."""
+    name = str(daemon_set["metadata"].get("name") or "")
+    labels = {**(daemon_set["metadata"].get("labels") or {}), "app": name}
+    return next((item for item in COMPONENTS if item.owns(labels)), Component("", name))

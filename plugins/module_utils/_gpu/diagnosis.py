@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,11 @@ _STATUSES = ("initContainerStatuses", "containerStatuses")
 _MAX_TEXT = 400
 _PROBE = "Unhealthy: "
 _PULLING = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
+
+_NODES_AVAILABLE = re.compile(r"^\d+/\d+ nodes are available: ")
+_COUNT = re.compile(r"(?:^|, )\d+ (?:node\(s\) )?")
+_OTHER_NODES, _OTHER_POD = re.compile(r"NodeAffinity|node affinity/selector"), "pod anti-affinity"
+"""Parts of the scheduler's reports."""
 
 _WAITS = {
     "k8s-driver-manager": "the driver manager to stop GPU clients and unload the old driver",
@@ -71,6 +77,17 @@ def diagnose(component: Component, pod: Json, events: t.Iterable[str] = ()) -> D
     if ready.get("status") == "True":
         return None
     since = str(ready.get("lastTransitionTime") or pod["metadata"].get("creationTimestamp") or "")
+    scheduled = find_condition(status.get("conditions"), "PodScheduled") or {}
+    if scheduled.get("status") == "False":
+        return _diagnose_unscheduled(component, since, scheduled)
+    return _diagnose_containers(component, pod, since, events)
+
+
+def _diagnose_containers(
+    component: Component, pod: Json, since: str, events: t.Iterable[str]
+) -> Diagnosis:
+    """Diagnose the first container of a pod that is not ready."""
+    status = pod.get("status") or {}
     container = _first_unready(status)
     if why := why_not_ready(pod).lstrip(",: "):
         return _diagnose_fault(component, container, since, why)
@@ -85,6 +102,20 @@ def diagnose(component: Component, pod: Json, events: t.Iterable[str] = ()) -> D
         needs = TOOLKIT if lacks_runtime(message) else ""
         return Diagnosis(waits, since, needs=needs, is_fault=True, advice=advice)
     return Diagnosis("its containers to start", since)
+
+
+def _diagnose_unscheduled(component: Component, since: str, scheduled: Json) -> Diagnosis:
+    """Diagnose a pod without a node, from the report of the scheduler on all nodes.
+
+    A pod of a DaemonSet has one node, so selectors of the other nodes and preemption say nothing.
+    """
+    message = " ".join(str(scheduled.get("message") or "").split())
+    reasons = _NODES_AVAILABLE.sub("", message.partition(" preemption: ")[0]).rstrip(".")
+    found = [item for item in _COUNT.split(reasons) if item and not _OTHER_NODES.search(item)]
+    if component.name == DRIVER and any(_OTHER_POD in item for item in found):
+        return Diagnosis("the present driver pod of the node to end", since)
+    why = _clean(", ".join(found) or message)
+    return Diagnosis(f"{scheduled.get('reason') or 'Unschedulable'}: {why}", since, is_fault=True)
 
 
 def _diagnose_fault(component: Component, container: Json, since: str, why: str) -> Diagnosis:
@@ -125,7 +156,9 @@ def _explain_probes(events: t.Iterable[str]) -> str:
 
 
 def _diagnose_pull(component: Component, container: Json, since: str, why: str) -> Diagnosis:
-    image = str(container.get("image") or "")
+    image = _clean(str(container.get("image") or ""))
+    if not image:
+        return Diagnosis(why, since, is_fault=True)
     advice = explain_pull(why)
     if component.name == DRIVER and advice == "the registry has no such image":
         advice = (

@@ -38,6 +38,9 @@ MIG_CAPABLE, PRODUCT = "nvidia.com/mig.capable", "nvidia.com/gpu.product"
 VGPU_HOST_DRIVER = "nvidia.com/vgpu.host-driver-version"
 """Labels of GPU feature discovery."""
 
+MIG_CONFIG, MIG_STATE = "nvidia.com/mig.config", "nvidia.com/mig.config.state"
+"""Labels with the MIG layout that a node should have, and how far the MIG manager is."""
+
 NODE_FACTS = NodeFacts(
     prefix=_NFD,
     device=_ANY_DEVICE,
@@ -49,6 +52,7 @@ NODE_FACTS = NodeFacts(
         "nvidia.com/gpu.workload.config",
         MIG_CAPABLE,
         PRODUCT,
+        MIG_STATE,
         VGPU_HOST_DRIVER,
         labels.SKIP,
         OS_ID,

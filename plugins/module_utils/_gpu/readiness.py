@@ -34,6 +34,21 @@ def wakes_when_ready(observed: Observed, outcome: Outcome) -> bool:
     return observed.has_child_events and not outcome.written
 
 
+def lacks_nodes(live: Manifest, selected: int) -> str:
+    """Why a DaemonSet that is ready is not ready on all nodes that it selects; empty if it is.
+
+    Its controller wants no pod on a node with a taint that the pods do not tolerate, so the counts
+    are complete without it. A pod that was there before the taint keeps running.
+    """
+    status = live.get("status") or {}
+    wanted, kept = (
+        int(status.get(key) or 0) for key in ("desiredNumberScheduled", "numberMisscheduled")
+    )
+    if wanted >= selected or (wanted and wanted + kept >= selected):
+        return ""
+    return f"{wanted} of {selected} nodes can get a pod"
+
+
 def describe_progress(live: Manifest) -> str:
     """Describe the rollout progress of a DaemonSet."""
     status = live.get("status") or {}

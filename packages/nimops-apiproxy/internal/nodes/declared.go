@@ -32,6 +32,7 @@ var (
 		"nvidia.com/gpu.workload.config",
 		"nvidia.com/mig.capable",
 		"nvidia.com/gpu.product",
+		"nvidia.com/mig.config.state",
 		"nvidia.com/vgpu.host-driver-version",
 		"nvidia.com/gpu-driver-upgrade.skip",
 		"feature.node.kubernetes.io/system-os_release.ID",

@@ -19,6 +19,13 @@ from ..._gpu.cluster import POLICIES
 from ..._gpu.components import COMPONENTS, DRIVER, TOOLKIT, VALIDATOR, Component
 from ..._gpu.diagnosis import Diagnosis, diagnose
 from ..._gpu.log_causes import explain_log
+from ..._gpu.node_problems import (
+    NodeProblem,
+    problem_of_taints,
+    problems_of_labels,
+    problems_of_validation,
+    selects,
+)
 from ..._gpu.nodes import DEPLOY, GPU_PRESENT, MISSING_SINCE, has_device
 from ..._gpu.upgrade import labels, states
 from ..._gpu.upgrade.services import node_of
@@ -35,6 +42,9 @@ _OTHER_RUNTIME = (
     "the toolkit is deployed for another container runtime than that of the node: install it on the"
     " node yourself, and set the label to false"
 )
+
+_Found = tuple[Diagnosis, str, str]
+"""(diagnosis, namespace, pod)"""
 
 
 @dataclass(frozen=True)
@@ -175,15 +185,7 @@ def _status_of(node: Node, view: StackView, deployed: t.Collection[str]) -> Node
     if node.label(GPU_PRESENT) != "true":
         waits = f"its label {GPU_PRESENT}, which the operator sets: check the operator's log"
         return NodeStatus(node.name, WAITING, troubles=[Trouble("labels", "", waits)])
-    pods = [pod for pod in view.pods if node_of(pod) == node.name]
-    found: dict[str, tuple[Diagnosis, str, str]] = {}
-    for component in COMPONENTS:
-        is_expected = component.name == TOOLKIT or node.label(component.deploy)
-        if component.name in deployed and is_expected:
-            own = [pod for pod in pods if component.owns(_labels(pod))]
-            if seen := _diagnose(component, node, own, view.warnings):
-                found[component.name] = seen
-    troubles = _roots(found, deployed)
+    troubles = _roots(_diagnose_node(node, view, deployed), deployed)
     if node.annotation(MISSING_SINCE):
         waits = "its GPU label of Node Feature Discovery, which is gone: check the pods of NFD"
         troubles.append(Trouble("labels", "", waits))
@@ -197,36 +199,61 @@ def _status_of(node: Node, view: StackView, deployed: t.Collection[str]) -> Node
     return NodeStatus(node.name, state, troubles=troubles)
 
 
+def _diagnose_node(node: Node, view: StackView, deployed: t.Collection[str]) -> dict[str, _Found]:
+    """What each component waits for that is not ready, as its pods, labels and taints show."""
+    pods = [pod for pod in view.pods if node_of(pod) == node.name]
+    found: dict[str, _Found] = {}
+    for component in COMPONENTS:
+        is_expected = component.name == TOOLKIT or node.label(component.deploy)
+        if component.name in deployed and is_expected:
+            own = [pod for pod in pods if component.owns(_labels(pod))]
+            if seen := _diagnose(component, node, own, view):
+                found[component.name] = seen
+    for problem in problems_of_labels(node.live, deployed):
+        found.setdefault(problem.component, (_diagnosis_of(problem), "", ""))
+        for name in problem.blocks:
+            waits = Diagnosis(problem.waits, needs=problem.component)
+            found.setdefault(name, (waits, "", ""))
+    if seen := found.get(VALIDATOR):
+        found[VALIDATOR] = (_explain_validation(node, deployed, seen[0]), *seen[1:])
+    return found
+
+
 def _diagnose(
-    component: Component,
-    node: Node,
-    pods: t.Sequence[Json],
-    warnings: t.Mapping[str, t.Sequence[str]],
-) -> tuple[Diagnosis, str, str] | None:
-    """(diagnosis, namespace, pod) of a component on a node; None if it is ready or off."""
-    wanted = node.label(component.deploy)
-    if not pods:
-        if wanted == "false":
-            return None
-        if not wanted:
-            return Diagnosis(_NO_LABEL.format(component.deploy), advice=_OTHER_RUNTIME), "", ""
-        if wanted != "true":
-            waits = f"the label {component.deploy}, which is {wanted[:40]}, to be true again"
-            return Diagnosis(waits), "", ""
-        waits = (
-            "a pod: its DaemonSet has none here, or it is not scheduled; check the node's taints"
-        )
-        return Diagnosis(waits), "", ""
+    component: Component, node: Node, pods: t.Sequence[Json], view: StackView
+) -> _Found | None:
+    """The diagnosis of a component on a node; None if it is ready or off."""
     for pod in pods:
         uid = str(pod["metadata"].get("uid") or "")
-        if found := diagnose(component, pod, warnings.get(uid) or ()):
+        if found := diagnose(component, pod, view.warnings.get(uid) or ()):
             return found, pod["metadata"].get("namespace", ""), pod["metadata"]["name"]
-    return None
+    wanted = node.label(component.deploy)
+    if not pods and not wanted:
+        return Diagnosis(_NO_LABEL.format(component.deploy), advice=_OTHER_RUNTIME), "", ""
+    if pods or wanted != "true":
+        return None
+    for daemon_set in view.daemon_sets:
+        is_wanted = component.owns(_labels(daemon_set)) and selects(daemon_set, node.live)
+        if is_wanted and (problem := problem_of_taints(node.live, daemon_set)):
+            return _diagnosis_of(problem), "", ""
+    waits = "a pod: its DaemonSet has none here, or it is not scheduled; check the node's taints"
+    return Diagnosis(waits), "", ""
 
 
-def _roots(
-    found: t.Mapping[str, tuple[Diagnosis, str, str]], deployed: t.Collection[str]
-) -> list[Trouble]:
+def _diagnosis_of(problem: NodeProblem) -> Diagnosis:
+    return Diagnosis(problem.waits, advice=problem.advice, is_fault=problem.is_fault)
+
+
+def _explain_validation(node: Node, deployed: t.Collection[str], seen: Diagnosis) -> Diagnosis:
+    """Name the node label that keeps off a component that the validation waits for."""
+    if seen.is_fault and not seen.needs:
+        return seen
+    for problem in problems_of_validation(node.live, deployed, seen.needs):
+        return replace(seen, waits=problem.waits, advice=problem.advice)
+    return seen
+
+
+def _roots(found: t.Mapping[str, _Found], deployed: t.Collection[str]) -> list[Trouble]:
     """The troubles that no other trouble causes."""
     parents = {name: _parent(name, item[0], found) for name, item in found.items()}
     roots = [name for name, parent in parents.items() if not parent] or list(found)

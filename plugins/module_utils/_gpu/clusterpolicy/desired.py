@@ -11,6 +11,7 @@ from ..._engine.api_resources import key_of
 from ..._engine.desired import Child, Desired, Field, FieldPolicy, Patch
 from ..._engine.metadata import controller_of
 from ..cluster import POLICIES
+from ..components import component_of
 from ..upgrade.step import Step
 from .app import PolicyApp
 from .operand import Operand
@@ -56,6 +57,25 @@ def desired(app: PolicyApp) -> Desired:
 def is_deployed(app: PolicyApp, operand: Operand) -> bool:
     """Whether the operand is enabled, and this policy deploys it."""
     return operand.is_enabled(app.spec) and not _is_handed_over(app, operand)
+
+
+def daemon_sets(app: PolicyApp) -> list[Manifest]:
+    """The live DaemonSets of the deployed operands."""
+    names = [name for item in OPERANDS if is_deployed(app, item) for name in item.daemon_sets(app)]
+    found = [app.live("DaemonSet", name) for name in dict.fromkeys(names)]
+    return [live for live in found if live and not is_leaving(app, live)]
+
+
+def deployed_components(app: PolicyApp) -> set[str]:
+    """The names of the deployed components."""
+    found = [components_of(app, item) for item in OPERANDS if is_deployed(app, item)]
+    return {name for names in found for name in names}
+
+
+def components_of(app: PolicyApp, operand: Operand) -> set[str]:
+    """The names of the components that an operand deploys."""
+    names = operand.daemon_sets(app)
+    return {component_of({"metadata": {"name": name}}).name for name in names} - {""}
 
 
 def _is_handed_over(app: PolicyApp, operand: Operand) -> bool:

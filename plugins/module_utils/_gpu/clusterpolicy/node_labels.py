@@ -16,6 +16,7 @@ from ..nodes import (
     DEPLOY,
     GPU_PRESENT,
     MIG_CAPABLE,
+    MIG_CONFIG,
     MISSING_SINCE,
     PRODUCT,
     VGPU_HOST_DRIVER,
@@ -26,7 +27,6 @@ from ..upgrade.labels import ENABLED
 from .runtimes import TOOLKIT_LABEL
 from .spec import ClusterPolicySpec
 
-MIG_CONFIG = "nvidia.com/mig.config"
 OPERANDS = f"{DEPLOY}operands"
 """Label by which a user turns the stack off on a node."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from ..._base.errors import NimError
 from ..._engine.reads import Read, ReadChild, ReadObject
 from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
-from ..daemonset_problems import unready_pods
+from ..daemonset_problems import problem_reads
 from ..driver.license import license_reads
 from ..driver.pod import DAEMON_SETS
 from ..driver.pool import pool_reads
-from ..readiness import is_ready
+from ..nodes import Nodes
 from ..upgrade.reads import upgrade_reads
 from .app import SERVICE_MONITORS, PolicyApp
+from .desired import daemon_sets, deployed_components
 from .operands.prerequisites import RUNTIME_CLASSES
 from .order import OPERANDS
 from .presence import presence_reads
@@ -33,7 +34,7 @@ def reads(app: PolicyApp) -> list[Read]:
     if not all(app.observed.has(read.key) for read in _STACK_READS):
         return found
     found += presence_reads(app.observed)
-    return [*found, *_inputs(app), *_children(app), *_pods(app), *_upgrade(app)]
+    return [*found, *_inputs(app), *_children(app), *_problems(app), *_upgrade(app)]
 
 
 def _inputs(app: PolicyApp) -> list[Read]:
@@ -68,12 +69,7 @@ def _upgrade(app: PolicyApp) -> list[Read]:
     return upgrade_reads(app.observed, app.namespace, policy)
 
 
-def _pods(app: PolicyApp) -> list[Read]:
-    """Reads of the unready pods of DaemonSets, which show the reason and the node."""
-    found = list[Read]()
-    for operand in OPERANDS:
-        for name in operand.daemon_sets(app):
-            live = app.live("DaemonSet", name)
-            if live and not is_ready(live):
-                found.append(unready_pods(app, name))
-    return found
+def _problems(app: PolicyApp) -> list[Read]:
+    """Reads of the pods and nodes that show why DaemonSets are not ready."""
+    nodes = Nodes(app.observed.get(NODES.key) or [])
+    return problem_reads(app, daemon_sets(app), deployed_components(app), nodes)

@@ -12,12 +12,13 @@ from ..._engine.conditions import find_condition
 from ..._engine.desired import Assessment, Event, Outcome, Requeue, Trigger
 from ..._engine.status_builder import StatusBuilder
 from ..cluster import CONFLICT, NVIDIA_DRIVERS, POLICY_CHANGE
-from ..daemonset_problems import explain
+from ..daemonset_problems import explain, node_problems, report_problems
 from ..driver.license import license_event, license_problem
-from ..readiness import is_ready, wakes_when_ready
+from ..node_problems import NodeProblem
+from ..readiness import wakes_when_ready
 from ..upgrade.upgrade_status import report_upgrade
 from .app import PolicyApp
-from .desired import is_deployed, is_leaving
+from .desired import components_of, daemon_sets, deployed_components, is_deployed, is_leaving
 from .operand import Operand
 from .operands import driver, toolkit
 from .order import OPERANDS
@@ -44,12 +45,8 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
     now = app.at(outcome.view(app.observed))
     if failure := outcome.failure or _refusals(app, outcome):
         _fail(builder, app, failure, outcome)
-    elif (waiting := _waiting(now)) or now.has_driver_upgrade:
-        is_slow = wakes_when_ready(now.observed, outcome) and not _has_leaving(now)
-        builder.requeue = Requeue(slow=is_slow)
-        _wait(builder, now, waiting)
     else:
-        _succeed(builder, app)
+        _report_operands(builder, now, outcome)
     if not outcome.failure:
         report_upgrade(builder, app.upgrade)
     report_presence(builder, app.observed, app.presences)
@@ -110,13 +107,28 @@ def _fail(builder: StatusBuilder, app: PolicyApp, message: str, outcome: Outcome
         builder.retry(message)
 
 
-def _waiting(app: PolicyApp) -> list[tuple[str, str]]:
-    """The names of the operands that are not ready, and the reasons."""
-    return [
-        (operand.name, why)
-        for operand in OPERANDS
-        if is_deployed(app, operand) and (why := "; ".join(_why_not_ready(app, operand)))
-    ]
+def _report_operands(builder: StatusBuilder, app: PolicyApp, outcome: Outcome) -> None:
+    """Report the operands and the nodes that are not ready."""
+    problems = node_problems(app, daemon_sets(app), deployed_components(app))
+    waiting = _waiting(app, problems)
+    if not waiting and not app.has_driver_upgrade:
+        _succeed(builder, app)
+        return
+    is_slow = wakes_when_ready(app.observed, outcome) and not _has_leaving(app)
+    builder.requeue = Requeue(slow=is_slow)
+    _wait(builder, app, waiting, report_problems(builder, problems, _NOT_YET))
+
+
+def _waiting(app: PolicyApp, problems: t.Sequence[NodeProblem]) -> dict[str, str]:
+    """The reasons of the operands that are not ready, by name; empty where only nodes show it."""
+    stopped = {name for problem in problems for name in problem.components}
+    found = {}
+    for operand in OPERANDS:
+        if is_deployed(app, operand):
+            why = "; ".join(_why_not_ready(app, operand))
+            if why or stopped & set(components_of(app, operand)):
+                found[operand.name] = why
+    return found
 
 
 def _has_leaving(app: PolicyApp) -> bool:
@@ -135,8 +147,8 @@ def _why_not_ready(app: PolicyApp, operand: Operand) -> t.Iterator[str]:
             continue
         if is_leaving(app, live):
             yield f"{kind} {name} belongs to a deleted ClusterPolicy and is being removed"
-        elif kind == "DaemonSet" and app.nodes.with_gpu and not is_ready(live):
-            yield explain(app, live)
+        elif kind == "DaemonSet" and app.nodes.with_gpu and (why := explain(app, live)):
+            yield why
     if operand is driver.OPERAND and (problem := _license_problem(app)):
         yield problem
 
@@ -146,23 +158,24 @@ def _license_problem(app: PolicyApp) -> str:
     return license_problem(app, sources, is_upgraded=is_upgraded)
 
 
-def _wait(builder: StatusBuilder, app: PolicyApp, waiting: list[tuple[str, str]]) -> None:
-    names = " ".join(name for name, _why in waiting)
-    reasons = [f"states not ready: [{names}]"] if waiting else []
+def _wait(
+    builder: StatusBuilder, app: PolicyApp, waiting: dict[str, str], of_nodes: list[str]
+) -> None:
+    reasons = [f"states not ready: [{' '.join(waiting)}]"] if waiting else []
     of_upgrade = _DRIVER_UPGRADE if app.has_driver_upgrade else []
     problem = app.toolkit.problem
-    of_nodes = [problem] if problem else []
-    message = "; ".join(["ClusterPolicy is not ready", *reasons, *of_upgrade, *of_nodes])
+    mixed = [problem] if problem else []
+    message = "; ".join(["ClusterPolicy is not ready", *reasons, *of_upgrade, *mixed])
     if problem and problem not in _error_message(builder):
         builder.events.append(Event("Warning", _MIXED, problem))
     _set_error(builder, _NOT_YET, message)
     license_event(builder, app.spec.driver.sources, _license_problem(app))
-    if problem and not of_upgrade and [why for _name, why in waiting] == of_nodes:
+    if problem and not (of_upgrade or of_nodes) and list(waiting.values()) == mixed:
         builder.stalled = (_MIXED, problem)
         builder.requeue_slowly()
         return
-    details = "; ".join([*(f"{name}: {why}" for name, why in waiting), *of_upgrade])
-    builder.reconciling = (_NOT_YET, details)
+    of_operands = [f"{name}: {why}" for name, why in waiting.items() if why]
+    builder.reconciling = (_NOT_YET, "; ".join([*of_operands, *of_nodes, *of_upgrade]))
     builder.requeue_while_reconciling = bool(waiting)
 
 

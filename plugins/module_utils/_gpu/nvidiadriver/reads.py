@@ -8,12 +8,12 @@ from __future__ import annotations
 from ..._base.errors import NimError
 from ..._engine.reads import Read, ReadChild
 from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
-from ..daemonset_problems import unready_pods
+from ..components import DRIVER
+from ..daemonset_problems import problem_reads
 from ..driver.license import license_reads
 from ..driver.pod import DAEMON_SETS
 from ..driver.pool import pool_reads
 from ..rbac import role_names
-from ..readiness import is_ready
 from ..upgrade.reads import upgrade_reads
 from .app import DriverApp
 from .desired import role_children
@@ -46,11 +46,8 @@ def _children(app: DriverApp) -> list[Read]:
     found: list[Read] = [
         ReadChild(kind, app.namespace, name) for kind, name in dict.fromkeys(names)
     ]
-    for name in sets:
-        live = app.live("DaemonSet", name)
-        if live and not is_ready(live):
-            found.append(unready_pods(app, name))
-    return found
+    live = [item for name in sets if (item := app.live("DaemonSet", name))]
+    return [*found, *problem_reads(app, live, {DRIVER}, app.nodes)]
 
 
 def _upgrade(app: DriverApp) -> list[Read]:

@@ -9,9 +9,11 @@ from ..._base.errors import NimError
 from ..._engine.desired import Assessment, Event, Outcome, Requeue
 from ..._engine.status_builder import StatusBuilder
 from ..cluster import CONFLICT
-from ..daemonset_problems import explain
+from ..components import DRIVER
+from ..daemonset_problems import explain, node_problems, report_problems
 from ..driver.license import license_event, license_problem
-from ..readiness import is_ready, wakes_when_ready
+from ..node_problems import NodeProblem
+from ..readiness import wakes_when_ready
 from ..upgrade.upgrade_status import report_upgrade
 from .app import DriverApp
 from .pools import pools_of
@@ -34,7 +36,7 @@ def assess(app: DriverApp, outcome: Outcome) -> Assessment:
         _disable(builder)
     elif failure:
         _fail(builder, app, failure, outcome)
-    elif waiting := _waiting(now):
+    elif waiting := [*_waiting(now), *report_problems(builder, _problems(now), _NOT_YET)]:
         _set_error(builder, _NOT_YET, _WAITING)
         license_event(builder, app.spec.driver.sources, _license_problem(now))
         builder.reconciling = (_NOT_YET, "; ".join(waiting))
@@ -86,11 +88,17 @@ def _waiting(app: DriverApp) -> list[str]:
         live = app.live("DaemonSet", pool.name)
         if live is None:
             found.append(f"DaemonSet {pool.name} is being created")
-        elif not is_ready(live):
-            found.append(explain(app, live))
+        elif why := explain(app, live):
+            found.append(why)
     if problem := _license_problem(app):
         found.append(problem)
     return found
+
+
+def _problems(app: DriverApp) -> list[NodeProblem]:
+    """Why its driver does not run on nodes."""
+    live = [app.live("DaemonSet", pool.name) for pool in pools_of(app)[0]]
+    return node_problems(app, [item for item in live if item], {DRIVER})
 
 
 def _license_problem(app: DriverApp) -> str:

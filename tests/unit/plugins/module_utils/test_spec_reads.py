@@ -45,6 +45,7 @@ OTHERS = {
     "_gpu/upgrade/snapshot.py": "nodes and pods",
     "_gpu/upgrade/services.py": "workloads and pods",
     "_gpu/daemonset_problems.py": "pods",
+    "_gpu/node_problems.py": "nodes and DaemonSets",
     "_nemo/status.py": "Deployments",
     "_nim/build/profiles.py": "pods",
     "_nim/cache/job.py": "Jobs",

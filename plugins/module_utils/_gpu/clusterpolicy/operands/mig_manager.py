@@ -11,6 +11,7 @@ from ...._base.errors import NimError
 from ...._base.printable import printable
 from ...._base.types import Manifest
 from ...._engine.label_selector import is_label_value
+from ...nodes import MIG_CONFIG
 from ...pods import (
     CREATE,
     DIRECTORY,
@@ -34,7 +35,6 @@ from ...rbac import permissions, role_names, rule
 from ...scripts import MIG_MANAGER_ENTRYPOINT
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set, place_on_host, wait_for_toolkit
-from ..node_labels import MIG_CONFIG
 from ..operand import Operand
 from ..spec import DEFAULT_GPU_CLIENTS, DEFAULT_MIG_CONFIG, Mig
 

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.components import COMPONENTS
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.components import (
+    COMPONENTS,
+    component_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -29,3 +32,16 @@ def test_component_deploy_labels():
         "nvidia.com/gpu.deploy.driver",
         "nvidia.com/gpu.deploy.container-toolkit",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "expected"),
+    [
+        ("nvidia-dcgm", {}, "dcgm"),
+        ("nvidia-driver-daemonset-6.8.0-60-generic-ubuntu24.04", {}, "driver"),
+        ("nvidia-gpu-driver-x", {"app.kubernetes.io/component": "nvidia-driver"}, "driver"),
+        ("nvidia-device-plugin-mps-control-daemon", {}, ""),
+    ],
+)
+def test_component_of(name, labels, expected):
+    assert component_of({"metadata": {"name": name, "labels": labels}}).name == expected

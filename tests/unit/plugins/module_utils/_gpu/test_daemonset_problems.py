@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.daemonset_problems import (
     explain,
     unready_pods,
@@ -19,11 +20,21 @@ def daemon_set():
     return {"metadata": {"name": "nvidia-dcgm", "generation": 1}, "status": status}
 
 
-def pod(name, node, waiting):
+def pod(name, node, waiting, **container):
+    state = {"name": "c", "state": {"waiting": waiting}, **container}
     return {
         "metadata": {"name": name},
         "spec": {"nodeName": node} if node else {},
-        "status": {"containerStatuses": [{"name": "c", "state": {"waiting": waiting}}]},
+        "status": {"containerStatuses": [state]},
+    }
+
+
+def unscheduled(name, message):
+    report = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    return {
+        "metadata": {"name": name},
+        "spec": {},
+        "status": {"conditions": [{**report, "message": message}]},
     }
 
 
@@ -41,6 +52,53 @@ def test_explain_each_reason_once(make_app):
         " Pod a on node gpu-0, container c: CreateContainerError: no such runtime;"
         " Pod d, container c: ErrImagePull: not found"
     )
+
+
+@pytest.mark.parametrize("back_off", [False, True])
+def test_explain_image(make_app, back_off):
+    """G20: the name of the image of this kernel."""
+    image = "r.example/driver:580-6.8.0-118-generic-ubuntu24.04"
+    waiting = {"reason": "ErrImagePull", "message": "not found"}
+    if back_off:
+        text = f'Back-off pulling image "{image}": ErrImagePull: not found'
+        waiting = {"reason": "ImagePullBackOff", "message": text}
+    name = "nvidia-driver-daemonset-6.8.0-118-generic-ubuntu24.04"
+    pods = [pod("a", "gpu-1", waiting, image=image)]
+    app = make_app({unready_pods(make_app(), name).key: pods})
+    live = daemon_set()
+    live["metadata"]["name"] = name
+    assert explain(app, live) == (
+        f"DaemonSet {name}: 0 of 2 pods are available; Pod a on node gpu-1 waits for image {image}"
+        " to be pulled: container c: ErrImagePull: not found; there is no driver image for this"
+        " operating system or kernel: choose another driver.version, set driver.usePrecompiled:"
+        " false, or install the driver on the node and set driver.enabled: false"
+    )
+
+
+PRESENT = (
+    "0/5 nodes are available: 1 node(s) didn't match pod anti-affinity rules, 4 node(s) didn't"
+    " satisfy plugin(s) [NodeAffinity]. preemption: 0/5 nodes are available: 1 No preemption victims"
+    " found for incoming pod, 4 Preemption is not helpful for scheduling."
+)
+FULL = (
+    "0/5 nodes are available: 1 Insufficient memory, 4 node(s) didn't match Pod's node"
+    " affinity/selector. preemption: 0/5 nodes are available: 5 Preemption is not helpful."
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "expected"),
+    [
+        ("nvidia-driver-daemonset", PRESENT, ""),
+        ("nvidia-dcgm", FULL, "; Pod a: Unschedulable: Insufficient memory"),
+    ],
+)
+def test_explain_unscheduled(make_app, name, message, expected):
+    """N5: a driver pod that waits for the present one is no problem."""
+    app = make_app({unready_pods(make_app(), name).key: [unscheduled("a", message)]})
+    live = daemon_set()
+    live["metadata"]["name"] = name
+    assert explain(app, live) == f"DaemonSet {name}: 0 of 2 pods are available{expected}"
 
 
 def test_explain_without_pods(make_app):

@@ -49,6 +49,7 @@ DRIVER, PLUGIN = "nvidia-driver-ctr", "nvidia-device-plugin"
 CRASHES, PENDING = waiting("CrashLoopBackOff"), pod_of([], [("c", WAITING, {})])
 UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
 UNSCHEDULABLE |= {"message": "m"}
+SECOND = {"message": "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules."}
 
 
 @pytest.mark.parametrize(
@@ -140,6 +141,12 @@ UNSCHEDULABLE |= {"message": "m"}
             {"metadata": {"name": "p"}, "status": {"conditions": [UNSCHEDULABLE]}},
             {"waits": "Unschedulable: m", "is_fault": True},
             id="not scheduled",
+        ),
+        pytest.param(
+            "driver",
+            {"metadata": {"name": "p"}, "status": {"conditions": [UNSCHEDULABLE | SECOND]}},
+            {"waits": "the present driver pod of the node to end", "is_fault": False},
+            id="second driver pod of a node",
         ),
     ],
 )

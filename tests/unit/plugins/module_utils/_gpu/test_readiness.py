@@ -7,6 +7,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.readiness import (
     describe_progress,
     is_ready,
+    lacks_nodes,
 )
 
 
@@ -52,3 +53,18 @@ def test_is_ready(live, expected):
 )
 def test_describe_progress(live, text):
     assert describe_progress(live) == text
+
+
+@pytest.mark.parametrize(
+    ("wanted", "kept", "selected", "expected"),
+    [
+        pytest.param(2, 0, 2, "", id="all"),
+        pytest.param(0, 0, 0, "", id="no node selected"),
+        pytest.param(1, 0, 2, "1 of 2 nodes can get a pod", id="a taint"),
+        pytest.param(1, 1, 2, "", id="the pod was there before the taint"),
+        pytest.param(0, 2, 2, "0 of 2 nodes can get a pod", id="taints everywhere"),
+    ],
+)
+def test_lacks_nodes(wanted, kept, selected, expected):
+    live = daemon_set(wanted, wanted, wanted, numberMisscheduled=kept)
+    assert lacks_nodes(live, selected) == expected

@@ -55,7 +55,9 @@ ENDED = {"lastState": {"terminated": {"reason": "Error", "exitCode": 1}}, "resta
 
 
 def status_of(nodes, pods=(), deployed=DEPLOYED, **more):
-    daemon_sets = [{"metadata": {"name": name, "labels": {"app": APPS[name]}}} for name in deployed]
+    daemon_sets = [
+        {"metadata": {"name": APPS[name], "labels": {"app": APPS[name]}}} for name in deployed
+    ]
     return status_of_nodes(StackView(nodes, pods, daemon_sets, **more))
 
 
@@ -145,6 +147,7 @@ def test_status_driver_of_host(gpu):
             "driver",
             "the label nvidia.com/gpu.deploy.driver, which is paused-for-driver-upgrade",
         ),
+        ({"nvidia.com/gpu.deploy.driver": "pre-installed"}, "Ready", "", ""),
         ({}, "Waiting", "driver", "a pod: its DaemonSet has none here"),
         (
             {"nvidia.com/gpu.present": "", "feature.node.kubernetes.io/pci-10de.present": "true"},
@@ -177,6 +180,64 @@ def test_status_label_missing(gpu):
     (found,) = status_of([node], stack())
     assert (found.state, [item.component for item in found.troubles]) == ("Waiting", ["labels"])
     assert "its GPU label of Node Feature Discovery, which is gone" in found.troubles[0].waits
+
+
+MIG = {"nvidia.com/mig.config": "all-1g.10gb"}
+PAUSED = [f"nvidia.com/gpu.deploy.{name}" for name in ("device-plugin", "dcgm")]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "waits"),
+    [
+        ("pending", "Waiting", "the MIG manager to apply nvidia.com/mig.config=all-1g.10gb"),
+        ("failed", "Failed", "a MIG layout that can be applied"),
+    ],
+)
+def test_status_mig(gpu, value, expected, waits):
+    """G02: the paused components wait for MIG."""
+    given = MIG | {"nvidia.com/mig.config.state": value}
+    given |= dict.fromkeys(PAUSED, "paused-for-mig-change")
+    pods = [pod for pod in stack() if not pod["metadata"]["name"].startswith(("device", "dcgm-n"))]
+    pods += [pod_of("mig-manager")]
+    (found,) = status_of([node_of(gpu, labels=given)], pods, [*DEPLOYED, "mig-manager"])
+    (trouble,) = found.troubles
+    assert (found.state, trouble.component) == (expected, "mig-manager")
+    assert trouble.waits.startswith(waits)
+    assert trouble.blocks == ("device-plugin", "dcgm")
+    assert "change nvidia.com/mig.config, or set them to true" in trouble.advice
+
+
+def test_status_mig_on_a_new_node(gpu):
+    """The MIG manager waits for the driver."""
+    given = MIG | {"nvidia.com/mig.config.state": "pending"}
+    pods = [*stack(driver={"state": RUNNING}, **CHAIN), pod_of("mig-manager", **WAITS_FOR_TOOLKIT)]
+    (found,) = status_of([node_of(gpu, labels=given)], pods, [*DEPLOYED, "mig-manager"])
+    assert [item.component for item in found.troubles] == ["driver"]
+
+
+def test_status_taint(gpu):
+    node = node_of(gpu)
+    node["spec"]["taints"] = [{"key": "foo", "effect": "NoSchedule"}]
+    pods = [pod for pod in stack() if not pod["metadata"]["name"].startswith("driver")]
+    (found,) = status_of([node], pods)
+    (trouble,) = found.troubles
+    assert trouble.waits == "a pod, which does not tolerate the taint foo:NoSchedule of the node"
+    assert "tolerate it in daemonsets.tolerations" in trouble.advice
+
+
+@pytest.mark.parametrize(
+    "state", [{"init": "plugin-validation", "state": RUNNING}, {"state": RUNNING}]
+)
+def test_status_validation_without_plugin(gpu, state):
+    """G11: the label of the node is the cause."""
+    node = node_of(gpu, labels={"nvidia.com/gpu.deploy.device-plugin": "false"})
+    pods = stack(operator_validator=state)
+    pods = [pod for pod in pods if not pod["metadata"]["name"].startswith("device-plugin")]
+    (found,) = status_of([node], pods)
+    (trouble,) = found.troubles
+    assert trouble.component == "operator-validator"
+    assert trouble.waits.endswith("its label nvidia.com/gpu.deploy.device-plugin is false")
+    assert trouble.advice.startswith("set the label to true")
 
 
 def test_status_node_not_ready(gpu):

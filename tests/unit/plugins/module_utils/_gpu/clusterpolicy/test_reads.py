@@ -111,3 +111,28 @@ def test_reads_license(gpu, is_handed_over, count):
     driver = {"licensingConfig": {"configMapName": "lic"}, "useNvidiaDriverCRD": is_handed_over}
     found = keys(gpu, {**CLUSTER, **STACK}, {"driver": driver})
     assert sum(key.startswith("ConfigMap/gpu-operator/lic#") for key in found) == count
+
+
+def test_reads_problems(gpu):
+    """Pods and nodes that show why a DaemonSet is not ready are read only if it is not."""
+    labels = {"nvidia.com/gpu.present": "true", "nvidia.com/gpu.deploy.dcgm": "true"}
+    labels |= {"nvidia.com/gpu.deploy.operator-validator": "true"}
+    off = {"nvidia.com/gpu.deploy.device-plugin": "false"}
+    nodes = [gpu.node("a", labels), gpu.node("b", labels | off)]
+
+    def found(name, wanted, available):
+        counts = {"desiredNumberScheduled": wanted, "updatedNumberScheduled": wanted}
+        status = {**counts, "numberAvailable": available}
+        live = gpu.live("DaemonSet", name, status=status)
+        answers = {**CLUSTER, **STACK, NODES.key: nodes, f"DaemonSet/gpu-operator/{name}": live}
+        return {key for key in keys(gpu, answers) if "#" in key and "component" not in key}
+
+    assert found("nvidia-dcgm", 2, 2) == set()
+    assert found("nvidia-dcgm", 2, 1) == {"Pod/gpu-operator/*?app=nvidia-dcgm#unready"}
+    (read,) = found("nvidia-dcgm", 1, 1)
+    assert read.endswith("?nvidia.com/gpu.present=true#")
+    validators = "Pod/gpu-operator/*?app=nvidia-operator-validator#"
+    assert found("nvidia-operator-validator", 2, 1) == {
+        f"{validators}unready",
+        f"{validators}spec.nodeName=b",
+    }

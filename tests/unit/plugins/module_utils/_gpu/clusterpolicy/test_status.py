@@ -10,6 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
     Outcome,
     Refusal,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadRedacted
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
     GPU_CLUSTERS,
     NVIDIA_DRIVERS,
@@ -153,6 +154,127 @@ def test_assess_nvidia_driver_upgrade(gpu, is_unready):
     assert found.requeue.after is is_unready
     done = driver_nodes(gpu, "upgrade-done")
     assert assess(gpu.app(spec, nodes=done), DONE).status["state"] == "ready"
+
+
+DEPLOY, MIG = "nvidia.com/gpu.deploy.", "nvidia.com/mig.config"
+PAUSED = {f"{DEPLOY}{name}": "paused-for-mig-change" for name in ("device-plugin", "dcgm")}
+PENDING, FAILED = ({MIG: "all-1g.10gb", f"{MIG}.state": state} for state in ("pending", "failed"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "operands", "texts"),
+    [
+        (PENDING, "state-mig-manager", ["the MIG manager to apply nvidia.com/mig.config=all-1g"]),
+        (FAILED, "state-mig-manager", ["nvidia.com/mig.config.state is failed"]),
+        (
+            PENDING | PAUSED,
+            "state-device-plugin state-dcgm state-mig-manager",
+            [f"{DEPLOY}device-plugin", f"{DEPLOY}dcgm", f"{MIG}.state is pending"],
+        ),
+        (
+            {f"{DEPLOY}driver": "paused-for-driver-upgrade"},
+            "state-driver",
+            [f"{DEPLOY}driver, which is paused-for-driver-upgrade", "set it to true"],
+        ),
+    ],
+)
+def test_assess_problems_of_nodes(gpu, labels, operands, texts):
+    """G02: a DaemonSet that wants no pod is ready for Kubernetes, but not on the paused node."""
+    sets = ("nvidia-device-plugin-daemonset", "nvidia-dcgm", "nvidia-driver-daemonset")
+    paused = [name for name in sets if any(key.rpartition(".")[2] in name for key in labels)]
+    live = [gpu.live("DaemonSet", name, status={"observedGeneration": 1}) for name in paused]
+    app = gpu.app({}, nodes=[gpu.node("gpu-1", labels)], live=live)
+    found = assess(app, DONE)
+    states = f"ClusterPolicy is not ready; states not ready: [{operands}]"
+    assert condition(found, "Error") == ("True", "OperandNotReady", states)
+    message = condition(found, "Reconciling")[2]
+    (event,) = found.events
+    assert (event.kind, event.reason) == ("Warning", "OperandNotReady")
+    for text in ("node gpu-1 waits for ", *texts):
+        assert text in message
+        assert text in event.message
+    app.resource["status"] = found.status
+    assert assess(app, DONE).events == [], "one event per problem"
+
+
+@pytest.mark.parametrize(
+    ("spec", "labels"),
+    [
+        ({}, {f"{DEPLOY}dcgm": "false"}),
+        ({}, {f"{DEPLOY}driver": "pre-installed"}),
+        ({"migManager": {"enabled": False}}, FAILED),
+        ({"dcgm": {"enabled": False}, "devicePlugin": {"enabled": False}}, PAUSED),
+    ],
+)
+def test_assess_ready_where_users_switch_off(gpu, spec, labels):
+    assert assess(gpu.app(spec, nodes=[gpu.node(labels=labels)]), DONE).status["state"] == "ready"
+
+
+TAINTS = [{"key": "foo", "effect": "NoSchedule"}]
+
+
+def spread(gpu, wanted, kept=0):
+    selector = {f"{DEPLOY}dcgm": "true"}
+    counts = ("desiredNumberScheduled", "updatedNumberScheduled", "numberAvailable")
+    status = {"observedGeneration": 1, "numberMisscheduled": kept, **dict.fromkeys(counts, wanted)}
+    spec = {"template": {"spec": {"nodeSelector": selector}}}
+    return gpu.live("DaemonSet", "nvidia-dcgm", spec=spec, status=status)
+
+
+def outlines(nodes, taints):
+    key = ReadRedacted("Node", selector="nvidia.com/gpu.present=true").key
+    return {key: [{**node, "spec": {"taints": taints}} for node in nodes]}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "kept", "expected"),
+    [(2, 0, ""), (1, 0, "1 of 2"), (1, 1, ""), (0, 0, "0 of 2"), (0, 2, "0 of 2")],
+)
+def test_assess_taints(gpu, wanted, kept, expected):
+    """G08: no node tolerates it, so its controller wants no pod."""
+    nodes = [gpu.node("gpu-0"), gpu.node("gpu-1")]
+    app = gpu.app(
+        {}, nodes=nodes, live=[spread(gpu, wanted, kept)], answers=outlines(nodes, TAINTS)
+    )
+    found = assess(app, DONE)
+    if not expected:
+        assert found.status["state"] == "ready"
+        return
+    assert condition(found, "Error")[2].endswith("states not ready: [state-dcgm]")
+    assert condition(found, "Reconciling")[2].startswith(
+        f"state-dcgm: DaemonSet nvidia-dcgm: {expected} nodes can get a pod; node gpu-0 waits for"
+        " a pod, which does not tolerate the taint foo:NoSchedule of the node: "
+    )
+    assert [event.message.split()[1] for event in found.events] == ["gpu-0", "gpu-1"]
+
+
+def test_assess_taints_unknown(gpu):
+    found = assess(gpu.app({}, live=[spread(gpu, 0)]), DONE)
+    assert condition(found, "Reconciling")[2].endswith("nvidia-dcgm: 0 of 1 nodes can get a pod")
+    assert found.events == []
+
+
+def test_assess_nodes_not_ready(gpu):
+    node = gpu.node()
+    node["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    found = assess(gpu.app({}, nodes=[node], live=[spread(gpu, 0)]), DONE)
+    assert "node gpu-0 waits for its kubelet" in condition(found, "Reconciling")[2]
+
+
+def test_assess_validation_without_plugin(gpu):
+    """G11: the label of the node is the cause."""
+    nodes = [gpu.node("gpu-0"), gpu.node("gpu-1", {f"{DEPLOY}device-plugin": "false"})]
+    live = [daemon_set(gpu, "nvidia-operator-validator", 0)]
+    found = assess(gpu.app({}, nodes=nodes, live=live), DONE)
+    text = "node gpu-1 waits for the node to offer GPUs, but its label nvidia.com/gpu.deploy.device"
+    assert text in condition(found, "Reconciling")[2]
+    read = ReadRedacted(
+        "Pod", "gpu-operator", "app=nvidia-operator-validator", "spec.nodeName=gpu-1"
+    )
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    pods = {read.key: [{"metadata": {"name": "v"}, "status": ready}]}
+    found = assess(gpu.app({}, nodes=nodes, live=live, answers=pods), DONE)
+    assert "gpu-1" not in condition(found, "Reconciling")[2]
 
 
 def test_assess_triggers_drivers(gpu):

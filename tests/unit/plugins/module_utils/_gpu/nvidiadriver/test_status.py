@@ -56,6 +56,29 @@ def test_assess_not_ready(nvd):
     assert found.requeue.after
 
 
+DEPLOY = "nvidia.com/gpu.deploy.driver"
+
+
+@pytest.mark.parametrize(
+    ("labels", "spec", "text"),
+    [
+        (
+            {DEPLOY: "paused-for-driver-upgrade"},
+            {},
+            f"node gpu-0 waits for the label {DEPLOY}, which is paused-for-driver-upgrade,",
+        ),
+        ({DEPLOY: "true"}, {"nodeSelector": {DEPLOY: "true"}}, "0 of 1 nodes can get a pod"),
+    ],
+)
+def test_assess_no_pod_wanted(nvd, labels, spec, text):
+    """G02, G08: a DaemonSet that wants no pod is ready for Kubernetes."""
+    name = daemon_set_name(nvd.app(), "ubuntu24.04")
+    live = nvd.live("DaemonSet", name, spec={"template": {"spec": spec}}, status={})
+    found = assess(nvd.app(nodes=[nvd.node(labels=labels)], live=[live]), DONE)
+    assert condition(found, "Error")[1] == "DriverNotReady"
+    assert text in condition(found, "Reconciling")[2]
+
+
 @pytest.mark.parametrize(
     ("settings", "owner", "is_slow"),
     [({"child_events": True}, "a", True), ({}, "a", False), ({"child_events": True}, None, False)],
