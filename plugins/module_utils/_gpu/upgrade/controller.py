@@ -90,7 +90,6 @@ def _at_rest(current: _Pass, step: NodeStep) -> None:
     is_requested = node.annotation(labels.REQUESTED) == "true" or node.annotation(labels.SAFE_LOAD)
     if is_outdated or is_requested:
         step.move(states.REQUIRED, current.snapshot.now, "" if is_requested else labels.OUTDATED)
-        step.annotations[labels.WAS_CORDONED] = "true" if node.is_cordoned else None
     elif node.state == states.UNKNOWN:
         step.move(states.DONE, current.snapshot.now)
 
@@ -108,24 +107,34 @@ def _required(current: _Pass, step: NodeStep) -> None:
     if is_requested:
         step.annotations[labels.REQUESTED] = None
         step.mark(snapshot.now)
-    if node.label(labels.SKIP) == "true":
-        step.hold(f"the label {labels.SKIP}=true to be removed")
+    if why := _why_left_alone(node):
+        step.hold(why)
+        step.waits_for_user = True
         return
-    if current.slots <= 0 and not node.is_cordoned:
+    if current.slots <= 0:
         step.waits = "its turn: the maximum number of nodes is being upgraded or unavailable"
         return
     if driver.is_outdated and driver.installs_the_same:
         step.is_cordoned = True
+        step.annotations[labels.WAS_CORDONED] = None
         step.move(states.RESTART, snapshot.now)
     elif _is_held_back(current, step):
         return
     else:
         lost = lost_services(snapshot, node)
         step.notes += [f"{item} has no ready replica during the upgrade" for item in lost]
+        step.annotations[labels.WAS_CORDONED] = None
         step.move(states.CORDON, snapshot.now)
         current.emptying.add(node.name)
     current.slots -= 1
     current.running.add(node.name)
+
+
+def _why_left_alone(node: Node) -> str:
+    """Why users keep a node from being upgraded; empty if they do not."""
+    if node.label(labels.SKIP) == "true":
+        return f"the label {labels.SKIP}=true to be removed"
+    return "an administrator to uncordon it" if node.is_cordoned else ""
 
 
 def _is_held_back(current: _Pass, step: NodeStep) -> bool:

@@ -22,7 +22,10 @@ REQUESTED = f"{_PREFIX}-requested"
 SAFE_LOAD = f"{_PREFIX}.driver-wait-for-safe-load"
 """Annotation by which a driver pod requests an empty node before it loads the driver."""
 WAS_CORDONED = f"{_PREFIX}.node-initial-state.unschedulable"
-"""Annotation of a node that was cordoned before its upgrade, and so stays cordoned."""
+"""Annotation of a node that was cordoned before its upgrade, and so stays cordoned.
+
+The reference operator sets it. This one does not begin with such a node.
+"""
 JOBS_SINCE = f"{_PREFIX}-wait-for-pod-completion-start-time"
 VALIDATION_SINCE = f"{_PREFIX}-validation-start-time"
 """Annotations with the start of a time limit, in seconds since 1970."""

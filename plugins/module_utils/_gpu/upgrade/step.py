@@ -26,7 +26,8 @@ class NodeStep:
     """Changes of one node in a step, and the event that the node then waits for.
 
     ``state``: after the step. ``is_held``: the node waits for something outside the upgrade, such
-    as a job or a budget; ``is_stuck``: it needs manual action. ``notes``: unexpected consequences
+    as a job or a budget; ``is_stuck``: it needs manual action; ``waits_for_user``: it is skipped or
+    cordoned by others, so it is left alone. ``notes``: unexpected consequences
     of the step.
     """
 
@@ -38,6 +39,7 @@ class NodeStep:
     waits: str = ""
     is_held: bool = False
     is_stuck: bool = False
+    waits_for_user: bool = False
     notes: list[str] = field(default_factory=list)
     is_released: bool = False
 

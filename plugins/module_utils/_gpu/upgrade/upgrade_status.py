@@ -18,8 +18,8 @@ def report_upgrade(builder: StatusBuilder, step: Step) -> None:
     """Report the progress of an upgrade in the condition Reconciling, and request a poll.
 
     An upgrade advances in steps that trigger no watch event, so poll while one is in progress; less
-    often while all its nodes have failed, and wait for a person. The message is appended to the
-    reason why the drivers are not ready.
+    often while all its nodes wait for a person. The message is appended to the reason why the
+    drivers are not ready.
     """
     builder.events += upgrade_events(step)
     if step.is_over:
@@ -38,7 +38,9 @@ def describe_upgrade(step: Step) -> str:
         return ""
     waiting = [item for item in running if item.waits] + [item for item in pending if item.is_held]
     waiting.sort(key=lambda item: (not item.is_stuck, not item.is_held))
-    parts = [f"driver upgrades: {len(running)} in progress, {len(pending)} pending"]
+    cordoned = sum(item.node.is_cordoned for item in pending)
+    left = f" ({cordoned} cordoned by others)" if cordoned else ""
+    parts = [f"driver upgrades: {len(running)} in progress, {len(pending)} pending{left}"]
     parts += [f"node {item.node.name} waits for {item.waits}" for item in waiting[:_MAX_NODES]]
     if len(waiting) > _MAX_NODES:
         parts.append(f"{len(waiting) - _MAX_NODES} more nodes wait")
@@ -46,10 +48,14 @@ def describe_upgrade(step: Step) -> str:
 
 
 def _is_stuck(step: Step) -> bool:
-    """Whether each node in progress has failed, and no node has moved."""
+    """Whether each node in progress has failed or, without any, users hold all that wait."""
     running = [item for item in step.nodes if item.state in states.RUNNING]
-    has_failed = bool(running) and all(item.state == states.FAILED for item in running)
-    return has_failed and not any(item.has_moved for item in step.nodes)
+    pending = [item for item in step.nodes if item.state == states.REQUIRED]
+    if any(item.has_moved for item in step.nodes):
+        return False
+    if running:
+        return all(item.state == states.FAILED for item in running)
+    return bool(pending) and all(item.waits_for_user for item in pending)
 
 
 def upgrade_events(step: Step) -> list[Event]:

@@ -124,6 +124,40 @@ def test_passes_finished_upgrade(stage):
         assert done.report.period == ""
 
 
+def cordon(made, name, *, is_cordoned=True):
+    node = copy.deepcopy(made.node(name))
+    node["spec"] = {"unschedulable": True} if is_cordoned else {}
+    made.cluster.put(node)
+
+
+def test_passes_cordoned_while_waiting(stage, gpu):
+    """An administrator cordons a node that waits for its turn."""
+    pods = [gpu.pod("w", "b", gpus=1)]
+    made = stage(["a", "b", "c", "d"], pods, maxUnavailable=2)
+    made.run(3)
+    assert made.states()["b"] == states.REQUIRED
+    cordon(made, "b")
+    made.run(40)
+    assert made.states() == {**dict.fromkeys("acd", states.DONE), "b": states.REQUIRED}
+    assert (len(made.pods("w")), made.node("b")["spec"]["unschedulable"]) == (1, True)
+    cordon(made, "b", is_cordoned=False)
+    made.run(12)
+    assert made.states()["b"] == states.DONE
+    assert "unschedulable" not in made.node("b")["spec"]
+
+
+def test_passes_uncordoned_while_waiting(stage):
+    """The reverse: it was cordoned when its upgrade became necessary."""
+    made = stage(["a", "b", "c", "d"], maxUnavailable=2)
+    cordon(made, "b")
+    made.run(2)
+    assert made.states()["b"] == states.REQUIRED
+    cordon(made, "b", is_cordoned=False)
+    made.run(40)
+    assert made.states() == dict.fromkeys("abcd", states.DONE)
+    assert not any(made.node(name)["spec"].get("unschedulable") for name in "abcd")
+
+
 def test_passes_budget_holds_pod(stage, gpu):
     budget = {"kind": "PodDisruptionBudget", **gpu.budget(expected=1, wanted=1, healthy=1)}
     made = stage(["a"], [gpu.replica("llm", "a")])

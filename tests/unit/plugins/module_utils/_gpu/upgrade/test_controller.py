@@ -90,11 +90,24 @@ TRANSITIONS = [
     case("not skipped", states.REQUIRED, to=states.CORDON, node={"labels": {labels.SKIP: "false"}}),
     case("none may be unavailable", states.REQUIRED, policy={"maxUnavailable": 0}),
     case(
-        "cordoned, so it needs no slot",
+        "cordoned by others",
         states.REQUIRED,
-        to=states.CORDON,
         node={"cordoned": True},
-        policy={"maxUnavailable": 0},
+        policy={"maxUnavailable": 3},
+    ),
+    case(
+        "the same driver, cordoned by others",
+        states.REQUIRED,
+        lambda g: {"digests": ("a", "a")},
+        node={"cordoned": True},
+        policy={"maxUnavailable": 3},
+    ),
+    case(
+        "in sync again, cordoned by others",
+        states.REQUIRED,
+        in_sync,
+        to=states.DONE,
+        node={"cordoned": True, SINCE: "upgrade-required 1 outdated"},
     ),
     case(
         "the same driver in another pod",
@@ -476,12 +489,15 @@ def test_take_step_removes_annotations(step_of):
 
 
 def test_take_step_was_cordoned(step_of):
+    """The cordon counts when the upgrade begins, not when it becomes necessary."""
     step = step_of(states.DONE, node={"cordoned": True})
-    assert step.annotations[labels.WAS_CORDONED] == "true"
+    assert (step.state, labels.WAS_CORDONED in step.annotations) == (states.REQUIRED, False)
 
 
-def test_take_step_stale_was_cordoned(step_of):
-    step = step_of(states.DONE, node={labels.WAS_CORDONED: "true"})
+@pytest.mark.parametrize("digests", [("a", "a"), ("a", "b")])
+def test_take_step_stale_was_cordoned(step_of, digests):
+    node = {labels.WAS_CORDONED: "true"}
+    step = step_of(states.REQUIRED, node=node, digests=digests)
     assert patch_of(step)["metadata"]["annotations"][labels.WAS_CORDONED] is None
 
 

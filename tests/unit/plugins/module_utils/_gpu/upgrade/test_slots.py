@@ -51,4 +51,6 @@ def test_count_slots_started_nodes(gpu, snapshot):
 def test_count_slots_cordoned(gpu, snapshot):
     nodes = [gpu.node("a", R, cordoned=True), gpu.node("b", R), gpu.node("c", R)]
     steps = take_step(snapshot(nodes), parse_policy({"maxUnavailable": 3})).nodes
-    assert [item.state for item in steps] == [C, R, R]
+    assert [item.state for item in steps] == [R, C, R], "it takes no slot"
+    steps = take_step(snapshot(nodes), parse_policy({"maxUnavailable": 1})).nodes
+    assert [item.state for item in steps] == [R, R, R], "but it is unavailable"

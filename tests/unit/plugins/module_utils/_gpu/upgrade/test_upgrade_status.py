@@ -38,6 +38,16 @@ def test_describe_upgrade(gpu, snapshot):
     )
 
 
+def test_describe_upgrade_cordoned(gpu, snapshot):
+    nodes = [gpu.node(name, states.REQUIRED, cordoned=name in "ab") for name in "abc"]
+    step = take_step(snapshot(nodes), parse_policy({"maxUnavailable": 2}))
+    assert describe_upgrade(step) == (
+        "driver upgrades: 0 in progress, 3 pending (2 cordoned by others);"
+        " node a waits for an administrator to uncordon it;"
+        " node b waits for an administrator to uncordon it"
+    )
+
+
 def test_describe_upgrade_bounds(gpu, snapshot):
     nodes = [gpu.node(f"n{i}", states.FAILED) for i in range(9)]
     text = describe_upgrade(step_of(snapshot, nodes))
@@ -107,6 +117,20 @@ def test_upgrade_events_released(gpu, snapshot):
 def test_upgrade_events_bounds(gpu, snapshot):
     nodes = [gpu.node(f"n{i}", states.UNCORDON) for i in range(50)]
     assert len(upgrade_events(step_of(snapshot, nodes))) == 10
+
+
+@pytest.mark.parametrize(
+    "node",
+    [{"cordoned": True}, {"labels": {labels.SKIP: "true"}}],
+    ids=["cordoned", "skipped"],
+)
+def test_report_upgrade_polls_slowly_for_users(gpu, snapshot, node):
+    for others, is_slow in (((), True), (("a",), False)):
+        nodes = [gpu.node("n", states.REQUIRED, **node)]
+        nodes += [gpu.node(name, states.VALIDATION) for name in others]
+        builder = StatusBuilder({})
+        report_upgrade(builder, step_of(snapshot, nodes))
+        assert (builder.requeue.after, builder.requeue.slow) == (True, is_slow)
 
 
 @pytest.mark.parametrize(
