@@ -751,13 +751,16 @@ def kustomizations(kinds: Kinds) -> Iterator[tuple[str, str]]:
         dump({"resources": roles, "labels": [{"pairs": pairs}]}, GENERATED),
     )
     bases = [f"bases/{file}" for file in definitions(kinds.of(*kinds.included))]
-    yield "config/crd/kustomization.yaml", dump({"resources": bases}, GENERATED)
+    # By it, a later installation recognizes a newer definition: _commands/install/definitions.py.
+    galaxy = yaml.safe_load((ROOT / "galaxy.yml").read_text())
+    release = {"commonAnnotations": {"nimops.nim/operator-version": galaxy["version"]}}
+    yield "config/crd/kustomization.yaml", dump({"resources": bases, **release}, GENERATED)
     if files := definitions(kinds.of(*kinds.components)):
         # kustomize reads no file above its folder, and `kubectl apply -f` no file without a suffix.
         about = "The definitions of config/components; ../kustomization.yaml lists the others."
         yield (
             "config/crd/bases/Kustomization",
-            dump({"resources": files}, f"{about} {GENERATED}"),
+            dump({"resources": files, **release}, f"{about} {GENERATED}"),
         )
     samples = sorted((ROOT / "config/samples").glob("*.yaml"))
     listed = [file.name for file in samples if file.stem != "kustomization"]

@@ -23,7 +23,10 @@ DECLARED = re.compile(r"^(version: )(\S+)$", re.M)
 IMAGE = r"(nim-operator:)([\w.-]+)"
 TAG = r"(newTag: )(\S+)"
 ARCHIVE = r"(dist/nimops(?:-nim)?-)(.+?)(?=\.t)"
+DEFINED = r"(nimops\.nim/operator-version: )(\S+)"
 PLACES = {
+    "config/crd/kustomization.yaml": DEFINED,
+    "config/crd/bases/Kustomization": DEFINED,
     "config/manager/kustomization.yaml": TAG,
     "config/manager/manager.yaml": r"(name: OPERATOR_VERSION\n +value: )(\S+)",
     "docs/operate/install.md": f"{IMAGE}|{TAG}|{ARCHIVE}",

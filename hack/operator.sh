@@ -7,7 +7,9 @@
 # METRICS_PORT (8080), HEALTH_PORT (8081): ports of metrics, and of /healthz and /readyz.
 # LIVENESS_PORT: port of /livez, which reports whether runs end (default: none).
 # WATCH_NAMESPACE, OPERATOR_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
-# NIMOPS_COMPONENT=gpu (the default, but not with NAMESPACED) also serves ClusterPolicies; empty: it does not.
+# NIMOPS_COMPONENT=gpu also installs the CRDs of the GPU stack and serves them; on a sandbox this is the default, but not
+#   with NAMESPACED. Empty: it does not.
+# REPLACE_CRDS=1 replaces CRDs of other operators, such as NVIDIA's, and of later releases; otherwise they are an error.
 # NIMOPS_NEMO=off does not serve the NeMo kinds, and omits the permissions that only they need.
 # NIMOPS_TEST_REGISTRIES: a test's registries on this machine, as host:port, which are queried over http.
 # PREFORK=off runs the stock programs, each in a new interpreter: see packages/ansible-prefork/README.md.
@@ -31,25 +33,10 @@ require_free_ports() {
 	done
 }
 
-overlay=config/default
-if [[ ${NAMESPACED:-} ]]; then
-	overlay=config/overlays/namespaced LEAST_PRIVILEGE=1 WATCH_NAMESPACE=$NAMESPACED
-	export NIMOPS_COMPONENT="${NIMOPS_COMPONENT-}"
-fi
-export NIMOPS_COMPONENT="${NIMOPS_COMPONENT-gpu}"
-if [[ $NIMOPS_COMPONENT ]]; then
-	[[ ! ${NAMESPACED:-} ]] || fail "NIMOPS_COMPONENT=$NIMOPS_COMPONENT serves the whole cluster, so not with NAMESPACED"
-	overlay=config/overlays/$NIMOPS_COMPONENT
-	[[ -d $overlay ]] || fail "NIMOPS_COMPONENT=$NIMOPS_COMPONENT: there is no $overlay"
-fi
-
-nemo=${NIMOPS_NEMO-}
-if [[ ${nemo,,} == off ]]; then
-	mkdir -p build/without-nemo
-	printf '%s\n' "resources: [../../$overlay]" "components: [../../config/components/without-nemo]" \
-		>build/without-nemo/kustomization.yaml
-	overlay=build/without-nemo
-fi
+# The sandbox marks what it applied.
+is_sandbox() {
+	[[ $(kubectl -n kube-system get configmap sandbox-definitions --ignore-not-found --output name) ]]
+}
 
 apply_component() {
 	kubectl kustomize "$overlay" | sed "s/^  namespace: nim$/  namespace: ${NAMESPACED:-nim}/" |
@@ -64,8 +51,33 @@ kubectl --request-timeout=10s get --raw /readyz >/dev/null 2>&1 ||
 metrics=${METRICS_PORT:-8080} health=${HEALTH_PORT:-8081}
 require_free_ports 8888 5050 "$metrics" "$health"
 
-kubectl apply --server-side --force-conflicts -f config/crd/bases >&2
-kubectl wait --for=condition=Established --timeout=60s -f config/crd/bases >&2
+overlay=config/default
+if [[ ${NAMESPACED:-} ]]; then
+	overlay=config/overlays/namespaced LEAST_PRIVILEGE=1 WATCH_NAMESPACE=$NAMESPACED
+fi
+if [[ -z ${NIMOPS_COMPONENT+set} && ! ${NAMESPACED:-} ]] && is_sandbox; then
+	NIMOPS_COMPONENT=gpu
+fi
+export NIMOPS_COMPONENT="${NIMOPS_COMPONENT-}"
+if [[ $NIMOPS_COMPONENT ]]; then
+	[[ ! ${NAMESPACED:-} ]] || fail "NIMOPS_COMPONENT=$NIMOPS_COMPONENT serves the whole cluster, so not with NAMESPACED"
+	overlay=config/overlays/$NIMOPS_COMPONENT
+	[[ -d $overlay ]] || fail "NIMOPS_COMPONENT=$NIMOPS_COMPONENT: there is no $overlay"
+fi
+
+nemo=${NIMOPS_NEMO-}
+if [[ ${nemo,,} == off ]]; then
+	mkdir -p build/without-nemo
+	printf '%s\n' "resources: [../../$overlay]" "components: [../../config/components/without-nemo]" \
+		>build/without-nemo/kustomization.yaml
+	overlay=build/without-nemo
+fi
+
+# Only after the comparison: the CRDs of others, such as NVIDIA's GPU operator, describe resources that are in use.
+definitions=$(kubectl kustomize "$overlay" | python hack/check_crds.py ${REPLACE_CRDS:+--replace}) ||
+	fail "nothing was applied: the CRDs above are in use by another operator. See docs/operate/install.md#without-an-image"
+kubectl apply --server-side --force-conflicts -f - <<<"$definitions" >&2
+kubectl wait --for=condition=Established --timeout=60s -f - <<<"$definitions" >&2
 apply_component admission
 
 if [[ ${LEAST_PRIVILEGE:-} ]]; then

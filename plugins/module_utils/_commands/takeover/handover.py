@@ -21,6 +21,7 @@ from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.competing_operator import CONTESTED
 from ..._engine.conditions import drop_condition
 from ..._engine.served_kinds import SERVED
+from ..install.definitions import has_our_status
 from ..plan.diff import TEMPLATES
 from ..plan.preview import Preview, list_children, list_resources, preview
 from ..text import write_plan
@@ -101,7 +102,7 @@ class Situation:
         return {
             item["metadata"]["name"]: item["spec"]["names"]["kind"]
             for item in self.definitions
-            if item["spec"]["names"]["kind"] in SERVED and not _has_our_status(item)
+            if item["spec"]["names"]["kind"] in SERVED and not has_our_status(item)
         }
 
     @property
@@ -555,13 +556,6 @@ def describe(now: Situation, found: Preview) -> str:
     webhooks = [f"{item['kind']} {item['metadata']['name']}" for item in now.webhooks]
     lines = [*(f"# {text}" for text in operators), *(f"# {text}" for text in webhooks)]
     return "\n".join([*lines, write_plan(found.changes, found.simulated)])
-
-
-def _has_our_status(definition: Json) -> bool:
-    """Whether a definition keeps `status.operatorVersion`, which our operator sets."""
-    schema = (definition["spec"]["versions"][0].get("schema") or {}).get("openAPIV3Schema") or {}
-    status = (schema.get("properties") or {}).get("status") or {}
-    return "operatorVersion" in (status.get("properties") or {})
 
 
 def _is_unwritten(item: Json) -> bool:

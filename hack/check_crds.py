@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Print the CustomResourceDefinitions among the manifests on stdin, as one JSON list to apply.
+
+Before that, compare each with the one of the same name in the cluster that kubectl talks to: if it
+is another project's, or of a later release, print what would be lost, and exit 1 (--replace: do not
+exit). nim_install compares in the same way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+KIND = "CustomResourceDefinition"
+
+
+def load_compare() -> Any:
+    """Import `compare_definition` from this checkout, not from an installed collection."""
+    sys.dont_write_bytecode = True
+    package = types.ModuleType("nimops_utils")
+    package.__path__ = [str(ROOT / "plugins/module_utils")]
+    sys.modules["nimops_utils"] = package
+    module = importlib.import_module("nimops_utils._commands.install.definitions")
+    return module.compare_definition
+
+
+def read_live(names: list[str]) -> dict[str, Any]:
+    """Return the definitions with these names that the cluster has, by name."""
+    command = ["kubectl", "get", KIND, *names, "--ignore-not-found", "--output=json"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise SystemExit("the CRDs of the cluster cannot be read")
+    found = json.loads(done.stdout or "{}")
+    items = found.get("items", [found] if found else [])
+    return {item["metadata"]["name"]: item for item in items}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Print the CRDs of manifests to apply.")
+    parser.add_argument("--replace", action="store_true", help="replace those of others")
+    options = parser.parse_args()
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    ours = [item for item in yaml.load_all(sys.stdin, loader) if item and item["kind"] == KIND]
+    live = read_live([item["metadata"]["name"] for item in ours])
+    compare = load_compare()
+    found = [compare(live.get(item["metadata"]["name"]), item) for item in ours]
+    obstacles = [comparison.obstacle for comparison in found if comparison.obstacle]
+    for text in obstacles:
+        print(f"CRD {text}", file=sys.stderr)
+    if obstacles and not options.replace:
+        return 1
+    json.dump({"apiVersion": "v1", "kind": "List", "items": ours}, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
