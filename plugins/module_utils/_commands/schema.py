@@ -12,15 +12,11 @@ from __future__ import annotations
 import json
 import re
 import typing as t
-from functools import cache
-from pathlib import Path
 
 from .._base.errors import NimError
 from .._base.types import Json
+from .._engine.schemas import load_schema
 from .._kinds import kind_names
-
-FOLDER = Path(__file__).parent.parent / "_schemas"
-"""One file per kind, written by hack/generate_schemas.py."""
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -32,13 +28,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-@cache
 def schema_of(kind: str) -> Json:
     """The schema of one of our kinds; NimError for other kinds."""
     known = kind_names()
     if kind not in known:
         raise NimError(f"kind {kind!r} is not one of {', '.join(known)}")
-    return t.cast(Json, json.loads((FOLDER / f"{kind.lower()}.json").read_text()))
+    return load_schema(kind)
 
 
 def apply_defaults(schema: Json, value: t.Any) -> t.Any:

@@ -92,7 +92,8 @@ class Kind(t.Generic[AppT]):
     simulation assumes where only a cluster could decide; None while nothing is pending.
     ``component``: the optional part of the installation that contains the kind, with its own
     watches and permissions; empty for the part that is always installed. ``node_facts``: the node
-    metadata that its resources depend on, the same for all kinds that have it.
+    metadata that its resources depend on, the same for all kinds that have it. ``checks_crd``:
+    whether fields that the served CRD drops are reported; needs permission to read CRDs.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Kind(t.Generic[AppT]):
     assumed_status: t.Callable[[AppT], Manifest | None] | None = None
     component: str = ""
     node_facts: NodeFacts | None = None
+    checks_crd: bool = False
 
     @property
     def api_version(self) -> str:

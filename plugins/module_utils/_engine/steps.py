@@ -23,6 +23,7 @@ from .oversized import find_excess, without_spec
 from .plan import Plan, compare
 from .plan_size import refuse_large
 from .reads import Read
+from .served_schema import report_dropped_fields, served_schema, without_dropped
 from .status import requeue_period, stored_status, wake_period
 
 _CONFLICT_TRIES = 4
@@ -90,6 +91,9 @@ def observe(kind: AnyKind, resource: Json, cluster: Cluster) -> Json:
         while new := {key: read for read in kind.reads(app) if (key := read.key) not in answers}:
             for key, read in new.items():
                 answers[key] = cluster.answer(read)
+        if kind.checks_crd:
+            schema = served_schema(kind)
+            answers[schema.key] = cluster.answer(schema)
     return answers
 
 
@@ -146,9 +150,12 @@ def report(
         assessment = _assess(kind, kind.app(resource, observed), outcome, excess)
         assessment = report_competing_operator(resource, answers, assessment, now)
         status = stored_status(resource, assessment, now, observed.operator_version)
+        assessment = report_dropped_fields(kind, resource, answers, assessment, status)
+        status = stored_status(resource, assessment, now, observed.operator_version)
+        stored = without_dropped(kind, answers, status)
         new = [event for event in assessment.events if event not in sent]
         try:
-            changed = cluster.write_status(resource, status, replace(assessment, events=new))
+            changed = cluster.write_status(resource, stored, replace(assessment, events=new))
             break
         except ApiError as error:
             if error.status == 404:
@@ -164,7 +171,7 @@ def report(
     if not Observed(answers).has_child_events:
         requeue = replace(requeue, wake_on_child=False)
     period = _period((resource, status, now), requeue, outcome, cluster)
-    return Report(changed, status, assessment.error, period)
+    return Report(changed, stored, assessment.error, period)
 
 
 def _assess(kind: AnyKind, app: t.Any, outcome: Outcome, excess: NimError | None) -> Assessment:

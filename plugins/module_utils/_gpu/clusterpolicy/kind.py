@@ -30,6 +30,7 @@ KIND = Kind(
     component="gpu",
     watches_annotations=True,
     node_facts=NODE_FACTS,
+    checks_crd=True,
     has_finalizer=False,
     app=PolicyApp,
     reads=reads,
@@ -44,7 +45,7 @@ KIND = Kind(
         Access(
             "CustomResourceDefinition",
             "read",
-            "whether there are ServiceMonitors, GPUClusters, OpenShift",
+            "whether there are ServiceMonitors, GPUClusters, OpenShift; dropped fields",
         ),
         Access("Namespace", "read patch", "labels of Pod Security Admission"),
         Access("RuntimeClass", "list read write delete", "how containers get GPUs"),

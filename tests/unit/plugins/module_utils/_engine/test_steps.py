@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
@@ -119,6 +119,24 @@ def test_report_competing_operator(cluster: SimulatedCluster) -> None:
     found = reconcile(TOY, toy(), SimulatedCluster(Facts([live]).ask)).report.status["conditions"]
     assert [item["type"] for item in found] == ["Contested"]
     assert reconcile(TOY, toy(), cluster).report.status["conditions"] == []
+
+
+def test_report_dropped_fields() -> None:
+    """`served_schema.py` compares the CRDs."""
+    kind = replace(TOY, name="NVIDIADriver", group="nvidia.com", version="v1", checks_crd=True)
+    known = {"state": {}, "conditions": {"items": {"properties": {"type": {}, "message": {}}}}}
+    schema = {
+        "properties": {"spec": {"properties": {"image": {}}}, "status": {"properties": known}}
+    }
+    version = {"name": "v1", "schema": {"openAPIV3Schema": schema}}
+    name = {"name": "toys.nvidia.com"}
+    crd = {"kind": "CustomResourceDefinition", "metadata": name, "spec": {"versions": [version]}}
+    found = reconcile(kind, toy(), SimulatedCluster(Facts([NODE, crd]).ask)).report.status
+    assert set(found) == {"conditions"}, "the API server would drop the rest in each pass"
+    (dropped,) = found["conditions"]
+    assert dropped["type"] == "FieldsDropped"
+    assert "spec.annotations" in dropped["message"]
+    assert set(dropped) == {"type", "message"}
 
 
 def test_plan_failure(cluster: SimulatedCluster) -> None:
