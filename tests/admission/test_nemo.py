@@ -179,7 +179,7 @@ BAD: Bad = {
     "hpa with minimum 0": (
         hpa(minReplicas=0, maxReplicas=2),
         "spec.scale.hpa.minReplicas",
-        "greater than or equal to 1",
+        "must be at least 1 without a metric of type External or Object",
     ),
     "scrape interval": (
         {"spec.metrics": {"serviceMonitor": {"interval": "1 minute"}}},
@@ -218,6 +218,7 @@ GOOD: dict[str, Manifest] = {
     "replicas": {"spec.replicas": 1},
     "replicas with autoscaling off": {"spec.replicas": 2, "spec.scale": {"enabled": False}},
     "autoscaling": hpa(minReplicas=2, maxReplicas=2),
+    "scaling to zero": hpa(minReplicas=0, maxReplicas=2, metrics=[{"type": "External"}]),
     "autoscaling of the least": hpa(maxReplicas=1),
     "metrics": {"spec.metrics": {"enabled": True}},
     "no claims in resources": {"spec.resources": {"claims": [], "limits": {"cpu": 1}}},

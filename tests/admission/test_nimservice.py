@@ -47,6 +47,8 @@ CAPACITY = f"{DEVICES}[0].capacitySelectors[0]"
 INGRESS = {"rules": [{"host": "a.example", "http": {"paths": []}}]}
 ONE_STORAGE = "one of spec.storage.nimCache, spec.storage.pvc, spec.storage.emptyDir or spec.storage.hostPath must be defined"
 
+ZERO = "must be at least 1 without a metric of type External or Object"
+
 
 def router(**fields: Any) -> Manifest:
     return {"spec.expose.router": {"hostDomainName": "example.com", **fields}}
@@ -81,6 +83,17 @@ def kserve(mode: str | None = None, **fields: Any) -> Manifest:
     annotations = {} if mode is None else {"serving.kserve.io/deploymentMode": mode}
     given = {f"spec.{path.replace('__', '.')}": value for path, value in fields.items()}
     return {"spec.inferencePlatform": "kserve", "spec.annotations": annotations, **given}
+
+
+def scaled_by(*types: str) -> Manifest:
+    """Scaling to zero by metrics of these types."""
+    metrics = [{"type": name} for name in types]
+    return {
+        "spec.scale": {
+            "enabled": True,
+            "hpa": {"minReplicas": 0, "maxReplicas": 2, "metrics": metrics},
+        },
+    }
 
 
 def pvc(**fields: Any) -> Manifest:
@@ -463,7 +476,22 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "hpa with minimum 0": (
         {"spec.scale": {"hpa": {"minReplicas": 0, "maxReplicas": 1}}},
         "spec.scale.hpa.minReplicas",
-        "greater than or equal to 1",
+        ZERO,
+    ),
+    "hpa with minimum 0 and metrics of pods": (
+        scaled_by("Resource", "Pods"),
+        "spec.scale.hpa.minReplicas",
+        ZERO,
+    ),
+    "hpa with minimum below 0": (
+        {"spec.scale": {"hpa": {"minReplicas": -1, "maxReplicas": 1}}},
+        "spec.scale.hpa.minReplicas",
+        "greater than or equal to 0",
+    ),
+    "hpa with six metrics": (
+        scaled_by(*["External"] * 6),
+        "spec.scale.hpa.metrics",
+        "must have at most 5 items",
     ),
     "hpa of zeros": (
         {"spec.scale": {"enabled": True, "hpa": {"maxReplicas": 0}}},
@@ -883,6 +911,9 @@ MANY_SELECTORS = {
 GOOD: dict[str, Manifest] = {
     "minimal": {},
     "no expose": {"spec.expose": None},
+    "scaling to zero by an external metric": scaled_by("Resource", "External"),
+    "scaling to zero by the metric of an object": scaled_by("Object"),
+    "five metrics": scaled_by(*["External"] * 5),
     "image by digest": {"spec.image": {"repository": "r.example/nim@sha256", "tag": "0" * 64}},
     "cache and empty others": storage(nimCache={"name": "c", "profile": ""}, pvc={}, hostPath=""),
     "cache and claim that is not created": storage(nimCache={"name": "c"}, pvc={"create": False}),

@@ -12,6 +12,9 @@ from .._engine.desired import Child
 from .app import App
 from .pod import without_empty
 
+_WITHOUT_PODS = {"External", "Object"}
+"""Types of metrics that exist without pods."""
+
 
 def build_autoscaler(
     app: App, given: Fields, annotations: t.Mapping[str, str] | None = None
@@ -74,8 +77,13 @@ def choose_replicas(
 
 
 def min_replicas(given: Fields) -> int:
-    """The minimum number of replicas that an autoscaler keeps."""
-    return int(given.get("minReplicas") or 1)
+    """The minimum number of replicas that an autoscaler keeps.
+
+    Without pods, only metrics that do not come from pods can start one.
+    """
+    least = given.get("minReplicas")
+    types = {metric.get("type") for metric in given.get("metrics") or []}
+    return 0 if least == 0 and types & _WITHOUT_PODS else int(least or 1)
 
 
 def count_live(live: Manifest) -> int:

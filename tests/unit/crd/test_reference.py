@@ -55,6 +55,11 @@ REPORTED_GPU: Difference = REPORTED | {
         "kstatus waits for the first pass; state is required",
     ),
 }
+SCALE_TO_ZERO: Difference = {
+    ("spec.scale.hpa.minReplicas", "minimum"): (0, "since 3.1.3"),
+    ("spec.scale.hpa.metrics", "maxItems"): (5, "since 3.1.3"),
+}
+ZERO_REPLICAS = (".minReplicas", "must be at least 1 without a metric of type External or Object")
 
 
 def image_of(*paths: str) -> Difference:
@@ -69,6 +74,7 @@ def image_of(*paths: str) -> Difference:
 DIFFERENCES: dict[str, Difference] = {
     "nimservices": {
         ("", "required"): (["spec"], "webhook: spec.image and spec.storage are required"),
+        **SCALE_TO_ZERO,
         ("spec.image.repository", "minLength"): (1, "webhook: is required"),
         ("spec.image.tag", "minLength"): (1, "webhook: is required"),
         **image_of("spec.initContainers[]", "spec.sidecarContainers[]"),
@@ -230,6 +236,7 @@ DATABASE = {
 }
 NEMO: Difference = {
     ("", "required"): (["spec"], "there is nothing to serve without one"),
+    **SCALE_TO_ZERO,
     **image_of("spec"),
     **{
         (f"{EPP}.containerSpec.image.{field}", "minLength"): (0, "ignored here")
@@ -331,8 +338,10 @@ GUARDED = {
 
 # Kind, then path, field and message of a CEL rule that the reference lacks: the reason for it.
 CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
-    "nimpipelines": {},  # each service is checked when its NIMService is written
+    # Each service is checked when its NIMService is written.
+    "nimpipelines": {("spec.services[].spec.scale.hpa", *ZERO_REPLICAS): "since 3.1.3"},
     "nimservices": {
+        ("spec.scale.hpa", *ZERO_REPLICAS): "since 3.1.3",
         copies("initContainers"): "the pod would be too large",
         copies("sidecarContainers"): "the pod would be too large",
         (
@@ -588,6 +597,7 @@ def claim_checks(path: str) -> dict[tuple[str, str, str], str]:
 
 
 NEMO_CHECKS = {
+    ("spec.scale.hpa", *ZERO_REPLICAS): "since 3.1.3",
     (
         "spec",
         ".scale.hpa.maxReplicas",

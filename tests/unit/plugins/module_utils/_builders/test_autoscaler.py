@@ -17,6 +17,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 
 HPA = {"minReplicas": 2, "maxReplicas": 5}
+ZERO = {"minReplicas": 0, "maxReplicas": 5, "metrics": [{"type": "External"}]}
 REPLICAS = {"f:spec": {"f:replicas": {}}}
 OURS = {"manager": "nimops.nim", "operation": "Apply", "fieldsV1": REPLICAS}
 REFERENCE = {"manager": "manager", "operation": "Update", "fieldsV1": REPLICAS}
@@ -61,6 +62,8 @@ CHOOSE_REPLICAS_CASES = {
     "the autoscaler wrote another": (None, HPA, live(5, SCALER), None),
     "we put it to sleep: wake it": (None, HPA, live(0, OURS), 2),
     "put to sleep by hand: stays asleep": (None, HPA, live(0, SCALER), None),
+    "create with 0": (None, ZERO, None, 0),
+    "0 with a minimum of 0: the autoscaler wakes it": (None, ZERO, live(0, OURS), 0),
     "no managed fields": (None, HPA, {"metadata": {}, "spec": {"replicas": 4}}, 4),
 }
 
@@ -80,6 +83,20 @@ def test_choose_replicas(
 def test_min_replicas_default(given: t.Any) -> None:
     assert min_replicas(given) == 1
     assert choose_replicas(None, None, given) == 1
+
+
+@pytest.mark.parametrize(
+    ("types", "wanted"),
+    [
+        pytest.param(["External"], 0, id="external"),
+        pytest.param(["Resource", "Object"], 0, id="object"),
+        pytest.param(["Resource", "Pods", "ContainerResource"], 1, id="of pods"),
+    ],
+)
+def test_min_replicas_zero(app: t.Any, types: list[str], wanted: int) -> None:
+    given = {"minReplicas": 0, "maxReplicas": 2, "metrics": [{"type": name} for name in types]}
+    assert min_replicas(given) == wanted
+    assert build_autoscaler(app(), given)["spec"]["minReplicas"] == wanted
 
 
 def test_build_autoscaler(app: t.Any) -> None:
