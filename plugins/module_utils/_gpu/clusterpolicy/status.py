@@ -12,11 +12,12 @@ from ..._engine.conditions import find_condition
 from ..._engine.desired import Assessment, Event, Outcome, Requeue, Trigger
 from ..._engine.status_builder import StatusBuilder
 from ..cluster import CONFLICT, NVIDIA_DRIVERS, POLICY_CHANGE
+from ..components import DRIVER
 from ..daemonset_problems import explain, node_problems, report_problems
 from ..driver.license import license_event, license_problem
-from ..node_problems import NodeProblem
 from ..readiness import wakes_when_ready
-from ..upgrade.upgrade_status import report_upgrade
+from ..upgrade.step import Step
+from ..upgrade.upgrade_status import is_under_way, report_upgrade
 from .app import PolicyApp
 from .desired import components_of, daemon_sets, deployed_components, is_deployed, is_leaving
 from .operand import Operand
@@ -43,12 +44,12 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
         _ignore(builder, app)
         return builder.finish()
     now = app.at(outcome.view(app.observed))
+    upgrade = Step(()) if outcome.failure else app.upgrade
     if failure := outcome.failure or _refusals(app, outcome):
         _fail(builder, app, failure, outcome)
     else:
-        _report_operands(builder, now, outcome)
-    if not outcome.failure:
-        report_upgrade(builder, app.upgrade)
+        _report_operands(builder, now, outcome, upgrade)
+    report_upgrade(builder, upgrade)
     report_presence(builder, app.observed, app.presences)
     builder.triggers = _trigger_drivers(app)
     return builder.finish()
@@ -107,10 +108,13 @@ def _fail(builder: StatusBuilder, app: PolicyApp, message: str, outcome: Outcome
         builder.retry(message)
 
 
-def _report_operands(builder: StatusBuilder, app: PolicyApp, outcome: Outcome) -> None:
+def _report_operands(
+    builder: StatusBuilder, app: PolicyApp, outcome: Outcome, upgrade: Step
+) -> None:
     """Report the operands and the nodes that are not ready."""
     problems = node_problems(app, daemon_sets(app), deployed_components(app))
-    waiting = _waiting(app, problems)
+    stopped = {name for problem in problems for name in problem.components}
+    waiting = _waiting(app, stopped | ({DRIVER} if is_under_way(upgrade) else set()))
     if not waiting and not app.has_driver_upgrade:
         _succeed(builder, app)
         return
@@ -119,14 +123,16 @@ def _report_operands(builder: StatusBuilder, app: PolicyApp, outcome: Outcome) -
     _wait(builder, app, waiting, report_problems(builder, problems, _NOT_YET))
 
 
-def _waiting(app: PolicyApp, problems: t.Sequence[NodeProblem]) -> dict[str, str]:
-    """The reasons of the operands that are not ready, by name; empty where only nodes show it."""
-    stopped = {name for problem in problems for name in problem.components}
+def _waiting(app: PolicyApp, stopped: t.AbstractSet[str]) -> dict[str, str]:
+    """The reasons of the operands that are not ready, by name.
+
+    ``stopped``: components that do not run on nodes; if nothing else shows it, the reason is empty.
+    """
     found = {}
     for operand in OPERANDS:
         if is_deployed(app, operand):
             why = "; ".join(_why_not_ready(app, operand))
-            if why or stopped & set(components_of(app, operand)):
+            if why or stopped & components_of(app, operand):
                 found[operand.name] = why
     return found
 

@@ -14,7 +14,8 @@ from ..daemonset_problems import explain, node_problems, report_problems
 from ..driver.license import license_event, license_problem
 from ..node_problems import NodeProblem
 from ..readiness import wakes_when_ready
-from ..upgrade.upgrade_status import report_upgrade
+from ..upgrade.step import Step
+from ..upgrade.upgrade_status import is_under_way, report_upgrade
 from .app import DriverApp
 from .pools import pools_of
 
@@ -36,17 +37,8 @@ def assess(app: DriverApp, outcome: Outcome) -> Assessment:
         _disable(builder)
     elif failure:
         _fail(builder, app, failure, outcome)
-    elif waiting := [*_waiting(now), *report_problems(builder, _problems(now), _NOT_YET)]:
-        _set_error(builder, _NOT_YET, _WAITING)
-        license_event(builder, app.spec.driver.sources, _license_problem(now))
-        builder.reconciling = (_NOT_YET, "; ".join(waiting))
-        is_labeled = not app.owners.missing_nodes(app.name)
-        is_slow = is_labeled and wakes_when_ready(app.observed, outcome)
-        builder.requeue = Requeue(slow=is_slow)
     else:
-        _succeed(builder, app)
-    if not (app.is_disabled or failure):
-        _report_upgrade(builder, app)
+        _report_driver(builder, now, outcome)
     return builder.finish()
 
 
@@ -81,6 +73,22 @@ def _fail(builder: StatusBuilder, app: DriverApp, message: str, outcome: Outcome
         builder.retry(message)
 
 
+def _report_driver(builder: StatusBuilder, app: DriverApp, outcome: Outcome) -> None:
+    """Report the driver on its nodes: ready if each of them runs it, and none is being upgraded."""
+    upgrade = _upgrade(app)
+    waiting = [*_waiting(app), *report_problems(builder, _problems(app), _NOT_YET)]
+    if waiting or is_under_way(upgrade):
+        _set_error(builder, _NOT_YET, _WAITING)
+        license_event(builder, app.spec.driver.sources, _license_problem(app))
+        builder.reconciling = (_NOT_YET, "; ".join(waiting))
+        is_labeled = not app.owners.missing_nodes(app.name)
+        is_slow = is_labeled and wakes_when_ready(app.observed, outcome)
+        builder.requeue = Requeue(slow=is_slow)
+    else:
+        _succeed(builder, app)
+    report_upgrade(builder, upgrade)
+
+
 def _waiting(app: DriverApp) -> list[str]:
     """The reasons to wait: pods of its DaemonSets, or node labels that were just set."""
     found = [f"node {name} is being labeled" for name in app.owners.missing_nodes(app.name)]
@@ -110,13 +118,12 @@ def _license_problem(app: DriverApp) -> str:
     return license_problem(app, app.spec.driver.sources, is_upgraded=is_upgraded)
 
 
-def _report_upgrade(builder: StatusBuilder, app: DriverApp) -> None:
-    """Report the driver upgrade, unless its spec is invalid."""
+def _upgrade(app: DriverApp) -> Step:
+    """The driver upgrade; no step if its spec is invalid."""
     try:
-        upgrade = app.upgrade
+        return app.upgrade
     except NimError:
-        return
-    report_upgrade(builder, upgrade)
+        return Step(())
 
 
 def _set_error(builder: StatusBuilder, reason: str, message: str) -> None:

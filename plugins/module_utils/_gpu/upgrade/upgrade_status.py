@@ -30,6 +30,11 @@ def report_upgrade(builder: StatusBuilder, step: Step) -> None:
     builder.reconciling = (reason, "; ".join(filter(None, (before, progress))))
 
 
+def is_under_way(step: Step) -> bool:
+    """Whether nodes are being upgraded, have failed, or wait for their turn."""
+    return any(item.state not in (states.UNKNOWN, states.DONE) for item in step.nodes)
+
+
 def describe_upgrade(step: Step) -> str:
     """Describe the progress, nodes that need manual action first; empty if it is complete."""
     running = [item for item in step.nodes if item.state in states.RUNNING]

@@ -115,6 +115,18 @@ def test_passes_all_states(stage, gpu):
     assert all(sum(state in states.RUNNING for state in seen.values()) <= 1 for seen in made.seen)
 
 
+def test_passes_not_ready_during_upgrade(stage):
+    """G15: also between two nodes, and while the new driver of the last one is validated."""
+    made, seen = stage(["a", "b"]), []
+    for _number in range(30):
+        status = made.take_pass().report.status
+        seen.append((status["state"], made.states() == {"a": states.DONE, "b": states.DONE}))
+    assert [item for item in dict.fromkeys(seen) if item[0] == "ready"] == [("ready", True)]
+    start, end = seen.index(("notReady", False)), len(seen) - seen[::-1].index(("notReady", False))
+    assert {state for state, _is_done in seen[start:end]} == {"notReady"}
+    assert seen[-1] == ("ready", True)
+
+
 def test_passes_finished_upgrade(stage):
     made = stage(["a"])
     made.run(20)

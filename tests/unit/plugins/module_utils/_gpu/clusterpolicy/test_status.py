@@ -134,6 +134,20 @@ def test_assess_upgrade(gpu):
     assert found.requeue.after
 
 
+def test_assess_upgrade_under_way(gpu):
+    """The driver pods are ready, but a node is still validated."""
+    labels = {STATE: "validation-required", "nvidia.com/gpu.deploy.driver": "true"}
+    nodes = [gpu.node(labels=labels | {"nvidia.com/gpu.present": "true"})]
+    live = [daemon_set(gpu, "nvidia-driver-daemonset")]
+    found = assess(gpu.app(UPGRADES, nodes=nodes, live=live), DONE)
+    assert condition(found, "Error")[2].endswith("states not ready: [state-driver]")
+    assert condition(found, "Reconciling")[1:] == (
+        "OperandNotReady",
+        "driver upgrades: 1 in progress, 0 pending; node gpu-0 waits for a pod of the DaemonSet"
+        " nvidia-operator-validator",
+    )
+
+
 def driver_nodes(gpu, state):
     return [gpu.node(labels={"nvidia.com/gpu-operator.driver.owner": "a", STATE: state})]
 

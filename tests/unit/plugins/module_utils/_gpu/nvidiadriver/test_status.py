@@ -153,9 +153,10 @@ def test_assess_upgrade(nvd):
     labels = {"nvidia.com/gpu-driver-upgrade-state": "pod-restart-required"}
     nodes = [nvd.node(labels={"nvidia.com/gpu.deploy.driver": "true", **labels})]
     found = assess(nvd.app(nodes=nodes, live=[daemon_set(nvd)]), DONE)
-    assert found.status["state"] == "ready"
+    message = "Waiting for driver pod to be ready"
+    assert condition(found, "Error") == ("True", "DriverNotReady", message), "N4"
     assert found.requeue.after
-    assert "driver upgrades: " in condition(found, "Reconciling")[2]
+    assert condition(found, "Reconciling")[2].startswith("driver upgrades: 1 in progress")
 
 
 def test_assess_invalid_image(nvd):

@@ -11,6 +11,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy imp
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.step import switch_off
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.upgrade_status import (
     describe_upgrade,
+    is_under_way,
     report_upgrade,
     upgrade_events,
 )
@@ -58,6 +59,13 @@ def test_describe_upgrade_bounds(gpu, snapshot):
 def test_describe_upgrade_over(gpu, snapshot):
     step = step_of(snapshot, [gpu.node("a", states.DONE)], drivers={"a": "new"})
     assert (describe_upgrade(step), upgrade_events(step)) == ("", [])
+    assert not is_under_way(step)
+
+
+@pytest.mark.parametrize("state", [states.REQUIRED, states.DRAIN, states.FAILED])
+def test_is_under_way(gpu, snapshot, state):
+    nodes = [gpu.node("a", state), gpu.node("b", states.DONE)]
+    assert is_under_way(step_of(snapshot, nodes, drivers={"a": "old", "b": "new"}))
 
 
 @pytest.mark.parametrize(
