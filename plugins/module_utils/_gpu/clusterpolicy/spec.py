@@ -22,6 +22,10 @@ DEFAULT_MIG_CONFIG = "default-mig-parted-config"
 DEFAULT_GPU_CLIENTS = "default-gpu-clients"
 DEFAULT_TOOLKIT_DIR = "/usr/local/nvidia"
 
+WITH_WORKLOAD = "WITH_WORKLOAD"
+"""The variable that decides whether a validation starts a pod with a GPU."""
+_VALIDATIONS = {"driver": False, "toolkit": False, "cuda": True, "plugin": True}
+"""Validations, and whether they start pods."""
 _DRIVER_DIR = "/run/nvidia/driver"
 _JOB_MAPPING = "/var/lib/dcgm-exporter/job-mapping"
 _FIELDS = {
@@ -202,10 +206,7 @@ def parse_spec(spec: Fields) -> ClusterPolicySpec:
         exporter=_exporter(block(spec, "dcgmExporter")),
         mig=_mig(spec),
         monitor=_monitor(block(spec, "operator", "metrics", "serviceMonitor")),
-        validation_env={
-            name: tuple(block(spec, "validator", name).get("env") or ())
-            for name in ("driver", "toolkit", "cuda", "plugin")
-        },
+        validation_env=_validation_env(block(spec, "validator")),
         runtime_class=text(spec, "operator", "runtimeClass", default="nvidia"),
         has_cdi=flag(spec, "cdi", "enabled", default=True),
         has_nri=flag(spec, "cdi", "nriPluginEnabled"),
@@ -217,6 +218,15 @@ def parse_spec(spec: Fields) -> ClusterPolicySpec:
             "/"
         ),
     )
+
+
+def _validation_env(validator: Fields) -> dict[str, tuple[EnvVar, ...]]:
+    """The variables of each validation; those of all validations only if they start pods."""
+    shared = [item for item in validator.get("env") or () if item["name"] == WITH_WORKLOAD]
+    return {
+        name: (*(shared if starts_pods else ()), *(block(validator, name).get("env") or ()))
+        for name, starts_pods in _VALIDATIONS.items()
+    }
 
 
 def _sources(driver: Fields) -> Sources:

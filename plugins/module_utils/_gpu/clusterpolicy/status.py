@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import NimError
+from ..._base.printable import printable
 from ..._engine.conditions import find_condition
 from ..._engine.desired import Assessment, Event, Outcome, Requeue, Trigger
 from ..._engine.status_builder import StatusBuilder
@@ -24,6 +25,7 @@ from .operand import Operand
 from .operands import driver, toolkit
 from .order import OPERANDS
 from .presence import report_presence
+from .spec import WITH_WORKLOAD
 
 READY, ERROR = "Ready", "Error"
 _READY, _NOT_READY, _IGNORED = "ready", "notReady", "ignored"
@@ -33,6 +35,7 @@ _DRIVER_UPGRADE = [
     "NVIDIADriver upgrade has not completed",
     "one or more NVIDIADriver-owned Nodes are marked pending, in-progress, or failed",
 ]
+_MAX_NAMES, _MAX_TEXT = 5, 200
 _NO_GPU = "No GPU node found, watching for new nodes to join the cluster."
 
 
@@ -50,6 +53,7 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
     else:
         _report_operands(builder, now, outcome, upgrade)
     report_upgrade(builder, upgrade)
+    _warn_of_variables(builder, app)
     report_presence(builder, app.observed, app.presences)
     builder.triggers = _trigger_drivers(app)
     return builder.finish()
@@ -71,6 +75,19 @@ def _trigger_drivers(app: PolicyApp) -> list[Trigger]:
         for item in app.observed.get(NVIDIA_DRIVERS.key) or []
         if (item["metadata"].get("annotations") or {}).get(POLICY_CHANGE) != value
     ]
+
+
+def _warn_of_variables(builder: StatusBuilder, app: PolicyApp) -> None:
+    """Warn once for each spec of variables that have no effect."""
+    names = [item["name"] for item in app.spec.validator.env if item["name"] != WITH_WORKLOAD]
+    seen = (find_condition(app.status.get("conditions"), READY) or {}).get("observedGeneration")
+    if names and seen != app.resource["metadata"].get("generation"):
+        named = printable(", ".join(names[:_MAX_NAMES]), _MAX_TEXT)
+        message = (
+            f"validator.env: {named} has no effect, because the container"
+            " that gets it only sleeps: use the env of validator.driver, toolkit, cuda or plugin"
+        )
+        builder.events.append(Event("Warning", "Ignored", message))
 
 
 def _ignore(builder: StatusBuilder, app: PolicyApp) -> None:

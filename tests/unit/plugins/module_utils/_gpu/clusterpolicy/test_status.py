@@ -402,3 +402,17 @@ def test_assess_other_runtime(gpu, is_unready):
     assert found.events == [Event("Warning", "MixedRuntimes", SPARED)]
     app.resource["status"] = found.status
     assert assess(app, DONE).events == []
+
+
+def test_assess_variables_without_effect(gpu):
+    env = [{"name": name, "value": "1"} for name in ("COMMON", "WITH_WORKLOAD")]
+    app = gpu.app({"validator": {"env": env}})
+    app.resource["metadata"]["generation"] = 2
+    (event,) = [item for item in assess(app, DONE).events if item.reason == "Ignored"]
+    assert event.message == (
+        "validator.env: COMMON has no effect, because the container that gets it only sleeps: use"
+        " the env of validator.driver, toolkit, cuda or plugin"
+    )
+    ready = {"type": "Ready", "status": "True", "observedGeneration": 2}
+    app.resource["status"] = {"state": "ready", "conditions": [ready]}
+    assert assess(app, DONE).events == []

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.operands.validation import (
     OPERAND,
 )
+
+WORKLOAD = [{"name": "WITH_WORKLOAD", "value": "true"}]
 
 
 def names(pod):
@@ -66,3 +69,28 @@ def test_validation_nri(gpu):
 
 def test_validation_always_enabled(gpu):
     assert OPERAND.is_enabled(gpu.app({"driver": {"enabled": False}}).spec)
+
+
+@pytest.mark.parametrize(
+    ("validator", "cuda", "plugin"),
+    [
+        pytest.param({}, None, "false", id="default"),
+        pytest.param({"plugin": None, "env": WORKLOAD}, "true", "true", id="one level too high"),
+        pytest.param(
+            {"env": WORKLOAD, "plugin": {"env": [{"name": "WITH_WORKLOAD", "value": "false"}]}},
+            "true",
+            "false",
+            id="of one validation",
+        ),
+        pytest.param({"env": [{"name": "COMMON", "value": "c"}]}, None, "false", id="other"),
+    ],
+)
+def test_validation_workload_of_all(gpu, validator, cuda, plugin):
+    pod = gpu.pod(OPERAND, gpu.app({"validator": validator}))
+    values = [
+        gpu.env(gpu.container(pod, f"{name}-validation")).get("WITH_WORKLOAD")
+        for name in ("driver", "toolkit", "cuda", "plugin")
+    ]
+    assert values == [None, None, cuda, plugin]
+    names = gpu.env(gpu.container(pod, "nvidia-operator-validator"))
+    assert list(names) == [item["name"] for item in validator.get("env", ())]
