@@ -94,6 +94,7 @@ class Kind(t.Generic[AppT]):
     watches and permissions; empty for the part that is always installed. ``node_facts``: the node
     metadata that its resources depend on, the same for all kinds that have it. ``checks_crd``:
     whether fields that the served CRD drops are reported; needs permission to read CRDs.
+    ``first_state``: the state of a resource without a status, if its schema requires one.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Kind(t.Generic[AppT]):
     component: str = ""
     node_facts: NodeFacts | None = None
     checks_crd: bool = False
+    first_state: str = ""
 
     @property
     def api_version(self) -> str:

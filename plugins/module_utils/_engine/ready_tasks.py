@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .._base.types import Fields, Json
+from .pause import is_paused
 from .steps import is_deleted
 
 MARK = "nimops.nim/ready-tasks"
@@ -17,7 +18,8 @@ def mark_of(resource: Fields, status: Fields) -> Json:
     metadata = resource["metadata"]
     generation = str(metadata.get("generation") or "")
     is_marked = (metadata.get("annotations") or {}).get(MARK) == generation
-    if status.get("state") != "Ready" or is_marked or is_deleted(resource):
+    is_inactive = is_deleted(resource) or is_paused(resource)
+    if status.get("state") != "Ready" or is_marked or is_inactive:
         return {}
     named = {key: metadata[key] for key in ("name", "namespace") if metadata.get(key)}
     return {

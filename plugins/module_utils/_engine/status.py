@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from .._base.types import Json
+from .._base.types import Fields, Json
 from .conditions import STALLED, drop_condition, find_condition, stamp
 from .desired import Assessment
 
@@ -21,9 +21,9 @@ _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """Conditions that the runtime sets when a run cannot even start, and never removes."""
 
 
-def status_of(resource: Json) -> Json:
+def status_of(resource: Fields) -> Fields:
     """The status of a resource, empty before the first pass."""
-    status: Json = resource.get("status") or {}
+    status: Fields = resource.get("status") or {}
     return {} if status.get("observedGeneration") == UNSEEN else status
 
 

@@ -20,6 +20,7 @@ from .desired import Assessment, Desired, Event, Outcome, Requeue
 from .kind import AnyKind
 from .observed import OPERATOR, Observed
 from .oversized import find_excess, without_spec
+from .pause import is_paused, keep_last_pass, pause, resume
 from .plan import Plan, compare
 from .plan_size import refuse_large
 from .reads import Read
@@ -86,7 +87,7 @@ def observe(kind: AnyKind, resource: Json, cluster: Cluster) -> Json:
     """All answers that the kind needs for this resource, by key."""
     answers: Json = {OPERATOR: cluster.settings()}
     subject = _subject_of(resource)
-    if subject and not _is_over(kind, resource):
+    if subject and not _is_over(kind, resource) and not is_paused(resource):
         app = kind.app(subject, Observed(answers))
         while new := {key: read for read in kind.reads(app) if (key := read.key) not in answers}:
             for key, read in new.items():
@@ -147,11 +148,7 @@ def report(
     sent: list[Event] = []
     for attempt in range(_CONFLICT_TRIES):
         observed = Observed(answers)
-        assessment = _assess(kind, kind.app(resource, observed), outcome, excess)
-        assessment = report_competing_operator(resource, answers, assessment, now)
-        status = stored_status(resource, assessment, now, observed.operator_version)
-        assessment = report_dropped_fields(kind, resource, answers, assessment, status)
-        status = stored_status(resource, assessment, now, observed.operator_version)
+        assessment, status = _report_of(kind, resource, observed, outcome, excess, now)
         stored = without_dropped(kind, answers, status)
         new = [event for event in assessment.events if event not in sent]
         try:
@@ -172,6 +169,29 @@ def report(
         requeue = replace(requeue, wake_on_child=False)
     period = _period((resource, status, now), requeue, outcome, cluster)
     return Report(changed, stored, assessment.error, period)
+
+
+def _report_of(
+    kind: AnyKind,
+    resource: Json,
+    observed: Observed,
+    outcome: Outcome,
+    excess: NimError | None,
+    now: datetime,
+) -> tuple[Assessment, Json]:
+    """The assessment, and the status to store."""
+    version = observed.operator_version
+    if is_paused(resource):
+        assessment = pause(resource, kind.first_state)
+        return assessment, keep_last_pass(
+            resource, stored_status(resource, assessment, now, version)
+        )
+    assessment = _assess(kind, kind.app(resource, observed), outcome, excess)
+    answers = observed.answers
+    assessment = report_competing_operator(resource, answers, resume(assessment), now)
+    status = stored_status(resource, assessment, now, version)
+    assessment = report_dropped_fields(kind, resource, answers, assessment, status)
+    return assessment, stored_status(resource, assessment, now, version)
 
 
 def _assess(kind: AnyKind, app: t.Any, outcome: Outcome, excess: NimError | None) -> Assessment:
@@ -224,7 +244,7 @@ def _subject_of(resource: Json) -> Json | None:
 
 
 def _desired_of(kind: AnyKind, resource: Json, observed: Observed) -> Desired:
-    if _is_over(kind, resource):
+    if _is_over(kind, resource) or is_paused(resource):
         return Desired()
     excess = find_excess(resource)
     if kind.finalize and is_deleted(resource):

@@ -19,6 +19,7 @@ from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.api_resources import api_path, identity, is_served
 from ..._engine.conditions import find_condition
 from ..._engine.metadata import is_controlled_by
+from ..._engine.pause import PAUSED
 from ..._engine.reconcile import reconcile
 from ..._kinds import kind_of
 from ..loader import to_apply
@@ -26,6 +27,7 @@ from ..plan.preview import MANAGER, path_of, refused
 from ..text import name_of
 
 READY, FAILED = "Ready", "Failed"
+_SETTLED = (READY, PAUSED)
 
 _PAUSES = (0.5, 1.0, 2.0, 5.0)
 _PATIENCE = 3
@@ -57,7 +59,7 @@ class ApplyRun:
         return [
             f"{name_of(key)}: {reached.state or 'new'}: {reached.message}"
             for key, reached in self.progress.items()
-            if reached.state != READY
+            if reached.state not in _SETTLED
         ]
 
 
@@ -111,7 +113,7 @@ def reconcile_once(client: Client, run: ApplyRun, notify: t.Callable[[str], None
 def _has_failed(run: ApplyRun) -> bool:
     """Whether none of the resources that are not Ready is still in progress."""
     return all(
-        reached.state == READY or (reached.state == FAILED and not reached.is_awaited)
+        reached.state in _SETTLED or (reached.state == FAILED and not reached.is_awaited)
         for reached in run.progress.values()
     )
 
@@ -127,8 +129,9 @@ def _reconcile(client: Client, run: ApplyRun, key: Key, notify: t.Callable[[str]
     run.wrote += len(outcome.written) + len(outcome.deleted)
     for child in [*done.answers.values(), *outcome.written.values()]:
         _follow(run, resource, child)
+    paused = find_condition(report.status.get("conditions"), PAUSED)
     reached = Progress(
-        report.status.get("state") or "",
+        PAUSED if paused else report.status.get("state") or "",
         _explain(report.status, report.error),
         is_awaited=bool(report.period) and not outcome.is_final,
     )
@@ -181,7 +184,12 @@ def _explain(status: Json, error: str) -> str:
     if error:
         return error
     conditions = status.get("conditions")
-    for kind, wanted in (("Failed", "True"), ("Stalled", "True"), ("Reconciling", "True")):
+    for kind, wanted in (
+        (PAUSED, "True"),
+        ("Failed", "True"),
+        ("Stalled", "True"),
+        ("Reconciling", "True"),
+    ):
         found = find_condition(conditions, kind)
         if found and found["status"] == wanted and found["message"]:
             return str(found["message"]).strip()

@@ -21,6 +21,7 @@ from ..._engine.api_resources import identity, is_served
 from ..._engine.conditions import find_condition
 from ..._engine.desired import Child
 from ..._engine.observed import Observed
+from ..._engine.pause import ANNOTATION, is_paused
 from ..._engine.plan import Plan
 from ..._engine.reconcile import reconcile
 from ..._kinds import kind_of
@@ -29,6 +30,7 @@ SIMULATED_UID_PREFIX = "00000000-thought-of:"
 """Prefix of the uid of a simulated custom resource."""
 
 _MAX_PASSES = 20
+_PAUSED = f"it is paused: nothing is written until its annotation {ANNOTATION} is removed"
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class _Simulation:
         self.simulated = SimulationResult()
         self._resources: list[Key] = []
         self._assumed: dict[Key, str] = {}
+        self._paused: set[Key] = set()
 
     def add_resource(self, resource: Json) -> None:
         """Include a custom resource from now on."""
@@ -83,6 +86,11 @@ class _Simulation:
         if "uid" not in metadata:
             live = (self.cluster.find(key) or {}).get("metadata") or {}
             metadata = {"uid": live.get("uid") or f"{SIMULATED_UID_PREFIX}{key}", **metadata}
+        if is_paused(resource):
+            given = metadata["annotations"]
+            others = {name: value for name, value in given.items() if name != ANNOTATION}
+            metadata = {**metadata, "annotations": others}
+            self._paused.add(key)
         self.cluster.put({**resource, "metadata": metadata})
         if key not in self._resources:
             self._resources.append(key)
@@ -139,7 +147,9 @@ class _Simulation:
         problems += [message for message in refusals if message not in plan.failure]
         _keep(self.simulated.problems, key, problems)
         notes = [self._assumed[key]] if key in self._assumed else []
-        _keep(self.simulated.notes, key, notes or ([] if problems else _pending_reasons(status)))
+        notes = notes or ([] if problems else _pending_reasons(status))
+        paused = [_PAUSED] if key in self._paused else []
+        _keep(self.simulated.notes, key, paused + notes)
 
 
 def _assumed_status(resource: Json) -> Json | None:

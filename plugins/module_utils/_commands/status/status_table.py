@@ -15,6 +15,7 @@ from ..._builders.gpu import GPU
 from ..._engine.api_resources import identity
 from ..._engine.conditions import find_condition
 from ..._engine.metadata import controller_of
+from ..._engine.pause import PAUSED
 from ..text import write_table
 
 WORKLOADS = ("Deployment", "LeaderWorkerSet", "InferenceService")
@@ -26,12 +27,13 @@ COLUMNS = (
 )
 
 _SHOWN_CONDITIONS = (
+    (PAUSED, "True"),
     ("Failed", "True"),
     ("Stalled", "True"),
     ("Ready", "False"),
     ("Reconciling", "True"),
 )
-_SHOWN_WHILE_READY = (("Stalled", "True"), ("Reconciling", "True"))
+_SHOWN_WHILE_READY = ((PAUSED, "True"), ("Stalled", "True"), ("Reconciling", "True"))
 _DELETED = "Terminating"
 _MAX_REASON = 60
 _MAX_FINALIZERS = 300

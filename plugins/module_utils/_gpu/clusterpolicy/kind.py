@@ -29,6 +29,7 @@ KIND = Kind(
     is_namespaced=False,
     component="gpu",
     watches_annotations=True,
+    first_state="notReady",
     node_facts=NODE_FACTS,
     checks_crd=True,
     has_finalizer=False,

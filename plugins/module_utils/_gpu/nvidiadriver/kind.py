@@ -29,6 +29,7 @@ KIND = Kind(
     component="gpu",
     reconcile_period="2m",
     watches_annotations=True,
+    first_state="notReady",
     node_facts=NODE_FACTS,
     checks_crd=True,
     app=DriverApp,

@@ -22,6 +22,7 @@ KIND = Kind(
     assess=assess,
     refuse=refuse,
     assumed_status=assumed_status,
+    watches_annotations=True,
     access=(
         Access("NIMBuild", "list patch", "triggers the builds that wait for it"),
         Access("NIMService", "list patch", "triggers the services that wait for it"),

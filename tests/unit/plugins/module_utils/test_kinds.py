@@ -12,8 +12,13 @@ import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NAME_TAKEN, NimError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
+from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import (
+    find_violations,
+    schema_of,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.pause import ANNOTATION
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
 from ansible_collections.nimops.nim.plugins.module_utils._engine.served_kinds import SERVED
 from ansible_collections.nimops.nim.plugins.module_utils._engine.status import UNSEEN
@@ -102,3 +107,47 @@ def test_refused_status_has_ready(name: str) -> None:
     if kind.refuse:
         app = kind.app(resource, Observed({}))
         ready_of(kind.refuse(app, NimError("is too large", reason="TooLarge")).status)
+
+
+def paused(resource: t.Any, value: str = "true") -> t.Any:
+    metadata = resource["metadata"] | {"annotations": {ANNOTATION: value}}
+    return resource | {"metadata": metadata}
+
+
+@pytest.mark.parametrize("name", kind_names())
+def test_paused_is_left_alone(name: str) -> None:
+    resource = sample_of(name, {})
+    kind, cluster = kind_of(resource), SimulatedCluster(Facts([]).ask)
+    now = reconcile(kind, resource, cluster).report.status
+    resource = resource | {"status": now}
+    resource["metadata"] = resource["metadata"] | {"generation": 2}
+    done = reconcile(kind, paused(resource), cluster)
+    assert (done.plan.is_empty, set(done.answers)) == (True, {"operator"})
+    status = done.report.status
+    assert status["observedGeneration"] == 1
+    assert {"Paused"} <= {item["type"] for item in status["conditions"]} - {"Reconciling"}
+    kept = [item for item in status["conditions"] if item["type"] != "Paused"]
+    assert kept == [item for item in now["conditions"] if item["type"] != "Reconciling"]
+    again = reconcile(kind, paused(resource | {"status": status}), cluster)
+    assert again.report.status == status
+    after = reconcile(kind, resource | {"status": status}, cluster).report.status
+    assert "Paused" not in {item["type"] for item in after["conditions"]}
+    assert after["observedGeneration"] == 2
+
+
+@pytest.mark.parametrize("status", NEW.values(), ids=NEW)
+@pytest.mark.parametrize("name", kind_names())
+def test_paused_from_the_start(name: str, status: t.Any) -> None:
+    resource = sample_of(name, status)
+    kind, cluster = kind_of(resource), SimulatedCluster(Facts([]).ask)
+    done = reconcile(kind, paused(resource), cluster)
+    assert done.plan.is_empty
+    stored = done.report.status
+    assert [item["type"] for item in stored["conditions"]] == ["Ready", "Paused"]
+    assert stored.get("observedGeneration") != 1
+    assert not find_violations(schema_of(name)["properties"]["status"], stored, "status")
+    again = reconcile(kind, resource | {"status": stored}, cluster)
+    first = reconcile(kind, resource, SimulatedCluster(Facts([]).ask))
+    assert [item["metadata"]["name"] for item in again.plan.apply] == [
+        item["metadata"]["name"] for item in first.plan.apply
+    ]

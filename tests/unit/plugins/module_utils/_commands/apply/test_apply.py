@@ -104,6 +104,15 @@ def test_wait_until_ready_failed(client, make_service):
         wait_until_ready(client, run, 60, lambda _text: None)
 
 
+def test_wait_until_ready_paused(cluster, client, make_service):
+    service = make_service()
+    service["metadata"]["annotations"] = {"nimops.nim/paused": "true"}
+    run, messages = submit(client, [service]), []
+    wait_until_ready(client, run, 60, messages.append)
+    assert messages[0].startswith("NIMService nim/llm: Paused: the annotation nimops.nim/paused")
+    assert PODS not in cluster.objects
+
+
 def test_wait_until_ready_deleted(cluster, client, make_service):
     run = submit(client, [make_service()])
     cluster.objects.clear()

@@ -67,6 +67,15 @@ def test_simulate_service(make_service):
     assert simulated.unwanted == []
 
 
+def test_simulate_paused(make_service):
+    service = make_service()
+    service["metadata"]["annotations"] = {"nimops.nim/paused": "true"}
+    simulated = simulate([service], Facts([]).ask)
+    assert "Deployment" in kinds(simulated)
+    ((note,),) = simulated.notes.values()
+    assert note.startswith("it is paused: nothing is written until")
+
+
 def test_simulate_owner_uid(make_service):
     simulated = simulate([make_service()], Facts([]).ask)
     assert all(
