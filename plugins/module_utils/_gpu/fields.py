@@ -7,7 +7,18 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.errors import NimError
 from .._base.types import Fields
+
+INVALID = "Invalid"
+"""Reason of a `SpecError`; the condition Error shows the reason of the reference operator."""
+
+
+class SpecError(NimError):
+    """An error that only another spec resolves, so no pass repeats it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reason=INVALID)
 
 
 def block(spec: Fields, *path: str) -> Fields:

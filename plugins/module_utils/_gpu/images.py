@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from .._base.errors import NimError
 from .._engine.observed import OPERATOR, Observed
+from .fields import SpecError
 from .operand_spec import OperandSpec
 
 _DRIVER_MANAGER = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v0.12.0"
@@ -47,7 +47,7 @@ def given_image(operand: OperandSpec) -> str:
     if image and not repository and not version:
         return image
     if not (repository and image and version):
-        raise NimError(
+        raise SpecError(
             "invalid image specification: repository, image and version must all be set"
             f" (repository={repository}, image={image}, version={version})"
         )
@@ -59,7 +59,7 @@ def tagged_image(operand: OperandSpec) -> str:
     """Return the image reference in a spec; NimError if it is incomplete, or has no version."""
     image = given_image(operand)
     if ":" not in image.rpartition("/")[2]:
-        raise NimError(
+        raise SpecError(
             f"version: the image {image} has neither a tag nor a digest: set repository, image and"
             " version, or an image with a tag"
         )
@@ -74,13 +74,13 @@ def with_os(image: str, os_tag: str) -> str:
 def precompiled_image(operand: OperandSpec, kernel: str, os_tag: str) -> str:
     """Return the driver image with modules for a kernel; NimError if the spec sets none."""
     if not any((operand.repository, operand.image, operand.version)):
-        raise NimError(
+        raise SpecError(
             "unable to resolve driver image path for pre-compiled drivers, driver.repository,"
             " driver.image and driver.version have to be specified in the ClusterPolicy"
         )
     image = given_image(operand)
     if _DIGEST in image:
-        raise NimError(
+        raise SpecError(
             f"driver.version: {operand.version or image} is a digest, which identifies the image"
             " of one kernel: set a version for precompiled drivers"
         )

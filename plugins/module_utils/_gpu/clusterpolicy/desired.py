@@ -12,6 +12,7 @@ from ..._engine.desired import Child, Desired, Field, FieldPolicy, Patch
 from ..._engine.metadata import controller_of
 from ..cluster import POLICIES
 from ..components import component_of
+from ..fields import SpecError
 from ..upgrade.step import Step
 from .app import PolicyApp
 from .operand import Operand
@@ -91,7 +92,7 @@ def _find_spec_error(app: PolicyApp) -> NimError | None:
             (app.spec.toolkit.is_enabled, "the Container Toolkit"),
         ):
             if not is_enabled:
-                return NimError(
+                return SpecError(
                     "error validating clusterpolicy: the NRI Plugin cannot be enabled when"
                     f" {name} is disabled"
                 )

@@ -8,12 +8,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from ..._base.errors import NimError
 from ..._base.quantity import is_count_or_percentage
 from ..._base.types import Fields
 from ..._builders.env import EnvVar
 from ..driver.spec import Driver, Sources, parse_driver
-from ..fields import block, flag, given, text
+from ..fields import SpecError, block, flag, given, text
 from ..operand_spec import OperandSpec, parse_operand
 from ..stack import Stack, parse_stack
 from ..upgrade.policy import UpgradePolicy, parse_policy
@@ -68,7 +67,7 @@ class DaemonSets:
             return None
         if is_count_or_percentage(self.limit):
             return self.limit if self.limit.endswith("%") else int(self.limit)
-        raise NimError(
+        raise SpecError(
             "failed to apply rolling update config: daemonsets.rollingUpdate.maxUnavailable:"
             f' "{self.limit[:40]}" must be a number or a percentage, such as 1 or 10%'
         )

@@ -16,6 +16,7 @@ from ..cluster import CONFLICT, NVIDIA_DRIVERS, POLICY_CHANGE
 from ..components import DRIVER
 from ..daemonset_problems import explain, node_problems, report_problems
 from ..driver.license import license_event, license_problem
+from ..fields import INVALID
 from ..readiness import wakes_when_ready
 from ..upgrade.step import Step
 from ..upgrade.upgrade_status import is_under_way, report_upgrade
@@ -118,7 +119,7 @@ def _fail(builder: StatusBuilder, app: PolicyApp, message: str, outcome: Outcome
     if outcome.is_final:
         reason = outcome.failure_reason
     _set_error(builder, reason, message)
-    if outcome.is_final or obstacle:
+    if outcome.is_final or obstacle or outcome.failure_reason == INVALID:
         builder.stalled = (reason, message)
         builder.requeue_slowly()
     else:

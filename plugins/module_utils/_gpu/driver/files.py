@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from ..._base.errors import NimError
+from ..fields import SpecError
 from ..nodes import OperatingSystem
 from ..pods import DIRECTORY, FILE, Item, config_map, host_path, mount
 from .spec import LICENSE_FILE, TOKEN_FILE, Driver, Sources
@@ -103,7 +103,7 @@ def _add_packages(files: Files, sources: Sources, system: OperatingSystem, keys_
         if not source:
             continue
         if system.id not in folders:
-            raise NimError(f"{what} configuration not supported for distribution {system.tag}")
+            raise SpecError(f"{what} configuration not supported for distribution {system.tag}")
         keys = keys_of(sources.path_of(name), source)
         mounts = _add_config_map(files, source, folders[system.id], keys)
         files.driver_mounts += mounts

@@ -28,6 +28,13 @@ from ..upgrade.step import Step
 from .owners import Owners
 from .spec import DriverSpec, parse_spec
 
+_DEFAULT_IMAGE = "nvcr.io/nvidia/driver"
+"""The value that the CRD sets; a user who did not write it would not recognize it."""
+_DEFAULT_IMAGE_TEXT = (
+    "invalid image specification: repository, image and version must all be set, or an image with a"
+    " tag or a digest (spec.image has its default)"
+)
+
 
 class DriverApp(StackApp):
     """An NVIDIADriver with the observed cluster, which builds its children."""
@@ -82,7 +89,8 @@ class DriverApp(StackApp):
             tagged_image(operand)
         except NimError as error:
             empty = ", ".join(f"spec.{field}" for field, value in parts if not value)
-            return NimError(f"set {empty}: {error}", reason=error.reason)
+            text = _DEFAULT_IMAGE_TEXT if operand.image == _DEFAULT_IMAGE else str(error)
+            return NimError(f"set {empty}: {text}", reason=error.reason)
         return None
 
     # nodes

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..driver.license import license_marks
 from ..driver.pod import (
@@ -17,6 +16,7 @@ from ..driver.pod import (
     PRECOMPILED_LABEL,
 )
 from ..driver.pool import Pool, pool_images, pool_pod, why_not_precompiled
+from ..fields import SpecError
 from ..images import (
     precompiled_image,
     tagged_image,
@@ -38,7 +38,7 @@ def build_daemon_set(app: DriverApp, pool: Pool) -> Manifest:
     """Build a DaemonSet; NimError if the spec sets no image or names a missing object."""
     spec, driver = app.spec, replace(app.spec.driver, root=app.stack.root)
     if pool.kernel and (why := why_not_precompiled(driver)):
-        raise NimError(f"kernel {pool.kernel}: {why}")
+        raise SpecError(f"kernel {pool.kernel}: {why}")
     images = pool_images(driver, _image(driver.operand, pool), pool.system, app.observed)
     pod = pool_pod(driver, images, pool, app.nodes.runtime, app.namespace, app.live)
     account = account_name(app, pool.system.tag)

@@ -30,7 +30,7 @@ def desired(app: DriverApp) -> Desired:
         return Desired(failure=failure)
     children, failure = _children(app)
     taken, refused = _take_nodes(app)
-    failure = failure or refused or app.image_error
+    failure = (failure and (app.image_error or failure)) or refused or app.image_error
     try:
         upgrade = app.upgrade
     except NimError as error:
@@ -91,7 +91,7 @@ def _take_nodes(app: DriverApp) -> tuple[list[Manifest], NimError | None]:
         except NimError as error:
             owner = owner_of(node)
             stays = f"stays with NVIDIADriver {owner}" if owner else "gets no driver"
-            text = f"node {node['metadata']['name']} {stays}: {error}"
+            text = f"node {node['metadata']['name']} {stays}: {app.image_error or error}"
             failure = failure or NimError(text, reason=error.reason)
     return taken, failure
 

@@ -12,6 +12,7 @@ from ..cluster import CONFLICT
 from ..components import DRIVER
 from ..daemonset_problems import explain, node_problems, report_problems
 from ..driver.license import license_event, license_problem
+from ..fields import INVALID
 from ..node_problems import NodeProblem
 from ..readiness import wakes_when_ready
 from ..upgrade.step import Step
@@ -22,6 +23,7 @@ from .pools import pools_of
 READY, ERROR = "Ready", "Error"
 _READY, _NOT_READY, _DISABLED = "ready", "notReady", "disabled"
 _FAILED, _NOT_YET = "ReconcileFailed", "DriverNotReady"
+_UNNAMED = (CONFLICT, INVALID, "Failed")
 _RECONCILED = "All resources have been successfully reconciled"
 _WAITING = "Waiting for driver pod to be ready"
 _OFF = "useNvidiaDriverCRD is not enabled in ClusterPolicy"
@@ -62,11 +64,11 @@ def _disable(builder: StatusBuilder) -> None:
 def _fail(builder: StatusBuilder, app: DriverApp, message: str, outcome: Outcome) -> None:
     """Report a failure; conflicts and unsupported settings are final until a spec changes."""
     final = app.obstacle or app.owners.errors.get(app.name) or app.image_error
-    reason = final.reason if final and final.reason not in (CONFLICT, "Failed") else _FAILED
+    reason = final.reason if final and final.reason not in _UNNAMED else _FAILED
     if outcome.is_final:
         reason = outcome.failure_reason
     _set_error(builder, reason, message)
-    if final or outcome.is_final:
+    if final or outcome.is_final or outcome.failure_reason == INVALID:
         builder.stalled = (reason, message)
         builder.requeue_slowly()
     else:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ..._base.errors import NimError
 from ..._base.quantity import is_count_or_percentage
 from ..._engine.label_selector import Selector, parse_selector
+from ..fields import SpecError
 
 WHERE = "driver.upgradePolicy"
 NOT_UPGRADED = "drivers are not upgraded"
@@ -99,20 +100,23 @@ def _evicting(spec: Given, where: str, name: str) -> Evicting:
 
 
 def _selector(text: str, path: str) -> Selector:
-    return parse_selector(text, f"{path}.podSelector")
+    try:
+        return parse_selector(text, f"{path}.podSelector")
+    except NimError as error:
+        raise SpecError(str(error)) from error
 
 
 def _share(given: t.Any, where: str) -> str:
     text = "25%" if given is None else str(given)
     if is_count_or_percentage(text):
         return text
-    raise NimError(f'{where}.maxUnavailable: "{text[:40]}" is neither a number nor a percentage')
+    raise SpecError(f'{where}.maxUnavailable: "{text[:40]}" is neither a number nor a percentage')
 
 
 def _count(spec: Given, name: str, default: int, where: str) -> int:
     found = _or(spec.get(name), default)
     if isinstance(found, bool) or not isinstance(found, int) or found < 0:
-        raise NimError(f"{where}.{name}: must be a number of 0 or more")
+        raise SpecError(f"{where}.{name}: must be a number of 0 or more")
     return found
 
 

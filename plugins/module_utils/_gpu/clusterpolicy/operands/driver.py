@@ -31,6 +31,7 @@ from ...driver.pool import (
     why_not_precompiled,
 )
 from ...driver.spec import Driver
+from ...fields import SpecError
 from ...images import precompiled_image, resolve_image, with_os
 from ...nodes import KERNEL, Nodes, short_kernel
 from ...rbac import permissions, role_names
@@ -89,7 +90,7 @@ def _pools(driver: Driver, nodes: Nodes) -> list[Pool]:
 def _refuse_side_containers(driver: Driver, kernel: str) -> None:
     """Raise NimError if a side container is enabled that must be compiled on the node."""
     if why := why_not_precompiled(driver):
-        raise NimError(
+        raise SpecError(
             "unable to deploy precompiled driver daemonsets [failed to handle Precompiled"
             f" Driver Daemonset for version {kernel}: {why}]"
         )

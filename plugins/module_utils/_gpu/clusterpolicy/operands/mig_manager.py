@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ...._base.errors import NimError
 from ...._base.printable import printable
 from ...._base.types import Manifest
 from ...._engine.label_selector import is_label_value
+from ...fields import SpecError
 from ...nodes import MIG_CONFIG
 from ...pods import (
     CREATE,
@@ -71,7 +71,7 @@ _GPU_CLIENTS = "version: v1\nsystemd-services:\n" + "".join(
 def _check_default(mig: Mig) -> None:
     """Raise NimError if the default configuration is not a valid label value."""
     if not is_label_value(mig.default):
-        raise NimError(
+        raise SpecError(
             f'migManager.config.default: "{printable(mig.default, _MAX_SHOWN)}" cannot'
             f" be the label {MIG_CONFIG} of a node: a value has at most 63 letters, digits, -, _"
             " and ., and begins and ends with a letter or a digit"

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 REASONS = {
     r"metadata\.annotations\.nvidia\.com/last-applied-hash: want '<hash>'": "drift is compared",
     r"^missing: \S+: \w+/(gpu-operator)?/nvidia-device-plugin-mps-control-daemon$": "quirk 7",
-    r"^extra: \S+: ClusterPolicy//\S+\.status\.conditions\[Reconciling\]": "kstatus",
+    r"^extra: \S+: ClusterPolicy//\S+\.status\.conditions\[(Reconciling|Stalled)\]": "kstatus",
     r"^extra: second: ClusterPolicy//b$": "quirk 1: ignored is written",
     r"^(extra|missing): first-deleted: ": "quirk 1: the next policy takes over at once",
     r"^(extra|different): nri-without-(cdi|toolkit): ": "quirk 2: checked in every pass",

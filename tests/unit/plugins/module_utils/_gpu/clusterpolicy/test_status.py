@@ -15,9 +15,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
     GPU_CLUSTERS,
     NVIDIA_DRIVERS,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.status import assess
 
 DONE = Outcome()
+BAD_DRAIN = {"enable": True, "podSelector": "a in"}
+DRIVER = {"repository": "r.example", "image": "driver", "version": "1"}
 NO_GPU = {"feature.node.kubernetes.io/pci-10de.present": None}
 
 
@@ -321,6 +324,46 @@ def test_assess_error_retried(gpu):
     assert condition(found, "Ready") == ("False", "Error", "")
     assert found.error == failure
     assert [event.reason for event in found.events] == ["ReconcileFailed"]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"driver": {"repository": "r", "image": "driver"}},
+        {"driver": {"usePrecompiled": True}},
+        {"driver": {"usePrecompiled": True, **DRIVER}, "gds": {"enabled": True}},
+        {"driver": {"usePrecompiled": True, **DRIVER, "version": "sha256:0"}},
+        {"driver": {"upgradePolicy": {"autoUpgrade": True, "maxUnavailable": "many"}}},
+        {"driver": {"upgradePolicy": {"autoUpgrade": True, "drain": BAD_DRAIN}}},
+        {"cdi": {"enabled": False, "nriPluginEnabled": True}},
+        {"daemonsets": {"rollingUpdate": {"maxUnavailable": "many"}}},
+        {"migManager": {"config": {"default": "a b"}}},
+    ],
+)
+def test_assess_invalid_spec(gpu, spec):
+    """Only another spec helps, so no pass repeats it."""
+    app = gpu.app(spec)
+    failure = desired(app).failure
+    found = assess(app, Outcome(failure=str(failure), failure_reason=failure.reason))
+    assert condition(found, "Error") == ("True", "ReconcileFailed", str(failure))
+    assert condition(found, "Stalled") == condition(found, "Error")
+    assert (found.error, found.requeue.slow) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("driver", "labels"),
+    [
+        ({"kernelModuleConfig": {"name": "params"}}, {}),
+        ({}, {"feature.node.kubernetes.io/system-os_release.ID": None}),
+    ],
+)
+def test_assess_cluster_lacks_something(gpu, driver, labels):
+    """N3: the cluster can change without the spec."""
+    app = gpu.app({"driver": driver}, nodes=[gpu.node(labels=labels)])
+    failure = desired(app).failure
+    found = assess(app, Outcome(failure=str(failure), failure_reason=failure.reason))
+    assert condition(found, "Reconciling") == ("True", "Retrying", str(failure))
+    assert not driver or "in namespace gpu-operator" in str(failure)
 
 
 def test_assess_error_event_once(gpu):

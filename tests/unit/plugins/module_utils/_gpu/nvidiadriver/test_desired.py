@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import CLUSTER_VERSIONS
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.fields import INVALID
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.desired import (
     desired,
@@ -57,7 +58,7 @@ def test_desired_labels_then_driver(nvd):
     assert (names(wanted), labels_set(wanted)) == ([], {"gpu-0": "a"})
 
 
-INVALID = {"repository": "", "image": "driver", "version": "1.2.3"}
+INVALID_IMAGE = {"repository": "", "image": "driver", "version": "1.2.3"}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_desired_takes_no_node_without_driver(nvd, owner, stays):
     """N1: a driver that cannot be deployed takes no node from one that runs."""
     others = [nvd.driver("b", {"default": True})]
     nodes = [nvd.node("n1", owner)]
-    wanted = desired(nvd.app(INVALID, nodes=nodes, others=others))
+    wanted = desired(nvd.app(INVALID_IMAGE, nodes=nodes, others=others))
     assert labels_set(wanted) == {}
     assert str(wanted.failure).startswith(f"node n1 {stays}: ")
     wanted = desired(nvd.app(nodes=nodes, others=others))
@@ -76,9 +77,21 @@ def test_desired_takes_no_node_without_driver(nvd, owner, stays):
 
 def test_desired_invalid_image_without_nodes(nvd):
     """N2: only another spec helps, with or without nodes."""
-    wanted = desired(nvd.app(INVALID, nodes=[]))
+    wanted = desired(nvd.app(INVALID_IMAGE, nodes=[]))
     assert str(wanted.failure).startswith("set spec.repository: invalid image specification: ")
     assert wanted.children == []
+
+
+@pytest.mark.parametrize("nodes", [[], ["a"], [None]])
+@pytest.mark.parametrize("version", ["", "535.161.08"])
+def test_desired_default_image(nvd, nodes, version):
+    """N2: the CRD sets an image that the user never wrote."""
+    spec = {"repository": "", "image": "nvcr.io/nvidia/driver", "version": version}
+    app = nvd.app(spec, nodes=[nvd.node(owner=owner) for owner in nodes])
+    failure = desired(app).failure
+    assert "nvcr.io" not in str(failure)
+    assert "set spec.repository" in str(failure)
+    assert failure.reason == INVALID
 
 
 def test_desired_leaves_node_until_taken(nvd):
