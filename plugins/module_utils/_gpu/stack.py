@@ -17,7 +17,7 @@ class Stack:
 
     ``uses_driver_resources``: NVIDIADrivers install the drivers, instead of the policy.
     ``has_sandboxes``: workloads in virtual machines are requested, which are not supported.
-    ``root``: the root of the nodes' file systems, empty if unset.
+    ``root``: the root of the nodes' file systems, empty for the default.
     """
 
     uses_driver_resources: bool = False
@@ -27,8 +27,9 @@ class Stack:
 
 def parse_stack(spec: Fields) -> Stack:
     """Parse these settings from the spec of a ClusterPolicy."""
+    root = text(spec, "hostPaths", "rootFS")
     return Stack(
         uses_driver_resources=flag(spec, "driver", "useNvidiaDriverCRD"),
         has_sandboxes=flag(spec, "sandboxWorkloads", "enabled"),
-        root=text(spec, "hostPaths", "rootFS"),
+        root="" if root == "/" else root,
     )

@@ -131,7 +131,7 @@ class ClusterPolicySpec:
     ``has_cdi``: whether the Container Device Interface is used; ``has_nri``: whether the NRI plugin
     replaces RuntimeClasses. ``has_pod_security_labels``: whether the namespace gets labels of Pod
     Security Admission. ``driver_dir``: the driver's directory on the node; ``moves_driver_dir``:
-    whether the spec sets it explicitly. ``toolkit_dir``, ``kubelet_dir``: directories on the node.
+    whether it is not the default. ``toolkit_dir``, ``kubelet_dir``: directories on the node.
     ``validation_env``: environment variables by validation. ``monitor``: for the operator's own
     metrics. ``upgrade``: the unparsed `driver.upgradePolicy`.
     """
@@ -186,7 +186,7 @@ class ClusterPolicySpec:
 
 def parse_spec(spec: Fields) -> ClusterPolicySpec:
     """Parse the spec; absent fields get their defaults."""
-    driver_dir = text(spec, "hostPaths", "driverInstallDir")
+    driver_dir = text(spec, "hostPaths", "driverInstallDir", default=_DRIVER_DIR)
     stack, driver = parse_stack(spec), block(spec, "driver")
     return ClusterPolicySpec(
         stack=stack,
@@ -210,8 +210,8 @@ def parse_spec(spec: Fields) -> ClusterPolicySpec:
         has_cdi=flag(spec, "cdi", "enabled", default=True),
         has_nri=flag(spec, "cdi", "nriPluginEnabled"),
         has_pod_security_labels=flag(spec, "psa", "enabled"),
-        driver_dir=driver_dir or _DRIVER_DIR,
-        moves_driver_dir=bool(driver_dir),
+        driver_dir=driver_dir,
+        moves_driver_dir=driver_dir != _DRIVER_DIR,
         toolkit_dir=text(spec, "toolkit", "installDir", default=DEFAULT_TOOLKIT_DIR),
         kubelet_dir=text(spec, "hostPaths", "kubeletRootDir", default="/var/lib/kubelet").rstrip(
             "/"

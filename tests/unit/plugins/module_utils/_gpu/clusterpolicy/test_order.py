@@ -47,3 +47,27 @@ def test_operands_no_daemon_set_without_node(gpu):
     kinds = {item["kind"] for operand in OPERANDS for item in operand.children(app)}
     assert "DaemonSet" not in kinds
     assert {"Role", "Service", "ConfigMap", "RuntimeClass"} <= kinds
+
+
+def test_operands_written_defaults(gpu):
+    """Defaults that are written out change nothing, so they restart nothing at a takeover."""
+    written = {
+        "hostPaths": {
+            "rootFS": "/",
+            "driverInstallDir": "/run/nvidia/driver",
+            "kubeletRootDir": "/var/lib/kubelet",
+        },
+        "toolkit": {"installDir": "/usr/local/nvidia"},
+        "devicePlugin": {"mps": {"root": "/run/nvidia/mps"}},
+        "operator": {"runtimeClass": "nvidia"},
+        "daemonsets": {
+            "priorityClassName": "system-node-critical",
+            "updateStrategy": "RollingUpdate",
+        },
+        "cdi": {"enabled": True, "nriPluginEnabled": False},
+        "nodeStatusExporter": {"enabled": True},
+    }
+    spec = {"nodeStatusExporter": {"enabled": True}}
+    for operand in OPERANDS:
+        short, long = (gpu.children(operand, gpu.app(item)) for item in (spec, written))
+        assert long == short, operand.name
