@@ -39,6 +39,7 @@ import copy
 import difflib
 import functools
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -116,6 +117,8 @@ SPEC_BYTES = 96 << 10
 
 # ansible-core reserves these keys (__ansible_unsafe, __ansible_vault …) when it decodes JSON.
 RESERVED = "__ansible"
+# Of the words that CEL reserves, the only one that is also a name of a field.
+RESERVED_WORD = re.compile(r"\b(namespace)\b")
 RESERVED_MESSAGE = f"keys that begin with {RESERVED} are reserved for Ansible"
 
 
@@ -247,7 +250,11 @@ def expand_rule(source: Node) -> Iterator[Schema]:
     names["at"] = "fieldPath"
     for field, zero in source.get("each", {"": None}).items():
         rule = {
-            name: source[key].strip().replace("@field", field).replace("@zero", json.dumps(zero))
+            name: source[key]
+            .strip()
+            .replace("@field", RESERVED_WORD.sub(r"__\1__", field) if key == "rule" else field)
+            .replace("@parent", field.rpartition(".")[0])
+            .replace("@zero", json.dumps(zero))
             for key, name in names.items()
             if key in source
         }
@@ -363,6 +370,7 @@ def crd(kind: Node, builder: Builder) -> Schema:
             "spec": kind["spec"],
             "status": kind["status"],
         },
+        "checks": kind.get("checks", []),
     }
     schema = builder.build(identity, name)
     bound_sizes(schema["properties"]["spec"])

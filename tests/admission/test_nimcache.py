@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -303,7 +303,9 @@ GOOD: dict[str, Manifest] = {
     "a thousand hosts": proxy(noProxy=",".join(f"host-{number}.example" for number in range(1000))),
 }
 
-IMMUTABLE = "is immutable once the object is created"
+CLAIM_EXISTS = "is immutable once the claim exists, create another NIMCache for another claim"
+STARTED = "is immutable once the download has started, create another NIMCache for another source"
+COMPLETE = "is immutable once the model is downloaded, create another NIMCache for other profiles"
 FULL: Manifest = {
     **CACHE,
     "metadata": {"name": "full", "finalizers": ["nimops.example/test"]},
@@ -326,48 +328,64 @@ HUGGING: Manifest = {
     "spec": {**CACHE["spec"], "source": {"hf": HF}},
 }
 
-BAD_UPDATES: dict[str, tuple[Manifest, str, Any]] = {
-    "secret": (FULL, f"{NGC}.authSecret", "other"),
-    "pull secret": (FULL, f"{NGC}.pullSecret", None),
-    "model": (FULL, MODEL, None),
-    "profiles": (FULL, f"{MODEL}.profiles", ["a"]),
-    "precision": (FULL, f"{MODEL}.precision", "fp8"),
-    "engine": (FULL, f"{MODEL}.engine", "vllm"),
-    "parallelism": (FULL, f"{MODEL}.tensorParallelism", None),
-    "quality of service": (FULL, f"{MODEL}.qosProfile", "latency"),
-    "gpus": (FULL, f"{MODEL}.gpus", [{"product": "h100"}]),
-    "lora": (FULL, f"{MODEL}.lora", False),
-    "buildable": (FULL, f"{MODEL}.buildable", True),
-    "cpu": (FULL, "spec.resources.cpu", 2),
-    "no memory": (FULL, "spec.resources.memory", None),
-    "resources where there were none": (BARE, "spec.resources.cpu", "1"),
-    "tolerations": (FULL, "spec.tolerations", []),
-    "tolerations where there were none": (BARE, "spec.tolerations", [{"operator": "Exists"}]),
-    "node selector": (FULL, "spec.nodeSelector", None),
-    "node selector where there was none": (BARE, "spec.nodeSelector", {"a": "b"}),
-    "user": (FULL, "spec.userID", 1002),
-    "no user": (FULL, "spec.userID", None),
-    "group where there was none": (FULL, "spec.groupID", 2000),
-    "certificates": (FULL, "spec.certConfig", {"name": "c", "mountPath": "/c"}),
-    "env": (FULL, "spec.env", [{"name": "A", "value": "2"}]),
-    "env where there was none": (BARE, "spec.env", [{"name": "A"}]),
-    "runtime class": (FULL, "spec.runtimeClassName", None),
-    "no proxy": (FULL, "spec.proxy", None),
-    "proxy where there was none": (BARE, "spec.proxy", {"httpProxy": "http://p:1"}),
-    "http proxy": (FULL, "spec.proxy.httpProxy", "http://p:2"),
-    "https proxy": (FULL, "spec.proxy.httpsProxy", "http://p:1"),
-    "hosts without proxy": (FULL, "spec.proxy.noProxy", "localhost"),
-    "certificates of the proxy": (FULL, "spec.proxy.certConfigMap", "ca"),
-    "init containers": (FULL, "spec.initContainers", []),
-    "creation of the claim": (FULL, f"{PVC}.create", None),
-    "name of the claim": (FULL, f"{PVC}.name", "other"),
-    "class of the claim": (FULL, f"{PVC}.storageClass", "fast"),
-    "size of the claim": (FULL, f"{PVC}.size", "60Gi"),
-    "mode of the claim": (FULL, f"{PVC}.volumeAccessMode", "ReadWriteMany"),
-    "folder of the claim": (FULL, f"{PVC}.subPath", "a"),
-    "annotations of the claim": (FULL, f"{PVC}.annotations", {"a": "b"}),
-    "model of hf": (HUGGING, "spec.source.hf", {**HF, "modelName": "other"}),
+# The states of a cache, by what exists.
+NEW: Manifest = {"state": "NotReady"}
+WITH_CLAIM: Manifest = {"state": "PVC-Created"}
+DOWNLOADING: Manifest = {"state": "InProgress", "download": {"started": True}}
+READY: Manifest = {"state": "Ready", "pvc": "full-pvc"}
+
+CLAIM_UPDATES: dict[str, Manifest] = {
+    "creation": {f"{PVC}.create": None, f"{PVC}.name": "full-pvc"},
+    "name": {f"{PVC}.name": "other"},
+    "class": {f"{PVC}.storageClass": "fast"},
+    "size": {f"{PVC}.size": "60Gi"},
+    "mode": {f"{PVC}.volumeAccessMode": "ReadWriteMany"},
+    "folder": {f"{PVC}.subPath": "a"},
+    "annotations": {f"{PVC}.annotations": {"a": "b"}},
 }
+SOURCE_UPDATES: dict[str, tuple[Manifest, Manifest]] = {
+    "other kind": (FULL, {"spec.source": {"hf": HF}}),
+    "no model": (FULL, {MODEL: None, f"{NGC}.modelEndpoint": "ngc://org/model"}),
+    **{
+        f"{field} of hf": (HUGGING, {f"spec.source.hf.{field}": value})
+        for field, value in (
+            *(("modelName", "other"), ("namespace", "other"), ("revision", "main")),
+            *(("endpoint", "https://other"), ("modelPuller", "other:1")),
+        )
+    },
+}
+CHOICE_UPDATES: dict[str, Manifest] = {
+    "profiles": {f"{MODEL}.profiles": ["a"]},
+    "precision": {f"{MODEL}.precision": "fp8"},
+    "engine": {f"{MODEL}.engine": "vllm"},
+    "parallelism": {f"{MODEL}.tensorParallelism": None},
+    "quality of service": {f"{MODEL}.qosProfile": "latency"},
+    "gpus": {f"{MODEL}.gpus": [{"product": "h100"}]},
+    "lora": {f"{MODEL}.lora": False},
+    "buildable": {f"{MODEL}.buildable": True},
+    "all": {MODEL: None},
+}
+FREE_UPDATES: dict[str, tuple[Manifest, Manifest]] = {
+    "secret": (FULL, {f"{NGC}.authSecret": "other"}),
+    "pull secret": (FULL, {f"{NGC}.pullSecret": None}),
+    "secrets of hf": (
+        HUGGING,
+        {"spec.source.hf.authSecret": "other", "spec.source.hf.pullSecret": "other"},
+    ),
+    "cpu": (FULL, {"spec.resources.cpu": 2}),
+    "no memory": (FULL, {"spec.resources.memory": None}),
+    "resources where there were none": (BARE, {"spec.resources": {"cpu": "1"}}),
+    "no tolerations": (FULL, {"spec.tolerations": []}),
+    "placement": (BARE, {"spec.tolerations": [{"operator": "Exists"}], "spec.nodeSelector": {"a": "b"}}),
+    "no node selector": (FULL, {"spec.nodeSelector": None}),
+    "user and group": (FULL, {"spec.userID": 1002, "spec.groupID": 2000}),
+    "certificates": (FULL, {"spec.certConfig": {"name": "c", "mountPath": "/c"}}),
+    "env": (FULL, {"spec.env": [{"name": "A", "value": "2"}]}),
+    "runtime class": (FULL, {"spec.runtimeClassName": None}),
+    "no proxy": (FULL, {"spec.proxy": None}),
+    "proxy": (BARE, {"spec.proxy": {"httpProxy": "http://p:1", "certConfigMap": "ca"}}),
+    "init containers": (FULL, {"spec.initContainers": []}),
+}  # fmt: skip
 GOOD_UPDATES: dict[str, tuple[Manifest, Manifest]] = {
     "nothing": (FULL, {}),
     "quantities as the reference writes them": (
@@ -417,19 +435,66 @@ def caches(cluster: Any) -> Iterator[Any]:
     cluster.remove_all()
 
 
-@pytest.mark.parametrize(
-    ("manifest", "field", "value"), BAD_UPDATES.values(), ids=BAD_UPDATES.keys()
-)
-def test_nimcache_update_invalid(caches: Any, manifest: Manifest, field: str, value: Any) -> None:
-    refusal = caches.replace(manifest, {field: value})
-    assert refusal, "accepted"
-    assert refusal.names(field, IMMUTABLE), refusal
+@pytest.fixture
+def caches_with(caches: Any) -> Callable[[Manifest], Any]:
+    """The caches, after their status was replaced."""
+
+    def with_status(status: Manifest) -> Any:
+        for manifest in (FULL, BARE, HUGGING):
+            fields = {"state": None, "pvc": None, "download": None, **status}
+            assert caches.patch_status(manifest, fields) is None
+        return caches
+
+    return with_status
 
 
-def test_nimcache_update_source(caches: Any) -> None:
-    refusal = caches.replace(FULL, {"spec.source": {"hf": HF}})
-    assert refusal.names("spec.source.ngc", IMMUTABLE)
-    assert refusal.names("spec.source.hf", IMMUTABLE)
+@pytest.mark.parametrize("status", [WITH_CLAIM, DOWNLOADING, READY], ids=str)
+def test_nimcache_update_existing_claim(caches_with: Any, status: Manifest) -> None:
+    found = caches_with(status)
+    for patch in CLAIM_UPDATES.values():
+        refusal = found.replace(FULL, patch)
+        assert refusal and refusal.names(next(iter(patch)), CLAIM_EXISTS), (patch, refusal)
+
+
+@pytest.mark.parametrize("status", [{}, NEW], ids=str)
+def test_nimcache_update_absent_claim(caches_with: Any, status: Manifest) -> None:
+    found = caches_with(status)
+    assert [found.replace(FULL, patch) for patch in CLAIM_UPDATES.values()] == [None] * 7
+
+
+@pytest.mark.parametrize("status", [DOWNLOADING, READY], ids=str)
+def test_nimcache_update_started_source(caches_with: Any, status: Manifest) -> None:
+    found = caches_with(status)
+    for manifest, patch in SOURCE_UPDATES.values():
+        refusal = found.replace(manifest, patch)
+        assert refusal and STARTED in refusal.message, (patch, refusal)
+    refusal = found.replace(FULL, {"spec.source": {"hf": HF}})
+    assert refusal.names("spec.source.ngc", STARTED)
+    assert refusal.names("spec.source.hf", STARTED)
+
+
+@pytest.mark.parametrize("status", [{}, NEW, WITH_CLAIM, {"state": "InProgress"}], ids=str)
+def test_nimcache_update_source_before_start(caches_with: Any, status: Manifest) -> None:
+    found = caches_with(status)
+    for manifest, patch in SOURCE_UPDATES.values():
+        assert found.replace(manifest, patch) is None, patch
+
+
+def test_nimcache_update_profiles(caches_with: Any) -> None:
+    found = caches_with(DOWNLOADING)
+    assert [found.replace(FULL, patch) for patch in CHOICE_UPDATES.values()] == [None] * 9
+    found = caches_with(READY)
+    for patch in CHOICE_UPDATES.values():
+        refusal = found.replace(FULL, patch)
+        assert refusal and COMPLETE in refusal.message, (patch, refusal)
+
+
+@pytest.mark.parametrize("status", [{}, WITH_CLAIM, DOWNLOADING, READY], ids=str)
+def test_nimcache_update_other_fields(caches_with: Any, status: Manifest) -> None:
+    """R01: placement, credentials, proxy, environment, resources and users change at any time."""
+    found = caches_with(status)
+    for manifest, patch in FREE_UPDATES.values():
+        assert found.replace(manifest, patch) is None, patch
 
 
 def test_nimcache_update_puller_message(caches: Any) -> None:
@@ -442,8 +507,9 @@ def test_nimcache_update_puller_message(caches: Any) -> None:
 
 
 @pytest.mark.parametrize(("manifest", "patch"), GOOD_UPDATES.values(), ids=GOOD_UPDATES.keys())
-def test_nimcache_update_valid(caches: Any, manifest: Manifest, patch: Manifest) -> None:
-    assert caches.replace(manifest, patch) is None
+def test_nimcache_update_valid(caches_with: Any, manifest: Manifest, patch: Manifest) -> None:
+    """What the reference rewrites, and the manifest that its user applies again."""
+    assert caches_with(READY).replace(manifest, patch) is None
 
 
 def test_nimcache_deletion_when_immutable(caches: Any) -> None:

@@ -1152,6 +1152,13 @@ EXISTING: Manifest = {
     "spec": {**SERVICE["spec"], "storage": {"pvc": {"name": "p", "create": False}}},
 }
 
+NO_CLAIM_YET: Manifest = {
+    **SERVICE,
+    "metadata": {"name": "no-claim-yet"},
+    "spec": {**SERVICE["spec"], "storage": {"pvc": {"create": True, "size": "10Gi"}}},
+}
+"""S2: without an access mode, which Kubernetes needs, no claim can exist."""
+
 BAD_UPDATES: dict[str, tuple[Manifest, Manifest, str, str]] = {
     **{
         f"{name} of a created claim": (
@@ -1231,14 +1238,24 @@ GOOD_UPDATES: dict[str, tuple[Manifest, Manifest]] = {
     "another existing claim": (EXISTING, {"spec.storage.pvc.name": "q"}),
     "claim to cache": (EXISTING, {"spec.storage": {"nimCache": {"name": "c"}}}),
     "claim to created claim": (EXISTING, pvc()),
+    **{
+        f"{field} of a claim to create": (NO_CLAIM_YET, {f"spec.storage.pvc.{field}": value})
+        for field, value in (
+            *(("volumeAccessMode", "ReadWriteOnce"), ("size", "20Gi"), ("storageClass", "fast")),
+            *(("name", "p"), ("subPath", "m"), ("annotations", {"a": "b"})),
+        )
+    },
+    "no claim to create": (NO_CLAIM_YET, {"spec.storage": {"emptyDir": {}}}),
     "to KServe": (EXISTING, {"spec.inferencePlatform": "kserve"}),
 }
 
 
 @pytest.fixture(scope="module")
 def services(cluster: Any) -> Iterator[Any]:
-    for manifest in (CREATED, EXISTING):
+    """Services of which one has created a claim, according to its status."""
+    for manifest in (CREATED, EXISTING, NO_CLAIM_YET):
         assert cluster.create(manifest, dry_run=False) is None
+    assert cluster.patch_status(CREATED, {"onDeletion": "the claim is deleted too"}) is None
     yield cluster
     cluster.remove_all()
 

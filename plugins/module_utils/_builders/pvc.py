@@ -14,7 +14,13 @@ from .._base.types import Fields, Json, Manifest
 from .._engine.api_resources import object_identity
 from .._engine.ownership import refuse_foreign
 from .._engine.references import references_of
+from .._engine.status_builder import StatusBuilder
 from .app import App
+
+CLAIM_DIFFERS = "ClaimDiffers"
+"""The condition of a resource whose existing PVC is not as in the spec."""
+
+_MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ def parse_claim(
 
 
 def build_claim(app: App, claim: Claim, labels: t.Mapping[str, str]) -> Json:
-    """The PVC of the spec; NimError if its size is not a valid quantity."""
+    """The PVC of the spec; NimError without an access mode or a size that is a valid quantity."""
     pvc = claim.given
     size = pvc.get("size") or ""
     try:
@@ -62,8 +68,15 @@ def build_claim(app: App, claim: Claim, labels: t.Mapping[str, str]) -> Json:
             f"failed to parse size for pvc creation {claim.name}, err {error}"
             f' (set {claim.field}.size to a quantity such as "50Gi")'
         ) from error
+    mode = pvc.get("volumeAccessMode") or ""
+    if mode not in _MODES:
+        given = f"access mode {mode}" if mode else "an access mode"
+        raise NimError(
+            f'PersistentVolumeClaim "{claim.name}" cannot be created with{"" if mode else "out"}'
+            f" {given}: set {claim.field}.volumeAccessMode to one of {', '.join(_MODES)}"
+        )
     spec: Json = {
-        "accessModes": [pvc.get("volumeAccessMode") or ""],
+        "accessModes": [mode],
         "resources": {"requests": {"storage": size}},
     }
     if pvc.get("storageClass"):
@@ -85,6 +98,45 @@ def refuse_foreign_claim(app: App, claim: Claim, workload: Manifest | None) -> N
         return
     title = f'PersistentVolumeClaim "{claim.name}"'
     refuse_foreign(live, app.resource, title, f"{claim.field}.name")
+
+
+def warn_of_differences(builder: StatusBuilder, app: App, claim: Claim | None) -> None:
+    """Report what an existing PVC lacks of a spec that would create it; it is never changed."""
+    live = app.live("PersistentVolumeClaim", claim.name) if claim and claim.is_created else None
+    parts = _differences(claim, live) if claim and live else []
+    message = ""
+    if claim and parts:
+        message = (
+            f'PersistentVolumeClaim "{claim.name}" exists and stays as it is: {", ".join(parts)}.'
+            f" Set these values in {claim.field}, or change the claim itself where Kubernetes"
+            " allows it. If you delete the claim and its data, the operator creates it from the"
+            " spec"
+        )
+    builder.warn(CLAIM_DIFFERS, CLAIM_DIFFERS, message)
+
+
+def _differences(claim: Claim, live: Manifest) -> list[str]:
+    """The fields of the spec that differ from the live PVC, with both values."""
+    given, spec = claim.given, live.get("spec") or {}
+    modes = [str(mode) for mode in spec.get("accessModes") or []]
+    size = (spec.get("resources") or {}).get("requests", {}).get("storage")
+    pairs = []
+    if _is_smaller(size, given.get("size")):
+        pairs.append(("size", size, given["size"]))
+    if given.get("volumeAccessMode") and given["volumeAccessMode"] not in modes:
+        pairs.append(("volumeAccessMode", ", ".join(modes), given["volumeAccessMode"]))
+    storage_class = spec.get("storageClassName")
+    if given.get("storageClass") and given["storageClass"] != storage_class:
+        pairs.append(("storageClass", storage_class, given["storageClass"]))
+    return [f"{name} {have or 'unset'} instead of {want}" for name, have, want in pairs]
+
+
+def _is_smaller(size: t.Any, wanted: t.Any) -> bool:
+    """Whether the size is below the wanted one; a PVC that was expanded is large enough."""
+    try:
+        return bool(size) and bool(wanted) and parse_quantity(size) < parse_quantity(wanted)
+    except ValueError:
+        return False
 
 
 def _mounts(app: App, workload: Manifest, name: str) -> bool:

@@ -67,6 +67,19 @@ class StatusBuilder:
         if value:
             self.status[key] = value
 
+    def warn(self, kind: str, reason: str, message: str) -> None:
+        """Report a permanent warning in the condition ``kind``, and once in an event.
+
+        Without a message there is nothing to warn about, and no condition.
+        """
+        old = find_condition(self.conditions, kind) or {}
+        if not message:
+            self.remove_condition(kind)
+            return
+        if old.get("message") != message:
+            self.events.append(Event("Warning", reason, message))
+        self.set_condition(kind, True, reason, message)
+
     def fail(self, kind: str, subject: str, message: str) -> None:
         """Report a failed pass in the condition ``kind``, and once in an event."""
         old = find_condition(self.conditions, kind) or {}

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from .._base.errors import NimError
 from .._builders.expose import GATEWAY_FIELD
-from .._builders.pvc import claim_at_deletion
+from .._builders.pvc import claim_at_deletion, warn_of_differences
 from .._builders.replicas import find_hold, report_hold
 from .._builders.rollout import DEADLINE_REASON, Readiness, readiness_of_deployment
 from .._builders.unready_pods import pods_of, why_unready
@@ -47,6 +47,7 @@ def assess(app: NemoApp, outcome: Outcome) -> Assessment:
     builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
     apply_verdict(builder, verdict)
     builder.set_field("onDeletion", _at_deletion(now))
+    warn_of_differences(builder, now, now.spec.claim)
     if now.was_read("Deployment"):
         found = ((now.live("Deployment") or {}).get("status") or {}).get("availableReplicas")
         builder.set_field("availableReplicas", found if isinstance(found, int) else 0)

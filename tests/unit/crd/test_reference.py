@@ -175,6 +175,10 @@ DIFFERENCES: dict[str, Difference] = {
         ("status.profiles", "maxItems"): (4096, "cost of the check of keys"),
         ("status.profiles[].config", "maxProperties"): (256, "cost of the check of keys"),
         **REPORTED,
+        ("status.download", "+"): (
+            {"type": "object", "properties": {"started": {"type": "boolean"}}},
+            "tells a rule that the volume may hold a part of the model",
+        ),
         ("status.selection", "+"): (
             {
                 "type": "object",
@@ -313,7 +317,10 @@ def copies(field: str) -> tuple[str, str, str]:
     return "spec", f".{field}", message
 
 
-IMMUTABLE = "is immutable once the object is created"
+CLAIM_EXISTS = "is immutable once the claim exists, create another NIMCache for another claim"
+STARTED = "is immutable once the download has started, create another NIMCache for another source"
+COMPLETE = "is immutable once the model is downloaded, create another NIMCache for other profiles"
+BUILT = "is immutable once the engine is built, create another NIMBuild for another engine"
 PVC_IMMUTABLE = "is immutable once it is created with spec.storage.pvc.create = true"
 PVC_NAME = "must be provided when spec.storage.pvc.create is not true"
 PVC_SIZE = "must be a quantity greater than 0, such as 50Gi"
@@ -336,6 +343,17 @@ GUARDED = {
     ): "has(self.service) && has(self.service.metricsPort)",
 }
 
+# Kind, then path, rule and message of a rule of the reference that ours replace: the reason.
+RELAXED: dict[str, dict[tuple[str, str, str], str]] = {
+    "nimbuilds": {
+        ("spec", "self == oldSelf", "spec is immutable"): "only what the engine is built from is",
+    },
+}
+
+CLAIM_FIELDS = (
+    *("create", "name", "storageClass", "size", "volumeAccessMode", "subPath", "annotations"),
+)
+
 # Kind, then path, field and message of a CEL rule that the reference lacks: the reason for it.
 CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
     # Each service is checked when its NIMService is written.
@@ -351,17 +369,9 @@ CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
             "must be at most 2048 in all copies together, use fewer of them or fewer containers",
         ): "the pod would be too large",
         ("spec", ".multiNode", "is immutable once the resource is created"): "webhook, update",
-        ("spec", ".storage.pvc.create", PVC_IMMUTABLE): "webhook, update",
         **{
-            ("spec.storage.pvc", f".{field}", PVC_IMMUTABLE): "webhook, update"
-            for field in (
-                "name",
-                "storageClass",
-                "size",
-                "volumeAccessMode",
-                "subPath",
-                "annotations",
-            )
+            ("", f".spec.storage.pvc.{field}", PVC_IMMUTABLE): "webhook, update"
+            for field in CLAIM_FIELDS
         },
         ("spec", ".storage", ONE_STORAGE): "webhook",
         ("spec.storage", "", f"only {ONE_STORAGE}"): "webhook",
@@ -518,57 +528,38 @@ CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
             "must not use the label nvidia.com/gpu-operator.driver.owner, which the operator sets",
         ): "gpu-operator.md 14: must not use it",
     },
-    "nimbuilds": {},
+    "nimbuilds": {
+        ("", f".spec.{field}", BUILT): "RELAXED"
+        for field in (
+            *("nimCache.name", "nimCache.profile", "modelName"),
+            *("image.repository", "image.tag"),
+        )
+    },
     "nimcaches": {
         copies("initContainers"): "the pod would be too large",
         **{
-            ("spec", field, IMMUTABLE): "webhook, update"
+            ("", f".spec.storage.pvc.{field}", CLAIM_EXISTS): "webhook, update"
+            for field in CLAIM_FIELDS
+        },
+        **{
+            ("", f".spec.source.{field}", STARTED): "webhook, update"
             for field in (
+                *("ngc", "ngc.modelEndpoint"),
                 *(
-                    ".nodeSelector",
-                    ".tolerations",
-                    ".env",
-                    ".initContainers",
-                    ".runtimeClassName",
-                    ".proxy",
+                    f"{kind}{field}"
+                    for kind in ("hf", "dataStore")
+                    for field in (
+                        *("", ".endpoint", ".namespace", ".modelName", ".datasetName"),
+                        *(".revision", ".modelPuller"),
+                    )
                 ),
-                *(".userID", ".groupID", ".certConfig", ".resources.cpu", ".resources.memory"),
             )
         },
         **{
-            ("spec.proxy", f".{field}", IMMUTABLE): "webhook, update"
-            for field in ("httpProxy", "httpsProxy", "noProxy", "certConfigMap")
-        },
-        **{
-            ("spec.source", field, IMMUTABLE): "webhook, update"
-            for field in (".ngc", ".hf", ".dataStore")
-        },
-        **{
-            ("spec.source.ngc", f".{field}", IMMUTABLE): "webhook, update"
-            for field in ("authSecret", "pullSecret", "modelEndpoint", "model")
-        },
-        **{
-            ("spec.source.ngc.model", f".{field}", IMMUTABLE): "webhook, update"
+            ("", f".spec.source.ngc.model.{field}", COMPLETE): "webhook, update"
             for field in (
                 *("profiles", "precision", "engine", "tensorParallelism", "qosProfile"),
                 *("gpus", "lora", "buildable"),
-            )
-        },
-        **{
-            ("spec.storage", field, IMMUTABLE): "webhook, update" for field in (".pvc", ".hostPath")
-        },
-        **{
-            ("spec.storage.pvc", f".{field}", IMMUTABLE): "webhook, update"
-            for field in (
-                *(
-                    "create",
-                    "name",
-                    "storageClass",
-                    "size",
-                    "volumeAccessMode",
-                    "subPath",
-                    "annotations",
-                ),
             )
         },
         (
@@ -754,7 +745,7 @@ def test_reference_rules_present(plural: str) -> None:
     theirs = [guarded(*entry) for entry in rules(pop_schema(load(REFERENCE, plural)))]
     ours = [identity(*entry) for entry in rules(pop_schema(load(BASES, plural)))]
     assert theirs or plural in WITHOUT_RULES
-    assert sorted(set(theirs) - set(ours)) == []
+    assert set(theirs) - set(ours) == set(RELAXED.get(plural, {}))
 
 
 @pytest.mark.parametrize("plural", sorted(DIFFERENCES))

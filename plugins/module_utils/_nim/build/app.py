@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from ..._base.types import Json
 from ..._builders.app import App
 from ..._engine.conditions import find_condition
 from ..._engine.metadata import Labels, operator_labels
@@ -31,6 +32,17 @@ class NIMBuildApp(App):
     def manifest_pod_name(self) -> str:
         """The pod that prints what was built."""
         return f"{self.name}-local-manifest-pod"
+
+    @property
+    def content(self) -> Json:
+        """What decides on the engine that the pod builds."""
+        spec = self.spec
+        return {
+            "cache": spec.cache_name,
+            "profile": spec.profile,
+            "model": spec.model_name,
+            "image": spec.image.reference,
+        }
 
     @property
     def is_built(self) -> bool:

@@ -18,6 +18,7 @@ from ..._builders.gpu import (
     with_gpus,
 )
 from ..._builders.pod import http_probe, without_empty
+from ..._engine.created_once import marks_of
 from ..._engine.metadata import Labels, merge_missing, operator_labels
 from ..cache_spec import parse_cache
 from .app import NIMBuildApp
@@ -50,7 +51,8 @@ def build_engine_pod(
     metadata = {
         "labels": merge_missing(operator_labels(app.name), _given(app, "labels", app.spec.labels)),
         "annotations": merge_missing(
-            _annotations(orchestrator), _given(app, "annotations", app.spec.annotations)
+            marks_of(app.resource, app.content) | _annotations(orchestrator),
+            _given(app, "annotations", app.spec.annotations),
         ),
     }
     return build_pod(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._engine.api_resources import manifest
+from ..._engine.created_once import marks_of
 from ..._engine.metadata import operator_labels
 from ..profiles.manifest_pod import print_command
 from ..profiles.model_manifest import MAX_KEPT, NOT_FOUND, ModelManifest, dump_manifest
@@ -29,11 +30,14 @@ fi
 def build_manifest_pod(app: NIMBuildApp, cache: Manifest, orchestrator: str) -> Manifest:
     """Build the pod, with the image that built the engine."""
     is_openshift = orchestrator == "OpenShift"
+    more = (
+        {"openshift.io/required-scc": "nonroot"}
+        if is_openshift
+        else {"sidecar.istio.io/inject": "false"}
+    )
     metadata = {
         "labels": operator_labels(app.name),
-        "annotations": {"openshift.io/required-scc": "nonroot"}
-        if is_openshift
-        else {"sidecar.istio.io/inject": "false"},
+        "annotations": {**marks_of(app.resource), **more},
     }
     container = {"name": MANIFEST_CONTAINER, "command": print_command(_FIND)}
     return build_pod(

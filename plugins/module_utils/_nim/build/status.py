@@ -30,7 +30,7 @@ from .constants import (
     SEVERAL_PROFILES,
     WAITING_FOR_CACHE,
 )
-from .steps import NO_ENGINE, Stage, Step, next_step
+from .steps import NO_ENGINE, SPEC_CHANGED, Stage, Step, next_step
 
 _INPUT, _OUTPUT = "inputProfile", "outputProfile"
 _CACHE_CONDITIONS = (CACHE_NOT_FOUND, CACHE_FAILED, WAITING_FOR_CACHE)
@@ -133,6 +133,9 @@ def _without_volume(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> Non
 def _wait(builder: StatusBuilder, _app: NIMBuildApp, step: Step) -> None:
     builder.set_field("state", PENDING)
     builder.reconciling = step.waiting
+    if step.waiting and step.waiting[0] == SPEC_CHANGED:
+        builder.remove_condition(POD_CREATED, POD_PENDING, POD_COMPLETED)
+        builder.events.append(Event("Normal", *step.waiting))
 
 
 def _without_profile(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:

@@ -18,6 +18,7 @@ from ..._builders.nim_metadata import find_cache_excess
 from ..._builders.pod import has_ended, is_pod_ready
 from ..._builders.pod_problems import why_ended, why_not_ready
 from ..._builders.tenant_limits import POD_LABELS, key_violations, refuse, root_violations
+from ..._engine.created_once import has_other_source, is_outdated
 from ..._engine.desired import StatusPatch
 from ..._engine.observed import Observed
 from ..._engine.oversized import is_stub
@@ -50,6 +51,7 @@ Stage = t.Literal[
 ]
 
 NO_ENGINE = "NoLocalManifest"
+SPEC_CHANGED = "SpecChanged"
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,17 @@ def _build(
             app,
             cache,
         )
+    if _must_build_anew(app, pod):
+        message = f"Pod {name} is recreated, because the spec has changed"
+        return Step("waiting", (SPEC_CHANGED, message))
     return replace(_follow(pod), kept=(name,), profile=profile_of(pod, cache))
+
+
+def _must_build_anew(app: NIMBuildApp, pod: Manifest) -> bool:
+    """Whether the spec wants another pod; a finished one suffices for the same engine."""
+    if is_pod_ready(pod):
+        return has_other_source(pod, app.content)
+    return is_outdated(pod, app.resource)
 
 
 def _start(

@@ -13,6 +13,7 @@ from .app import NIMCacheApp
 from .config_map import build_config_map
 from .constants import ROLE
 from .job import refuse_large_job
+from .probe import is_map_stale
 from .probe_pod import build_probe_pod
 from .rbac import build_rbac
 from .steps import Steps, next_steps
@@ -46,6 +47,8 @@ def _unwanted(app: NIMCacheApp, steps: Steps) -> list[tuple[str, str]]:
     unwanted = [] if _keeps_pod(steps) else [("Pod", app.pod_name)]
     if steps.is_job_stale:
         unwanted.append(("Job", app.job_name))
+    if app.spec.source and is_map_stale(app):
+        unwanted.append(("ConfigMap", app.config_map_name))
     return unwanted
 
 

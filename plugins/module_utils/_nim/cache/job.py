@@ -19,11 +19,13 @@ from ..._builders.copies import refuse_copies
 from ..._builders.env import EnvVar, env, merge_env, normalize_env, yield_to
 from ..._builders.pod import container_security, pod_security, seccomp, without_empty
 from ..._builders.side_container import build_side_container
+from ..._engine.created_once import marks_of
+from ..._engine.drift import has_drifted
 from ..cache_spec import Source
 from .app import NIMCacheApp
 from .constants import CONTAINER
 from .pods import placement, resources_of
-from .source import ALL_PROFILES, is_native, is_self_pulling, source_of
+from .source import ALL_PROFILES, content_of, is_native, is_self_pulling, source_of
 
 BACKOFF_LIMIT = 5
 _TTL_SECONDS = 600
@@ -76,7 +78,15 @@ def build_job(
         "ttlSecondsAfterFinished": _TTL_SECONDS,
         "template": template,
     }
-    return app.child("Job", spec, name=app.job_name, labels={})
+    marks = marks_of(app.resource, content_of(app))
+    return app.child("Job", spec, name=app.job_name, labels={}, annotations=marks)
+
+
+def downloads_otherwise(live: Manifest, built: Manifest) -> bool:
+    """Whether a live Job differs from the one to create, in any other way than its annotations."""
+    annotations = live["metadata"].get("annotations") or {}
+    metadata = {**built["metadata"], "annotations": dict(annotations)}
+    return has_drifted(live, {**built, "metadata": metadata})
 
 
 def refuse_large_job(app: NIMCacheApp) -> None:
@@ -90,11 +100,13 @@ def refuse_large_job(app: NIMCacheApp) -> None:
 
 
 def profiles_of(job: Manifest) -> list[str]:
-    """The profile ids that a Job downloads; empty if it lists none."""
+    """The profile ids that a Job downloads, or `all`; empty if it lists none."""
     for container in job["spec"]["template"]["spec"]["containers"]:
         args = container.get("args") or []
         if container["name"] == CONTAINER and args[:1] == [_PROFILES]:
             return list(args[1:])
+        if container["name"] == CONTAINER and args[:1] == [_ALL]:
+            return [ALL_PROFILES]
     return []
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..._base.errors import NimError
+from ..._engine.created_once import has_other_source, has_spec_changed
 from ..._engine.ownership import ownership_of, refuse_foreign
 from ..._engine.reads import LATER
 from ..profiles.manifest_pod import LOG, follow_pod
 from ..profiles.model_manifest import NOT_FOUND, ModelManifest, dump_manifest, parse_manifest
 from .app import NIMCacheApp
 from .constants import MANIFEST_KEY, MODEL_FREE, NATIVE, READY
-from .source import ALL_PROFILES, source_of
+from .source import ALL_PROFILES, content_of, source_of
 
 PROTOCOL = "protocol"
 
@@ -45,14 +46,21 @@ def probe_image(app: NIMCacheApp) -> Probe:
         return Probe(pod=is_there, waiting="the registry, which is slow to answer")
     target = f"ConfigMap {app.config_map_name}"
     config_map = app.live("ConfigMap", app.config_map_name)
-    if refuse_foreign(config_map, app.resource, target) == "leaving":
+    if refuse_foreign(config_map, app.resource, target) == "leaving" or is_map_stale(app):
         return Probe(waiting=f"{target} to be deleted")
     return _probe_by_pod(app)
 
 
 def stored_type(app: NIMCacheApp) -> str:
-    """The type that an earlier pass found; it is final because the image cannot change."""
-    return str(app.status.get("type") or "")
+    """The type that an earlier pass found; it is final once the Job exists."""
+    may_be_of_other_image = has_spec_changed(app.resource) and not _is_decided(app)
+    return "" if may_be_of_other_image else str(app.status.get("type") or "")
+
+
+def is_map_stale(app: NIMCacheApp) -> bool:
+    """Whether the stored manifest is that of another image."""
+    live = app.live("ConfigMap", app.config_map_name)
+    return live is not None and has_other_source(live, source_of(app).puller)
 
 
 def needs_probe(app: NIMCacheApp) -> bool:
@@ -64,10 +72,15 @@ def needs_probe(app: NIMCacheApp) -> bool:
     if stored_type(app):
         return False
     config_map = app.live("ConfigMap", app.config_map_name)
-    if ownership_of(config_map, app.resource) == "ours":
+    if ownership_of(config_map, app.resource) == "ours" and not is_map_stale(app):
         return False
-    decided = app.live("Job", app.job_name) is not None or app.state == READY
-    return source_of(app).is_optimized or not decided
+    return source_of(app).is_optimized or not _is_decided(app)
+
+
+def _is_decided(app: NIMCacheApp) -> bool:
+    """Whether the Job for the source exists, or existed."""
+    job = app.live("Job", app.job_name)
+    return app.state == READY or (job is not None and not has_other_source(job, content_of(app)))
 
 
 def needs_protocol(app: NIMCacheApp) -> bool:

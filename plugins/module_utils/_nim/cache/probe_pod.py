@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..._base.types import Manifest
 from ..._builders.pod import container_security, pod_security, seccomp
+from ..._engine.created_once import marks_of
 from ..profiles.manifest_pod import print_command
 from ..profiles.model_manifest import NO_PULLER, NOT_FOUND
 from .app import NIMCacheApp
@@ -36,12 +37,16 @@ def build_probe_pod(app: NIMCacheApp, orchestrator: str) -> Manifest:
         "resources": resources_of(app),
         "securityContext": container_security(user, group) | seccomp(orchestrator),
     }
-    annotations = {"openshift.io/required-scc": "nonroot"} if orchestrator == "OpenShift" else {}
+    scc = {"openshift.io/required-scc": "nonroot"} if orchestrator == "OpenShift" else {}
     spec = {
         "containers": [container],
         "securityContext": pod_security(user, group),
         **placement(app),
     }
     return app.child(
-        "Pod", spec, name=app.pod_name, labels=app.standard_labels, annotations=annotations
+        "Pod",
+        spec,
+        name=app.pod_name,
+        labels=app.standard_labels,
+        annotations={**marks_of(app.resource), **scc},
     )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ..._base.errors import NimError
+from ..._base.types import Json
 from ..cache_spec import Source
 from .app import NIMCacheApp
 from .constants import MODEL_FREE, NATIVE
@@ -21,6 +22,16 @@ def source_of(app: NIMCacheApp) -> Source:
             reason="ReconcileFailed",
         )
     return app.spec.source
+
+
+def content_of(app: NIMCacheApp) -> Json:
+    """What decides on the content of the store, except for the choice of profiles.
+
+    A store of profiles holds any choice of them, so the choice may change until it is complete.
+    """
+    source = source_of(app)
+    names = ("kind", "puller", "model_endpoint", "endpoint", "namespace", "model_name", "dataset")
+    return {name: getattr(source, name) for name in (*names, "revision")}
 
 
 def is_native(app: NIMCacheApp, cache_type: str) -> bool:

@@ -11,9 +11,11 @@ from dataclasses import replace
 from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._builders.nim_metadata import CACHE_STATE, trigger_value
+from ..._builders.pvc import warn_of_differences
 from ..._engine.api_resources import key_of
 from ..._engine.conditions import find_condition
 from ..._engine.desired import Assessment, Event, Outcome, Requeue, Trigger
+from ..._engine.ownership import ownership_of
 from ..._engine.reads import LATER
 from ..._engine.status_builder import StatusBuilder
 from ..cache_spec import named_cache
@@ -34,7 +36,16 @@ from .job import BACKOFF_LIMIT
 from .probe import PROTOCOL, unknown_profiles
 from .reads import USERS
 from .source import source_of
-from .steps import PVC_LOST, Problem, Steps, has_succeeded, job_condition, next_steps
+from .steps import (
+    PVC_LOST,
+    SPEC_CHANGED,
+    Problem,
+    Steps,
+    has_started,
+    has_succeeded,
+    job_condition,
+    next_steps,
+)
 
 CREATED_PVC = "NIM_CACHE_PVC_CREATED"
 JOB_CREATED = "NIM_CACHE_JOB_CREATED"
@@ -59,6 +70,8 @@ def assess(app: NIMCacheApp, outcome: Outcome) -> Assessment:
     steps = next_steps(app)
     builder.requeue = Requeue(slow=app.observed.get(PROTOCOL) == LATER)
     _record_steps(builder, steps, outcome)
+    _record_start(builder, app, steps)
+    warn_of_differences(builder, app, app.spec.claim)
     if outcome.refusals:
         _retry(builder, app, "; ".join(item.message for item in outcome.refusals))
     elif steps.problem:
@@ -66,7 +79,7 @@ def assess(app: NIMCacheApp, outcome: Outcome) -> Assessment:
     else:
         builder.recover(RECONCILE_FAILED)
         if steps.waiting:
-            builder.reconciling = steps.waiting
+            _wait(builder, *steps.waiting)
         elif builder.state != READY:
             _follow_job(builder, app.at(outcome.view(app.observed)), steps, outcome)
     return _finish(builder, app)
@@ -100,6 +113,25 @@ def _record_steps(builder: StatusBuilder, steps: Steps, outcome: Outcome) -> Non
             CREATED_PVC, True, "PVCCreated", "The PVC has been created for caching NIM model"
         )
         builder.set_field("state", PVC_CREATED)
+
+
+def _record_start(builder: StatusBuilder, app: NIMCacheApp, steps: Steps) -> None:
+    """Record that the volume may hold a part of the model: the CRD then refuses another source.
+
+    A cache that was Ready has a `status.pvc` instead.
+    """
+    job = app.live("Job", app.job_name)
+    is_ours = ownership_of(job, app.resource) == "ours"
+    if builder.state == READY or steps.is_pvc_lost or steps.pvc:
+        builder.set_field("download", None)
+    elif is_ours and has_started(app, job):
+        builder.set_field("download", {**(builder.status.get("download") or {}), "started": True})
+
+
+def _wait(builder: StatusBuilder, reason: str, message: str) -> None:
+    builder.reconciling = (reason, message)
+    if reason == SPEC_CHANGED:
+        builder.events.append(Event("Normal", reason, message))
 
 
 def _lose_pvc(builder: StatusBuilder, steps: Steps) -> None:
@@ -194,6 +226,7 @@ def _complete(builder: StatusBuilder, app: NIMCacheApp, steps: Steps) -> None:
     builder.set_condition(JOB_COMPLETED, True, "JobCompleted", message)
     builder.set_field("state", READY)
     builder.set_field("pvc", app.spec.claim.name)
+    builder.set_field("download", None)
     _preserve_built(builder, listed)
 
 

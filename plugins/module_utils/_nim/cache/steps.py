@@ -17,16 +17,18 @@ from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._builders.pvc import build_claim, refuse_foreign_claim
 from ..._engine.conditions import find_condition
+from ..._engine.created_once import has_other_source, is_outdated
 from ..._engine.ownership import belongs_to_namesake, ownership_of
 from ..profiles.model_manifest import Profile
 from ..profiles.profile_selection import Selection, discover_gpus, select_profiles, summarize
 from .app import NIMCacheApp
 from .constants import NATIVE, READY, RECONCILE_FAILED, SELECTED_PROFILES
-from .job import build_job, profiles_of
+from .job import build_job, downloads_otherwise, profiles_of
 from .probe import Probe, probe_image, stored_manifest, stored_type
-from .source import ALL_PROFILES, is_native, source_of
+from .source import ALL_PROFILES, content_of, is_native, source_of
 
 PVC_LOST = "PVCLost"
+SPEC_CHANGED = "SpecChanged"
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class Steps:
     """The progress of a cache.
 
     ``pvc`` and ``job`` are objects to create; ``is_pvc_lost``: the PVC of the finished or
-    running download is gone; ``is_job_stale``: the Job filled that PVC and must be deleted.
+    running download is gone; ``is_job_stale``: the Job filled that PVC, or the spec has changed
+    since it was created, so it must be deleted.
     ``waiting`` is a (reason, message). ``cached`` are the profiles that the live Job downloads.
     """
 
@@ -71,7 +74,7 @@ class Steps:
 def next_steps(app: NIMCacheApp) -> Steps:
     """The result of all steps up to the first that waits or fails; raises nothing."""
     steps = Steps(probe=Probe(stored_type(app)))
-    for step in (_pvc_step, _probe_step, _job_step):
+    for step in (_pvc_step, _source_step, _probe_step, _job_step):
         try:
             steps = step(app, steps)
         except NimError as error:
@@ -140,6 +143,24 @@ def _has_failed(app: NIMCacheApp) -> bool:
     return failed is not None and failed.get("status") == "True"
 
 
+def _source_step(app: NIMCacheApp, steps: Steps) -> Steps:
+    """Refuse another source for a volume that may hold a part of the first: no mixture of both.
+
+    This is the only place that refuses it, except for the CRD.
+    """
+    job = app.live("Job", app.job_name)
+    is_other = job is not None and has_other_source(job, content_of(app))
+    if app.state == READY or not is_other:
+        return steps
+    if not has_started(app, job):
+        return _recreate_job(app, steps)
+    message = (
+        "spec.source has changed after the download started: undo the change, or create another"
+        " NIMCache for another source"
+    )
+    return replace(steps, problem=Problem(message, "SourceChanged"))
+
+
 def _probe_step(app: NIMCacheApp, steps: Steps) -> Steps:
     probe = probe_image(app)
     waiting = ("WaitingForManifest", f"waiting for {probe.waiting}") if probe.waiting else None
@@ -157,9 +178,40 @@ def _job_step(app: NIMCacheApp, steps: Steps) -> Steps:
         return replace(steps, problem=Problem(message, "ForeignJob", is_requeued=True))
     if standing == "leaving":
         return replace(steps, waiting=("WaitingForJob", f"waiting for Job {name} to be deleted"))
-    if live is not None:
-        return replace(steps, cached=_list_cached(app, steps, live))
-    return _start_job(app, steps)
+    if live is None:
+        return _start_job(app, steps)
+    if is_outdated(live, app.resource):
+        steps = _review_job(app, steps, live)
+    return steps if steps.is_blocked else replace(steps, cached=_list_cached(app, steps, live))
+
+
+def _review_job(app: NIMCacheApp, steps: Steps, job: Manifest) -> Steps:
+    """Keep the Job of an earlier spec only if the present one would give the same download.
+
+    A finished download stays if it has the wanted profiles.
+    """
+    started = _start_job(app, steps)
+    if started.job is None:
+        return replace(started, is_job_stale=not has_succeeded(job))
+    has_changed = (
+        profiles_of(job) != profiles_of(started.job)
+        if has_succeeded(job)
+        else downloads_otherwise(job, started.job)
+    )
+    return _recreate_job(app, steps) if has_changed else steps
+
+
+def _recreate_job(app: NIMCacheApp, steps: Steps) -> Steps:
+    message = f"Job {app.job_name} is recreated, because the spec has changed"
+    return replace(steps, is_job_stale=True, waiting=(SPEC_CHANGED, message))
+
+
+def has_started(app: NIMCacheApp, job: Manifest | None) -> bool:
+    """Whether a pod of a download has run, so that the volume may hold a part of the model."""
+    if (app.status.get("download") or {}).get("started"):
+        return True
+    status = (job or {}).get("status") or {}
+    return any(status.get(count) for count in ("ready", "failed", "succeeded"))
 
 
 def _start_job(app: NIMCacheApp, steps: Steps) -> Steps:

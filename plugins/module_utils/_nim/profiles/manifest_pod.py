@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from ..._base.types import Fields, Manifest
 from ..._builders.pod import has_ended, phase_of
 from ..._builders.pod_problems import why_not_ready
+from ..._engine.created_once import is_outdated
 from ..._engine.ownership import ownership_of, refuse_foreign
 from ..._engine.reads import Read, ReadLog
 from .model_manifest import BEGIN_MARK, END_MARK, LogReading, read_log
@@ -59,6 +60,8 @@ def follow_pod(resource: Fields, pod: Manifest | None, name: str, log: str | Non
     """The progress of the pod ``name``; NimError if it is not ours or its log is unreadable."""
     if refuse_foreign(pod, resource, f"Pod {name}") == "leaving":
         return PodReading(False, f"Pod {name} to be deleted")
+    if pod is not None and is_outdated(pod, resource):
+        return PodReading(False, f"Pod {name} to be recreated: the spec has changed")
     if has_ended(pod):
         return PodReading(False, f"Pod {name} to be recreated: it ended")
     if phase_of(pod) != "Running":

@@ -11,6 +11,7 @@ from dataclasses import replace
 from ..._base.errors import NimError
 from ..._builders.expose import PICKER_FIELD
 from ..._builders.nim_metadata import CACHE_STATE, SERVICE_STATE, reported_state, trigger_value
+from ..._builders.pvc import warn_of_differences
 from ..._builders.replicas import report_hold
 from ..._builders.rollout import DEADLINE_REASON, Readiness
 from ..._builders.verdict import (
@@ -205,6 +206,7 @@ def _set_fields(builder: StatusBuilder, app: NIMServiceApp) -> None:
     if is_known(app):
         builder.set_field("availableReplicas", _count_available(app))
     builder.set_field(_AT_DELETION, pvc_at_deletion(app))
+    warn_of_differences(builder, app, app.spec.storage.claim)
     name = compute_domain.domain_name(app)
     if not name or app.was_read("ComputeDomain", name):
         builder.set_field(_DOMAIN, compute_domain.domain_status(app) if name else None)

@@ -33,6 +33,7 @@ OTHERS = {
     "_builders/inputs.py": "Deployments",
     "_builders/pod.py": "templates of pods",
     "_builders/pod_templates.py": "templates of pods",
+    "_builders/pvc.py": "PersistentVolumeClaims",
     "_builders/rollout.py": "Deployments",
     "_builders/traffic.py": "Services",
     "_builders/within_limits.py": "Ingresses and routes",

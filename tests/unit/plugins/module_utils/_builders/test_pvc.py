@@ -9,7 +9,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.app import Ap
 from ansible_collections.nimops.nim.plugins.module_utils._builders.pvc import (
     build_claim,
     parse_claim,
+    warn_of_differences,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.status_builder import StatusBuilder
 
 CR = {
     "apiVersion": "apps.nvidia.com/v1alpha1",
@@ -63,7 +66,7 @@ def test_build_claim():
 
 
 def test_build_claim_minimal():
-    made = build({}, size="1Gi")
+    made = build({}, size="1Gi", volumeAccessMode="ReadWriteOnce")
     assert "storageClassName" not in made["spec"]
     assert set(made["metadata"]) == {"name", "namespace", "ownerReferences"}
 
@@ -75,3 +78,71 @@ def test_build_claim_invalid_size(size):
         match=r"failed to parse size for pvc creation c-pvc, err .*spec\.storage\.pvc\.size",
     ):
         build({}, size=size)
+
+
+@pytest.mark.parametrize(
+    ("mode", "start"),
+    [
+        (None, "without an access mode"),
+        ("", "without an access mode"),
+        ("RWO", "with access mode RWO"),
+    ],
+)
+def test_build_claim_invalid_mode(mode, start):
+    with pytest.raises(NimError) as caught:
+        build({}, size="1Gi", volumeAccessMode=mode)
+    assert str(caught.value) == (
+        f'PersistentVolumeClaim "c-pvc" cannot be created {start}: set'
+        " spec.storage.pvc.volumeAccessMode to one of ReadWriteOnce, ReadOnlyMany, ReadWriteMany,"
+        " ReadWriteOncePod"
+    )
+
+
+LIVE = {
+    "spec": {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "50Gi"}},
+        "storageClassName": "slow",
+    }
+}
+SAME = {"create": True, "size": "50Gi", "volumeAccessMode": "ReadWriteOnce", "storageClass": "slow"}
+
+
+@pytest.mark.parametrize(
+    ("given", "live", "parts"),
+    [
+        (SAME, LIVE, ""),
+        (SAME | {"size": "100Gi"}, LIVE, "size 50Gi instead of 100Gi"),
+        (SAME | {"size": "51200Mi"}, LIVE, ""),
+        (SAME | {"size": "10Gi"}, LIVE, ""),
+        (SAME | {"size": "large"}, LIVE, ""),
+        (
+            SAME | {"volumeAccessMode": "ReadWriteMany", "storageClass": "fast"},
+            LIVE,
+            "volumeAccessMode ReadWriteOnce instead of ReadWriteMany, storageClass slow instead of fast",
+        ),
+        (SAME, {"spec": {**LIVE["spec"], "storageClassName": None}}, "storageClass unset instead of slow"),
+        ({"create": True}, LIVE, ""),
+        (SAME | {"create": False, "size": "100Gi"}, LIVE, ""),
+        (SAME, None, ""),
+    ],
+    ids=[
+        *("equal", "size", "notation", "expanded", "invalid-size", "both", "class"),
+        *("nothing-given", "not-created", "absent"),
+    ],
+)  # fmt: skip
+def test_warn_of_differences(given, live, parts):
+    builder = StatusBuilder({})
+    app = App(CR, Observed({"PersistentVolumeClaim/nim/c-pvc": live}))
+    warn_of_differences(builder, app, parse_claim(CR, given))
+    assert [event.reason for event in builder.events] == (["ClaimDiffers"] if parts else [])
+    if parts:
+        assert (
+            f"stays as it is: {parts}. Set these values in spec.storage.pvc"
+            in builder.events[0].message
+        )
+        again = StatusBuilder(dict(builder.status))
+        warn_of_differences(again, app, parse_claim(CR, given))
+        assert (again.events, again.conditions) == ([], builder.conditions)
+        warn_of_differences(again, app, parse_claim(CR, {}))
+        assert again.conditions == []

@@ -336,7 +336,13 @@ def test_nimcache_ignores_oversized_users() -> None:
         "ngc": {"modelPuller": "registry.example/nim:1", "pullSecret": "p", "authSecret": "s"}
     }
     cache = served(
-        "NIMCache", {"source": source, "storage": {"pvc": {"create": True, "size": "1Gi"}}}
+        "NIMCache",
+        {
+            "source": source,
+            "storage": {
+                "pvc": {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}
+            },
+        },
     )
     users = [live_stub(kind, "user") for kind in ("NIMService", "NIMBuild")]
     done = reconcile(kind_of(cache), cache, SimulatedCluster(Facts(users).ask))

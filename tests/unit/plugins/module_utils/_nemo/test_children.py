@@ -43,7 +43,9 @@ ALL = {
     "scale": {"enabled": True, "hpa": HPA, "annotations": {"h": "1"}},
     "metrics": {"enabled": True},
 }
-CLAIM = {"configStore": {"pvc": {"create": True, "size": "1Gi", "volumeAccessMode": "RWO"}}}
+CLAIM = {
+    "configStore": {"pvc": {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}}
+}
 BACKEND = {"service": {"name": "x", "port": {"name": "api"}}}
 
 
@@ -58,7 +60,7 @@ def order(app: t.Any) -> list[str]:
         pytest.param("NemoDatastore", {}, [*ALWAYS, "Deployment"], id="datastore"),
         pytest.param(
             "NemoDatastore",
-            {"pvc": {"create": True, "size": "1Gi"}},
+            {"pvc": {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}},
             [*ALWAYS, "PersistentVolumeClaim", "Deployment"],
             id="datastore with a claim",
         ),
@@ -314,7 +316,12 @@ def test_reads_selectors_before_deployment(nemo: t.Any, is_running: bool) -> Non
 
 
 def test_claim_create_only(nemo: t.Any) -> None:
-    children = desired(nemo.app("NemoDatastore", {"pvc": {"create": True, "size": "1Gi"}})).children
+    children = desired(
+        nemo.app(
+            "NemoDatastore",
+            {"pvc": {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}},
+        )
+    ).children
     assert [item.manifest["kind"] for item in children if item.create_only] == [
         "PersistentVolumeClaim"
     ]
@@ -326,7 +333,11 @@ def test_claim_existing(nemo: t.Any) -> None:
     spec = {"pvc": {"create": True, "size": "bad", "name": "x-pvc"}}
     assert "PersistentVolumeClaim" not in nemo.made("NemoDatastore", spec, nemo.observe(claim))
     with pytest.raises(NimError, match=r"set spec\.pvc\.name") as raised:
-        nemo.made("NemoDatastore", {"pvc": {"create": True, "size": "1Gi"}}, nemo.observe(claim))
+        nemo.made(
+            "NemoDatastore",
+            {"pvc": {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}},
+            nemo.observe(claim),
+        )
     assert raised.value.reason == "NameTaken"
 
 

@@ -37,7 +37,7 @@ SPEC: Json = {
     "nemoDatastoreTools": {"image": "r.example/tools:1"},
     "trainingConfig": {
         "configMap": {"name": "training"},
-        "modelPVC": {"create": True, "size": "1Gi"},
+        "modelPVC": {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"},
         "workspacePVC": {},
         "image": {"repository": "r.example/train", "tag": "2"},
     },

@@ -20,6 +20,9 @@ LABELS = {
     "app.kubernetes.io/name": "engine",
     "app.kubernetes.io/managed-by": "k8s-nim-operator",
 }
+MARKS = {
+    "nimops.nim/last-applied-generation": "1", "nimops.nim/last-applied-source": "8ddd24e47c1edb0b",
+}  # fmt: skip
 SECURITY = {
     "allowPrivilegeEscalation": False,
     "capabilities": {"drop": ["ALL"]},
@@ -48,7 +51,7 @@ def test_build_engine_pod(build, cache, buildable):
             "name": "engine-engine-build-pod",
             "namespace": "nim",
             "labels": LABELS,
-            "annotations": {"sidecar.istio.io/inject": "false"},
+            "annotations": {"sidecar.istio.io/inject": "false", **MARKS},
             "ownerReferences": [OWNER],
         },
         "spec": {
@@ -99,7 +102,7 @@ def test_build_engine_pod(build, cache, buildable):
 def test_build_engine_pod_on_openshift(build, cache, buildable):
     pod = build_engine_pod(NIMBuildApp(build()), cache(), buildable, "OpenShift")
     assert pod["metadata"]["annotations"] == {
-        "sidecar.istio.io/inject": "false", "openshift.io/scc": "nonroot",
+        "sidecar.istio.io/inject": "false", "openshift.io/scc": "nonroot", **MARKS,
     }  # fmt: skip
 
 
@@ -118,7 +121,7 @@ def test_build_engine_pod_metadata(build, cache, buildable):
     made = build_engine_pod(NIMBuildApp(cr), cache(), buildable, "Kubernetes")["metadata"]
     assert made["labels"] == LABELS | {"team": "a", "tier": "gold"}
     assert made["annotations"] == {
-        "sidecar.istio.io/inject": "false", "note": "spec", "x": "1", "y": "2",
+        "sidecar.istio.io/inject": "false", "note": "spec", "x": "1", "y": "2", **MARKS,
     }  # fmt: skip
 
 

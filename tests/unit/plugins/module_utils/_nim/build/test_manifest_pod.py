@@ -32,7 +32,10 @@ def test_build_manifest_pod(build, cache):
         "name": "engine-local-manifest-pod",
         "namespace": "nim",
         "labels": operator_labels("engine"),
-        "annotations": {"sidecar.istio.io/inject": "false"},
+        "annotations": {
+            "nimops.nim/last-applied-generation": "1",
+            "sidecar.istio.io/inject": "false",
+        },
         "ownerReferences": [owner_reference(cr)],
     }
     assert pod["spec"]["restartPolicy"] == "Never"
@@ -48,7 +51,8 @@ def test_build_manifest_pod(build, cache):
 
 def test_build_manifest_pod_on_openshift(build, cache):
     pod = build_manifest_pod(NIMBuildApp(build()), cache(), "OpenShift")
-    assert pod["metadata"]["annotations"] == {"openshift.io/required-scc": "nonroot"}
+    assert pod["metadata"]["annotations"]["openshift.io/required-scc"] == "nonroot"
+    assert "sidecar.istio.io/inject" not in pod["metadata"]["annotations"]
 
 
 @pytest.mark.parametrize("text", ["a: {model: 1}\nb: {}", None])

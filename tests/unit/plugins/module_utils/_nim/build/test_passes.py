@@ -321,3 +321,62 @@ def test_reconcile_full_cache(world, buildable):
     made.reconcile()
     assert made.profiles == listed
     assert made.condition("Stalled")[1] == "NIMCacheFull"
+
+
+PLACED = {"tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}]}
+
+
+def change(cluster, **spec):
+    """Change fields of the spec, as a user does."""
+    cr = copy.deepcopy(cluster.cr)
+    cr["metadata"]["generation"] += 1
+    cluster.put({**cr, "spec": cr["spec"] | spec})
+
+
+@pytest.mark.parametrize("spec", [PLACED, {"modelName": "other"}, {"env": [{"name": "A"}]}])
+def test_reconcile_changed_spec_recreates_build_pod(world, spec):
+    cluster = world()
+    cluster.reconcile()
+    change(cluster, **spec)
+    done = cluster.reconcile()
+    assert (done.applied, done.pruned) == ([], [f"Pod/nim/{BUILD_POD}"])
+    assert ("Normal", "SpecChanged") in done.events
+    assert cluster.condition("Reconciling")[1] == "SpecChanged"
+    again = cluster.reconcile()
+    assert again.applied == [f"Pod/nim/{BUILD_POD}"]
+    assert ("Warning", "EngineBuildPodLost") not in again.events
+    assert cluster.reconcile().pruned == []
+
+
+def test_reconcile_changed_spec_keeps_engine(world):
+    cluster = world()
+    cluster.reconcile()
+    cluster.set_pod(BUILD_POD, ready=True)
+    change(cluster, **PLACED)
+    cluster.reconcile()
+    assert cluster.condition(COMPLETED)[0] == "True"
+    cluster.print_manifest()
+    change(cluster, tolerations=[])
+    assert f"Pod/nim/{MANIFEST_POD}" in cluster.reconcile().pruned
+    cluster.print_manifest().reconcile()
+    cluster.reconcile()
+    assert cluster.state == "Ready"
+
+
+def test_reconcile_changed_engine_builds_anew(world):
+    """The change was accepted just before the status recorded the engine."""
+    cluster = world()
+    cluster.reconcile()
+    cluster.set_pod(BUILD_POD, ready=True)
+    change(cluster, modelName="other")
+    assert cluster.reconcile().pruned == [f"Pod/nim/{BUILD_POD}"]
+
+
+def test_reconcile_upgrade_keeps_build_pod(world):
+    cluster = world()
+    cluster.reconcile()
+    pod = cluster.get(f"Pod/nim/{BUILD_POD}")
+    del pod["metadata"]["annotations"]
+    pod["spec"]["priority"] = 1
+    cluster.put(pod)
+    assert cluster.reconcile().pruned == []

@@ -145,6 +145,7 @@ class World:
         old = (self.cr.get("status") or {}).get("conditions")
         status = copy.deepcopy(assessment.status)
         status["conditions"] = stamp(status.get("conditions") or [], old, "2026-01-01T00:00:00Z", 1)
+        status["observedGeneration"] = self.cr["metadata"].get("generation")
         self.cr["status"] = status
         return Pass(keys, want, assessment, list(written), pruned)
 
@@ -157,6 +158,11 @@ class World:
         """Set the Job's status; the named conditions are true."""
         listed = [{"type": kind, "status": "True", "message": "why"} for kind in conditions]
         self.objects["Job/nim/llama-job"]["status"] = {**status, "conditions": listed}
+
+    def change(self, **spec):
+        """Change fields of the spec, as a user does; the API server counts the generations."""
+        self.cr["spec"] |= copy.deepcopy(spec)
+        self.cr["metadata"]["generation"] += 1
 
     def become_ready(self):
         """Reconcile until Ready."""

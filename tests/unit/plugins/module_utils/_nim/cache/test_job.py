@@ -291,7 +291,7 @@ def test_build_job_refuses_cert_config(cache):
 
 
 @pytest.mark.parametrize(
-    ("profiles", "found"), [(["a", "b"], ["a", "b"]), (["all"], [])], ids=["ids", "all"]
+    ("profiles", "found"), [(["a", "b"], ["a", "b"]), (["all"], ["all"])], ids=["ids", "all"]
 )
 def test_profiles_of_built_job(cache, profiles, found):
     assert profiles_of(build_job(NIMCacheApp(cache()), "", profiles, "Kubernetes")) == found

@@ -15,7 +15,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_man
 
 def test_build_probe_pod(cache):
     pod = build_probe_pod(NIMCacheApp(cache(runtimeClassName="nvidia")), "OpenShift")
-    assert pod["metadata"]["annotations"] == {"openshift.io/required-scc": "nonroot"}
+    assert pod["metadata"]["annotations"] == {
+        "openshift.io/required-scc": "nonroot",
+        "nimops.nim/last-applied-generation": "1",
+    }
     assert pod["metadata"]["labels"]["app.kubernetes.io/name"] == "llama"
     assert pod["metadata"]["ownerReferences"][0]["uid"] == "u-cache"
     (container,) = pod["spec"]["containers"]

@@ -84,7 +84,9 @@ def test_assess_start_to_ready(world):
     assert cluster.cr["status"]["profiles"] == [
         {"name": "aaaa", "model": "meta/llama", "release": "1.12.0", "config": tags | {"profile": "throughput"}}
     ]  # fmt: skip
-    assert set(cluster.cr["status"]) == {"state", "conditions", "pvc", "profiles"}
+    assert set(cluster.cr["status"]) == {
+        "state", "conditions", "observedGeneration", "pvc", "profiles",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,20 @@ OURS = {
 }
 TERMINATING = {"metadata": {"name": "llama-pvc", "deletionTimestamp": "now"}}
 NGC = {"modelPuller": "x:1", "authSecret": "s"}
+NGC_OF_CACHE = {
+    "modelPuller": "nvcr.io/nim/meta/llama:1.12.0",
+    "pullSecret": "ngc-secret",
+    "authSecret": "ngc-api-secret",
+    "model": {"engine": "tensorrt", "tensorParallelism": "1"},
+}
+HF = {
+    "endpoint": "https://huggingface.co",
+    "namespace": "hf",
+    "modelName": "model",
+    "modelPuller": "x:1",
+    "authSecret": "s",
+    "pullSecret": "p",
+}
 FOREIGN = {"metadata": {"name": "x", "namespace": "nim", "ownerReferences": [
     {"kind": "NIMCache", "name": "other", "uid": "u-other", "controller": True}]}}  # fmt: skip
 
@@ -113,7 +127,7 @@ def test_next_steps_lost_claim(world, job_remains):
     assert first.events == [("Warning", "PVCLost"), ("Normal", "NotReady")]
     assert cluster.condition("NIM_CACHE_JOB_COMPLETED")[:2] == ("False", "PVCLost")
     assert cluster.state == "NotReady"
-    assert set(cluster.cr["status"]) == {"state", "conditions"}
+    assert set(cluster.cr["status"]) == {"state", "conditions", "observedGeneration"}
     second = cluster.reconcile()
     assert second.applied == [CLAIM]
     assert cluster.state == "PVC-Created"
@@ -272,3 +286,187 @@ def test_job_condition():
 )
 def test_has_pvc(cache, pvc, claim, expected):
     assert has_pvc(NIMCacheApp(cache(pvc=pvc), Observed({CLAIM: claim}))) is expected
+
+
+PLACED = {
+    "nodeSelector": {"pool": "gpu"},
+    "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}],
+}
+CHANGES = {
+    "placement": PLACED,
+    "env": {"env": [{"name": "A", "value": "1"}]},
+    "resources": {"resources": {"cpu": "2"}},
+    "user": {"userID": 1234},
+    "runtime class": {"runtimeClassName": "nvidia"},
+    "proxy": {"proxy": {"httpsProxy": "http://p:1"}},
+    "pull secret": {"source": {"ngc": {**NGC_OF_CACHE, "pullSecret": "other"}}},
+    "auth secret": {"source": {"ngc": {**NGC_OF_CACHE, "authSecret": "other"}}},
+    "profiles": {"source": {"ngc": {**NGC_OF_CACHE, "model": {"profiles": ["bbbb"]}}}},
+}
+
+
+def start_job(cluster, **status):
+    """Reconcile until the Job exists, with this status."""
+    cluster.reconcile()
+    cluster.run_pod()
+    assert JOB in cluster.reconcile().applied
+    cluster.set_job(**status)
+    cluster.reconcile()
+    return cluster
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+@pytest.mark.parametrize(
+    "status",
+    [{"active": 1}, {"active": 1, "ready": 1}, {"failed": 6}],
+    ids=["waits", "runs", "failed"],
+)
+def test_next_steps_changed_spec_recreates_job(world, status, change):
+    cluster = start_job(world(), **status)
+    old = cluster.objects[JOB]["spec"]
+    cluster.change(**change)
+    done = cluster.reconcile()
+    assert (JOB in done.applied, done.pruned) == (False, [JOB])
+    assert ("Normal", "SpecChanged") in done.events
+    assert cluster.condition("Reconciling")[1] == "SpecChanged"
+    assert done.assessment.requeue.after
+    assert cluster.reconcile().applied == [JOB]
+    assert cluster.objects[JOB]["spec"] != old
+    assert cluster.reconcile().pruned == []
+
+
+@pytest.mark.parametrize("change", [PLACED, {"userID": 1234}])
+def test_next_steps_changed_spec_keeps_finished_download(world, change):
+    cluster = start_job(world(), active=1, ready=1)
+    cluster.set_job("Complete", succeeded=1)
+    cluster.change(**change)
+    assert cluster.reconcile().pruned == []
+    assert cluster.state == "Ready"
+    cluster.change(userID=5)
+    assert cluster.reconcile().applied == []
+    assert cluster.state == "Ready"
+
+
+def test_next_steps_other_profiles_after_finished_download(world):
+    """The change was accepted just before the status recorded the end of the download."""
+    cluster = start_job(world(), active=1, ready=1)
+    cluster.set_job("Complete", succeeded=1)
+    cluster.change(**CHANGES["profiles"])
+    assert cluster.reconcile().pruned == [JOB]
+    cluster.reconcile()
+    cluster.set_job("Complete", succeeded=1)
+    cluster.reconcile()
+    assert [profile["name"] for profile in cluster.cr["status"]["profiles"]] == ["bbbb"]
+
+
+def test_next_steps_changed_spec_equal_job(world):
+    cluster = start_job(world(resources={"memory": "1Gi"}), active=1)
+    cluster.change(resources={"memory": "1024Mi", "cpu": "0"}, env=[])
+    assert cluster.reconcile().pruned == []
+
+
+@pytest.mark.parametrize("has_annotations", [True, False], ids=["ours", "of-another-release"])
+def test_next_steps_upgrade_keeps_job(world, has_annotations):
+    """Another release builds another Job for the same spec."""
+    cluster = start_job(world(), active=1)
+    job = cluster.objects[JOB]
+    job["spec"]["template"]["spec"]["priority"] = 1
+    job["spec"]["template"]["spec"]["containers"][0]["workingDir"] = "/"
+    job["spec"]["template"]["spec"]["nodeSelector"] = {"old": "release"}
+    if not has_annotations:
+        del job["metadata"]["annotations"]
+        del cluster.cr["status"]["observedGeneration"]
+    assert cluster.reconcile().pruned == []
+    assert cluster.reconcile().pruned == []
+    cluster.change(**PLACED)
+    assert cluster.reconcile().pruned == [JOB]
+
+
+def test_next_steps_changed_spec_recreates_probe_pod(world):
+    cluster = world()
+    cluster.reconcile()
+    cluster.change(**PLACED)
+    assert cluster.reconcile().pruned == [POD]
+    assert "spec has changed" in cluster.condition("Reconciling")[2]
+    assert cluster.reconcile().applied == [POD]
+    assert cluster.objects[POD]["spec"]["nodeSelector"] == {"pool": "gpu"}
+
+
+def test_next_steps_other_source_before_download(world):
+    cluster = start_job(world(source={"hf": HF}), active=1)
+    cluster.change(source={"hf": {**HF, "modelName": "other", "modelPuller": "y:1"}})
+    assert JOB in cluster.reconcile().pruned
+    start_job(cluster, active=1)
+    container = cluster.objects[JOB]["spec"]["template"]["spec"]["containers"][0]
+    assert container["image"] == "y:1"
+    assert "hf/other" in str(container["command"])
+
+
+@pytest.mark.parametrize("counts", [{"ready": 1}, {"failed": 1}, {"succeeded": 1}])
+def test_next_steps_other_source_after_start(world, counts):
+    cluster = start_job(world(source={"hf": HF}), active=1)
+    cluster.set_job(active=1, **counts)
+    cluster.change(source={"hf": {**HF, "modelName": "other"}})
+    done = cluster.reconcile()
+    assert (done.applied, done.pruned) == ([], [])
+    assert cluster.condition("Stalled")[1:] == (
+        "SourceChanged",
+        "spec.source has changed after the download started: undo the change, or create another"
+        " NIMCache for another source",
+    )
+    assert cluster.state == "NotReady"
+    cluster.change(source={"hf": HF})
+    cluster.reconcile()
+    assert cluster.condition("Stalled") is None
+
+
+def test_next_steps_other_image_other_manifest(world):
+    """A manifest that was found before the source changed belongs to another image."""
+    cluster = world(source={"hf": HF})
+    cluster.reconcile()
+    cluster.run_pod()
+    cluster.refused[JOB] = "quota"
+    assert KEPT in cluster.reconcile().applied
+    cluster.refused = {}
+    cluster.change(source={"hf": {**HF, "modelPuller": "y:1"}})
+    assert cluster.reconcile().pruned == [KEPT]
+    assert cluster.reconcile().applied == [POD]
+    cluster.run_pod()
+    assert cluster.reconcile().applied == [KEPT, JOB]
+
+
+def test_next_steps_download_started(world):
+    """The CRD reads this field to refuse another source."""
+    cluster = start_job(world(), active=1, ready=0)
+    assert "started" not in cluster.cr["status"].get("download", {})
+    cluster.set_job(active=1, ready=1)
+    cluster.reconcile()
+    assert cluster.cr["status"]["download"]["started"] is True
+    del cluster.objects[JOB]
+    cluster.reconcile()
+    assert cluster.cr["status"]["download"]["started"] is True
+    cluster.set_job("Complete", succeeded=1)
+    cluster.reconcile()
+    assert "download" not in cluster.cr["status"]
+    assert cluster.cr["status"]["pvc"]
+    del cluster.objects[CLAIM]
+    cluster.reconcile()
+    assert not {"download", "pvc"} & set(cluster.cr["status"])
+
+
+def test_next_steps_claim_differs(world):
+    cluster = world().become_ready()
+    cluster.change(
+        storage={"pvc": {"create": True, "size": "80Gi", "volumeAccessMode": "ReadWriteMany"}}
+    )
+    assert ("Warning", "ClaimDiffers") in cluster.reconcile().events
+    assert cluster.condition("ClaimDiffers")[2].startswith(
+        'PersistentVolumeClaim "llama-pvc" exists and stays as it is: size 50Gi instead of 80Gi,'
+        " volumeAccessMode ReadWriteOnce instead of ReadWriteMany. Set these values in spec.storage.pvc"
+    )
+    assert cluster.reconcile().events == []
+    cluster.objects[CLAIM]["spec"] = {
+        "accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "100Gi"}}
+    }  # fmt: skip
+    assert cluster.reconcile().events == []
+    assert cluster.condition("ClaimDiffers") is None

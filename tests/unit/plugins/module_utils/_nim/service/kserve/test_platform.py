@@ -70,7 +70,11 @@ def message_of(cluster, cr):
         pytest.param(EXPOSED, [INFERENCE], id="neither routes nor autoscaler"),
         pytest.param(MONITORED, [INFERENCE, "ServiceMonitor/ns/llm"], id="metrics"),
         pytest.param(
-            {"storage": {"pvc": {"create": True, "size": "1Gi"}}},
+            {
+                "storage": {
+                    "pvc": {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}
+                }
+            },
             [INFERENCE, "PersistentVolumeClaim/ns/llm-pvc"],
             id="claim",
         ),
