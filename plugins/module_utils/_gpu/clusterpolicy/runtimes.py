@@ -29,7 +29,7 @@ class Toolkit:
 
     @property
     def problem(self) -> str:
-        """What to do about the other nodes; empty if there are none."""
+        """The remedy for the other nodes; empty if there are none."""
         if not self.others:
             return ""
         named = [f"{name} ({runtime})" for name, runtime in sorted(self.others.items())]
