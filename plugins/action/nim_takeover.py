@@ -16,6 +16,9 @@ from pathlib import Path
 
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
 from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
+from ansible_collections.nimops.nim.plugins.module_utils._commands.release.release import (
+    describe as describe_finalizer,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.backup import (
     Backup,
     sort_backup,
@@ -82,6 +85,8 @@ class ActionModule(CommandAction):
         for item in obstacles.removable:
             metadata = item["metadata"]
             self.print_data(f"- delete {item['kind']} {metadata['namespace']}/{metadata['name']}")
+        for item in takeover.foreign_finalizers():
+            self.print_data(describe_finalizer(item))
         for text in obstacles.describe():
             self.print_data(f"! {text}")
         saved = sort_backup(read_objects([arguments["backup"]])) if arguments["backup"] else None

@@ -23,8 +23,9 @@ description:
   - Then it writes a backup, installs our operator into the same namespace, where it waits for the Lease, deletes the
     webhooks of the reference, scales it to 0, and waits until every custom resource has been reconciled and those that
     were Ready are Ready. At the end it compares UIDs, pods, pod templates and states with the pre-takeover snapshot.
-  - With O(back), it scales our operator to 0, deletes the objects that would crash the reference, restores its CRDs and
-    webhooks from O(backup), scales it up, and compares in the same way.
+  - With O(back), it scales our operator to 0, removes the finalizers of ClusterPolicies and NVIDIADrivers, which NVIDIA's
+    operators do not know, deletes the objects that would crash the reference, restores its CRDs and webhooks from O(backup),
+    scales it up, and compares in the same way.
   - In check mode it only reports.
 notes:
   - As a command, C(ansible-playbook nimops.nim.takeover) only reports without C(-e yes=true). It exits with 0, or with 2 if

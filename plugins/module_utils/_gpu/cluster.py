@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import NimError
-from .._base.types import Manifest
+from .._base.types import Fields, Manifest
 from .._engine.observed import Observed
 from .._engine.reads import Read, ReadNodeRows, ReadObjects, ReadPresence
 from .stack import Stack
@@ -39,12 +39,17 @@ def cluster_reads(observed: Observed) -> list[Read]:
 
 def in_order(policies: t.Iterable[Manifest]) -> list[Manifest]:
     """Sort ClusterPolicies: the active one first, those being deleted last."""
-    return sorted(policies, key=lambda item: (_is_leaving(item), *_age(item)))
+    return sorted(policies, key=lambda item: (is_deleted(item), *_age(item)))
 
 
 def active_policy(policies: t.Iterable[Manifest]) -> Manifest | None:
     """The active ClusterPolicy: the oldest one that is not being deleted."""
-    return next((item for item in in_order(policies) if not _is_leaving(item)), None)
+    return next((item for item in in_order(policies) if not is_deleted(item)), None)
+
+
+def is_deleted(policy: Fields) -> bool:
+    """Whether a ClusterPolicy is being deleted."""
+    return bool(policy["metadata"].get("deletionTimestamp"))
 
 
 def find_gpu_cluster(observed: Observed) -> str:
@@ -81,10 +86,6 @@ def find_obstacle(observed: Observed, stack: Stack) -> NimError | None:
             reason=NOT_SERVED,
         )
     return None
-
-
-def _is_leaving(policy: Manifest) -> bool:
-    return bool(policy["metadata"].get("deletionTimestamp"))
 
 
 def _age(policy: Manifest) -> tuple[str, str]:

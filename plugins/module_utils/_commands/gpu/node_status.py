@@ -186,6 +186,9 @@ def _status_of(node: Node, view: StackView, deployed: t.Collection[str]) -> Node
         waits = f"its label {GPU_PRESENT}, which the operator sets: check the operator's log"
         return NodeStatus(node.name, WAITING, troubles=[Trouble("labels", "", waits)])
     troubles = _roots(_diagnose_node(node, view, deployed), deployed)
+    if not deployed:
+        waits = "the DaemonSets of the GPU stack, none of which exists"
+        troubles.append(Trouble("stack", "", waits))
     if node.annotation(MISSING_SINCE):
         waits = "its GPU label of Node Feature Discovery, which is gone: check the pods of NFD"
         troubles.append(Trouble("labels", "", waits))

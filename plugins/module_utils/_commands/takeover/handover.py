@@ -24,7 +24,8 @@ from ..._engine.served_kinds import SERVED
 from ..install.definitions import has_our_status
 from ..plan.diff import TEMPLATES
 from ..plan.preview import Preview, list_children, list_resources, preview
-from ..text import write_plan
+from ..release.release import find_held, release
+from ..text import name_of, write_plan
 from .backup import CRD, WEBHOOKS, Backup, restorable
 from .installations import (
     FORMER_REPLICAS,
@@ -158,6 +159,11 @@ class Takeover:
         return find_obstacles(
             list_children(self._client, kinds, ""), self._client.list_objects(api_path(POD)) or []
         )
+
+    def foreign_finalizers(self) -> list[Json]:
+        """The custom resources with finalizers of ours that NVIDIA's operators do not know."""
+        held = find_held(list_resources(self._client, ""))
+        return [item for item in held if KINDS[item["kind"]].group != GROUP]
 
     def backup(self, now: Situation) -> Backup:
         """The custom resources, and objects that a takeover changes or removes."""
@@ -308,6 +314,9 @@ class Takeover:
         before = self._snapshot()
         self._stop(ours)
         self._release_lease(ours)
+        for item in self.foreign_finalizers():
+            self._notify(f"removing the finalizer of {name_of(identity(item))}")
+            release(self._client, item)
         found = self.obstacles()
         for item in found.removable:
             kind, metadata = item["kind"], item["metadata"]

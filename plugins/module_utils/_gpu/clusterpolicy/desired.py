@@ -8,13 +8,15 @@ from __future__ import annotations
 from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._engine.api_resources import key_of
-from ..._engine.desired import Child, Desired, Field, FieldPolicy, Patch
+from ..._engine.desired import Child, Desired, Field, Patch
 from ..._engine.metadata import controller_of
-from ..cluster import POLICIES
+from ..cluster import NODES, POLICIES, is_deleted
 from ..components import component_of
 from ..fields import SpecError
-from ..upgrade.step import Step
+from ..upgrade.snapshot import Node
+from ..upgrade.step import Step, switch_off
 from .app import PolicyApp
+from .node_labels import clean
 from .operand import Operand
 from .operands import driver
 from .operands.driver import orphans, shared_child
@@ -53,6 +55,18 @@ def desired(app: PolicyApp) -> Desired:
         namespace=app.namespace,
         orphaned=orphaned,
     )
+
+
+def finalize(app: PolicyApp) -> Desired:
+    """Undo what the operator has set on nodes; the garbage collector deletes the children.
+
+    If another policy is active, it continues with the nodes.
+    """
+    if not app.is_active or app.obstacle:
+        return Desired()
+    nodes = app.observed.get(NODES.key) or []
+    upgrade = switch_off(map(Node, nodes))
+    return Desired(patches=[*map(clean, nodes), *_pod_security(app, None), *upgrade.patches])
 
 
 def is_deployed(app: PolicyApp, operand: Operand) -> bool:
@@ -128,18 +142,20 @@ def is_leaving(app: PolicyApp, live: Manifest | None) -> bool:
     controller = controller_of(live) if live else None
     if controller is None or controller.get("kind") != app.kind or app.controls(live):
         return False
-    uids = {item["metadata"].get("uid") for item in app.observed.get(POLICIES.key) or []}
+    policies = app.observed.get(POLICIES.key) or []
+    uids = {item["metadata"].get("uid") for item in policies if not is_deleted(item)}
     return controller["uid"] not in uids
 
 
 def _patches(app: PolicyApp) -> list[Patch]:
     """The patches of nodes and of the namespace."""
-    patches = list(app.node_patches)
+    return [*app.node_patches, *_pod_security(app, "privileged")]
+
+
+def _pod_security(app: PolicyApp, level: str | None) -> list[Patch]:
+    """The patch of the namespace's labels; without a level, it takes back what we have set."""
     namespace = app.live("Namespace", app.namespace)
-    if app.spec.has_pod_security_labels and namespace:
-        fields = (
-            Field(("metadata", "labels", key), "privileged", FieldPolicy.LEAVE)
-            for key in _POD_SECURITY
-        )
-        patches.append(Patch("Namespace", namespace, tuple(fields)))
-    return patches
+    if not (app.spec.has_pod_security_labels and namespace):
+        return []
+    fields = (Field(("metadata", "labels", key), level) for key in _POD_SECURITY)
+    return [Patch("Namespace", namespace, tuple(fields))]

@@ -15,7 +15,7 @@ from ..access import (
 )
 from ..nodes import NODE_FACTS
 from .app import PolicyApp
-from .desired import desired
+from .desired import desired, finalize
 from .reads import reads
 from .status import assess, refuse
 
@@ -32,12 +32,12 @@ KIND = Kind(
     first_state="notReady",
     node_facts=NODE_FACTS,
     checks_crd=True,
-    has_finalizer=False,
     app=PolicyApp,
     reads=reads,
     desired=desired,
     assess=assess,
     refuse=refuse,
+    finalize=finalize,
     access=(
         Access("Node", "list patch", "labels by which pods find their nodes"),
         Access("GPUCluster", "list", "one excludes policies"),

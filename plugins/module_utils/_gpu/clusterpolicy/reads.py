@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..._base.errors import NimError
 from ..._engine.reads import Read, ReadChild, ReadObject
-from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
+from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads, is_deleted
 from ..daemonset_problems import problem_reads
 from ..driver.license import license_reads
 from ..driver.pod import DAEMON_SETS
@@ -30,6 +30,8 @@ def reads(app: PolicyApp) -> list[Read]:
         return found
     if not app.is_active or app.obstacle:
         return found
+    if is_deleted(app.resource):
+        return [*found, NODES, *_namespace(app)]
     found += _STACK_READS
     if not all(app.observed.has(read.key) for read in _STACK_READS):
         return found
@@ -45,9 +47,13 @@ def _inputs(app: PolicyApp) -> list[Read]:
         found = pool_reads(driver, namespace)
         if not app.stack.uses_driver_resources:
             found += license_reads(app, driver.sources)
-    if app.spec.has_pod_security_labels:
-        found.append(ReadObject("Namespace", "", namespace))
-    return found
+    return [*found, *_namespace(app)]
+
+
+def _namespace(app: PolicyApp) -> list[Read]:
+    """The read of the namespace, if the policy sets its labels."""
+    is_needed = app.spec.has_pod_security_labels
+    return [ReadObject("Namespace", "", app.namespace)] if is_needed else []
 
 
 def _children(app: PolicyApp) -> list[Read]:

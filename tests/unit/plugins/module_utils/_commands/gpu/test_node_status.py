@@ -175,6 +175,12 @@ def test_status_other_runtime(gpu):
     assert "another container runtime" in trouble.advice
 
 
+def test_status_without_stack(gpu):
+    """G04: the policy was deleted, and the labels of the node stayed."""
+    (found,) = status_of([node_of(gpu)], deployed=[])
+    assert (found.state, [item.component for item in found.troubles]) == ("Waiting", ["stack"])
+
+
 def test_status_label_missing(gpu):
     node = node_of(gpu, **{"nimops.nim__gpu-missing-since": "1790000000"})
     (found,) = status_of([node], stack())

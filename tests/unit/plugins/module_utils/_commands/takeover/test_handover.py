@@ -20,6 +20,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.hand
     describe,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+    KINDS as RESOURCES,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
     api_path,
     collection_path,
 )
@@ -367,6 +370,33 @@ def test_give_back(harness, handle, taken):
     assert harness.cluster.objects[LEASE]["spec"]["holderIdentity"].startswith("k8s-nim-operator")
     definition = harness.cluster.objects[f"{CRDS}/nimservices"]
     assert definition["spec"]["names"]["plural"] == "nimservices"
+
+
+def test_give_back_gpu_finalizers(harness, handle, taken):
+    """NVIDIA's operators do not know them; those of other kinds are the same there."""
+    finalizers = {
+        "ClusterPolicy": "finalizer.clusterpolicy.nvidia.com",
+        "NVIDIADriver": "finalizer.nvidiadriver.nvidia.com",
+        "NIMService": "finalizer.nimservice.apps.nvidia.com",
+    }
+    for kind, name in finalizers.items():
+        metadata = {"name": "x", "finalizers": [name, "example.com/a"]}
+        metadata |= {"namespace": "nim"} if kind == "NIMService" else {}
+        head = {"apiVersion": RESOURCES[kind].version, "kind": kind, "spec": {}}
+        item = head | {"metadata": metadata, "status": {"operatorVersion": "0.1.0"}}
+        harness.cluster.put(api_path(kind, "nim", "x"), item)
+    back = handle()
+    assert len(back.foreign_finalizers()) == 2
+    back.give_back(back.inspect(), taken)
+    left = {
+        kind: harness.cluster.objects[api_path(kind, "nim", "x")]["metadata"]["finalizers"]
+        for kind in finalizers
+    }
+    assert left == {
+        "ClusterPolicy": ["example.com/a"],
+        "NVIDIADriver": ["example.com/a"],
+        "NIMService": [finalizers["NIMService"], "example.com/a"],
+    }
 
 
 def test_give_back_without_backup(harness, handle, taken):

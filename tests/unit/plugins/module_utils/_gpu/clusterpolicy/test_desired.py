@@ -8,7 +8,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import 
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import GPU_CLUSTERS
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.desired import (
     desired,
+    finalize,
     is_deployed,
+    is_leaving,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import OPERANDS
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import DAEMON_SETS
@@ -165,3 +167,81 @@ def test_desired_invalid_upgrade_policy(gpu):
     assert "driver.upgradePolicy.maxUnavailable" in str(wanted.failure)
     assert ("DaemonSet", "nvidia-dcgm") in names(wanted)
     assert wanted.evictions == []
+
+
+STATE, ENABLED = "nvidia.com/gpu-driver-upgrade-state", "nvidia.com/gpu-driver-upgrade-enabled"
+DEPLOY, PRESENT = "nvidia.com/gpu.deploy.", "nvidia.com/gpu.present"
+PSA = "pod-security.kubernetes.io/enforce"
+
+
+def finalized(app):
+    """What is written when the policy is deleted, by kind and name."""
+    wanted = finalize(app)
+    assert (wanted.children, wanted.failure) == ([], None)
+    found = {}
+    for patch in wanted.patches:
+        if body := merge_patch_of(patch):
+            place = found.setdefault(f"{patch.kind}/{body['metadata']['name']}", {})
+            place |= body["metadata"].get("labels", {}) | body["metadata"].get("annotations", {})
+            place |= body.get("spec", {})
+    return found
+
+
+def test_finalize_nodes(gpu):
+    """G04: deleted in the middle of an upgrade."""
+    users = {f"{DEPLOY}dcgm": "false", "nvidia.com/mig.config": "all-disabled"}
+    ours = {PRESENT: "true", f"{DEPLOY}driver": "true", STATE: "drain-required"}
+    marks = {ENABLED: "true", "nimops.nim/driver-upgrade-since": "drain-required 1"}
+    node = gpu.node(labels=users | ours, annotations=marks)
+    node["spec"]["unschedulable"] = True
+    bare = gpu.node("b", {"feature.node.kubernetes.io/pci-10de.present": None})
+    owned = gpu.node("c", {"nvidia.com/gpu-operator.driver.owner": "a", STATE: "upgrade-done"})
+    assert finalized(gpu.app(nodes=[node, bare, owned])) == {
+        "Node/gpu-0": dict.fromkeys([*ours, *marks, "unschedulable"]),
+        "Node/c": {STATE: None},
+    }
+
+
+def test_finalize_cordoned_by_others(gpu):
+    was = "nvidia.com/gpu-driver-upgrade.node-initial-state.unschedulable"
+    for labels, marks in (
+        ({STATE: "drain-required"}, {was: "true"}),
+        ({STATE: "upgrade-done"}, {}),
+    ):
+        node = gpu.node(labels=labels, annotations=marks)
+        node["spec"]["unschedulable"] = True
+        assert finalized(gpu.app(nodes=[node])) == {"Node/gpu-0": dict.fromkeys([STATE, *marks])}
+
+
+def test_finalize_namespace(gpu):
+    def namespace(manager):
+        fields = {"f:metadata": {"f:labels": {f"f:{PSA}": {}}}}
+        entry = {"manager": manager, "operation": "Update", "fieldsV1": fields}
+        metadata = {"name": "gpu-operator", "labels": {PSA: "privileged"}, "managedFields": [entry]}
+        return {"kind": "Namespace", "metadata": metadata}
+
+    spec = {"psa": {"enabled": True}}
+    ours = gpu.app(spec, nodes=[], live=[namespace("nimops.nim")])
+    assert finalized(ours) == {"Namespace/gpu-operator": {PSA: None}}
+    assert finalized(gpu.app(spec, nodes=[], live=[namespace("kubectl")])) == {}
+
+
+def test_finalize_other_policy(gpu):
+    """The next policy continues with the nodes; so does a GPUCluster."""
+    node = gpu.node(labels={PRESENT: "true", STATE: "drain-required"})
+    leaving = gpu.policy()
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    both = [leaving, gpu.policy(name="b", created="2026-01-02T00:00:00Z")]
+    assert finalized(gpu.app(nodes=[node], policies=both)) == {}
+    assert finalized(gpu.app(nodes=[node], policies=[leaving])) != {}
+    rival = {GPU_CLUSTERS.key: [{"metadata": {"name": "x"}}]}
+    assert finalized(gpu.app(nodes=[node], answers=rival)) == {}
+
+
+def test_is_leaving_policy_with_finalizer(gpu):
+    """Its objects go as soon as it is finalized: they are not taken by another owner."""
+    live = gpu.live("DaemonSet", "nvidia-dcgm", owner="old")
+    old = gpu.policy(name="old")
+    assert not is_leaving(gpu.app(policies=[gpu.policy(), old]), live)
+    old["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    assert is_leaving(gpu.app(policies=[gpu.policy(), old]), live)

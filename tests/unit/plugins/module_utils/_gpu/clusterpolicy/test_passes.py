@@ -347,3 +347,19 @@ def test_passes_operands_off_and_on(timed):
     change(timed, {f"{DEPLOY}operands": None})
     timed.run(3)
     assert deploy_labels(timed) == before
+
+
+def test_passes_deleted_policy(stage):
+    """G04: in the middle of an upgrade."""
+    made = stage(["a", "b"])
+    made.run(4)
+    assert made.node("a")["spec"]["unschedulable"]
+    policy = copy.deepcopy(made.cluster.find(object_identity(KIND.name, "", "p")))
+    policy["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    made.cluster.put(policy)
+    made.take_pass()
+    for name in "ab":
+        node = made.node(name)
+        found = {*node["metadata"]["labels"], *node["metadata"]["annotations"]}
+        assert {key for key in found if "nvidia.com" in key or "nimops" in key} == set()
+        assert "unschedulable" not in node["spec"]

@@ -97,6 +97,14 @@ def test_reads_unready_pods(gpu):
     assert pods == ["Pod/gpu-operator/*?app=nvidia-dcgm#unready"]
 
 
+def test_reads_deleted_policy(gpu):
+    policy = gpu.policy({"psa": {"enabled": True}})
+    policy["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    answers = {**FIRST, **CLUSTER, POLICIES.key: [policy]}
+    found = {read.key for read in reads(PolicyApp(policy, Observed(answers)))}
+    assert found == CLUSTER.keys() | {NODES.key, "Namespace/gpu-operator"}
+
+
 def test_reads_upgrade(gpu):
     spec = {"driver": {"upgradePolicy": {"autoUpgrade": True}}}
     found = keys(gpu, {**CLUSTER, **STACK}, spec)
