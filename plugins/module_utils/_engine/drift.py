@@ -17,6 +17,9 @@ from .._base.types import Fields
 from .api_resources import is_served
 from .field_ownership import own_entry, unwanted_fields
 
+_WHOLE = {"tolerations", "affinity"}
+"""Fields whose lists are atomic, so managedFields do not show which fields of an item we applied.
+The API server adds no defaults to them."""
 _QUANTITY_PARENTS = {"limits", "requests", "sizeLimit", "target", "divisor", "tolerance"}
 
 
@@ -31,6 +34,8 @@ def has_wanted(
     if isinstance(want, dict):
         if not isinstance(live, dict):
             return not want and live is None and not is_verbatim
+        if _WHOLE.intersection(parents) and any(live[key] and key not in want for key in live):
+            return False
         return all(
             has_wanted(live.get(key), value, (*parents, key), is_verbatim=is_verbatim)
             for key, value in want.items()

@@ -54,6 +54,18 @@ def live_deployment(own=OWN_FIELDS, **spec):
             True,
             id="others may own it too",
         ),
+        pytest.param(
+            {"tolerations": [{"key": "gpu", "operator": "Exists"}]},
+            {"tolerations": [{"operator": "Exists"}]},
+            False,
+            id="a toleration of more taints",
+        ),
+        pytest.param(
+            {"affinity": {"nodeAffinity": {"terms": [{"a": 1, "b": 2}]}}},
+            {"affinity": {"nodeAffinity": {"terms": [{"a": 1}]}}},
+            False,
+            id="a term with one condition less",
+        ),
     ],
 )
 def test_has_wanted(live, want, expected):
