@@ -453,7 +453,8 @@ def test_nimcache_update_existing_claim(caches_with: Any, status: Manifest) -> N
     found = caches_with(status)
     for patch in CLAIM_UPDATES.values():
         refusal = found.replace(FULL, patch)
-        assert refusal and refusal.names(next(iter(patch)), CLAIM_EXISTS), (patch, refusal)
+        assert refusal, patch
+        assert refusal.names(next(iter(patch)), CLAIM_EXISTS), refusal
 
 
 @pytest.mark.parametrize("status", [{}, NEW], ids=str)
@@ -467,7 +468,8 @@ def test_nimcache_update_started_source(caches_with: Any, status: Manifest) -> N
     found = caches_with(status)
     for manifest, patch in SOURCE_UPDATES.values():
         refusal = found.replace(manifest, patch)
-        assert refusal and STARTED in refusal.message, (patch, refusal)
+        assert refusal, patch
+        assert STARTED in refusal.message
     refusal = found.replace(FULL, {"spec.source": {"hf": HF}})
     assert refusal.names("spec.source.ngc", STARTED)
     assert refusal.names("spec.source.hf", STARTED)
@@ -486,7 +488,8 @@ def test_nimcache_update_profiles(caches_with: Any) -> None:
     found = caches_with(READY)
     for patch in CHOICE_UPDATES.values():
         refusal = found.replace(FULL, patch)
-        assert refusal and COMPLETE in refusal.message, (patch, refusal)
+        assert refusal, patch
+        assert COMPLETE in refusal.message
 
 
 @pytest.mark.parametrize("status", [{}, WITH_CLAIM, DOWNLOADING, READY], ids=str)

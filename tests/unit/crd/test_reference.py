@@ -176,8 +176,14 @@ DIFFERENCES: dict[str, Difference] = {
         ("status.profiles[].config", "maxProperties"): (256, "cost of the check of keys"),
         **REPORTED,
         ("status.download", "+"): (
-            {"type": "object", "properties": {"started": {"type": "boolean"}}},
-            "tells a rule that the volume may hold a part of the model",
+            {
+                "type": "object",
+                "properties": {
+                    "profiles": {"type": "integer", "format": "int32", **INT32},
+                    "started": {"type": "boolean"},
+                },
+            },
+            "what is fetched; tells a rule that the volume may hold a part of the model",
         ),
         ("status.selection", "+"): (
             {

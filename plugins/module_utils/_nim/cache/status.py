@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import replace
 
 from ..._base.errors import NimError
-from ..._base.types import Manifest
+from ..._base.types import Json, Manifest
 from ..._builders.nim_metadata import CACHE_STATE, trigger_value
 from ..._builders.pvc import warn_of_differences
 from ..._engine.api_resources import key_of
@@ -32,10 +32,11 @@ from .constants import (
     RECONCILE_FAILED,
     STARTED,
 )
-from .job import BACKOFF_LIMIT
+from .job import BACKOFF_LIMIT, profiles_of
 from .probe import PROTOCOL, unknown_profiles
+from .progress import count_profiles, describe_content, describe_progress
 from .reads import USERS
-from .source import source_of
+from .source import ALL_PROFILES, source_of
 from .steps import (
     PVC_LOST,
     SPEC_CHANGED,
@@ -179,20 +180,42 @@ def _follow_job(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, outcome:
             JOB_CREATED, True, "JobCreated", "The Job to cache NIM has been created"
         )
     if is_new:
-        _start(builder, app, steps)
+        builder.set_field("download", {**_started(builder), **_counted(app, job, steps)})
+        _start(builder, app, steps, job)
     elif has_succeeded(job):
         _complete(builder, app, steps)
     elif job_condition(job, "Failed"):
         _give_up(builder, job)
     else:
+        if "profiles" not in (builder.status.get("download") or {}):
+            builder.set_field("download", {**_started(builder), **_counted(app, job, steps)})
         _progress(builder, job)
 
 
-def _start(builder: StatusBuilder, app: NIMCacheApp, steps: Steps) -> None:
+def _started(builder: StatusBuilder) -> Json:
+    return {"started": True} if (builder.status.get("download") or {}).get("started") else {}
+
+
+def _counted(app: NIMCacheApp, job: Manifest, steps: Steps) -> Json:
+    count = count_profiles(app, job, steps.probe)
+    return {"profiles": count} if count else {}
+
+
+def _describe(builder: StatusBuilder, message: str, job: Manifest) -> str:
+    count = (builder.status.get("download") or {}).get("profiles") or 0
+    return describe_progress(message, job, count)
+
+
+def _start(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, job: Manifest) -> None:
     builder.events += _choice_events(app, steps)
+    count = (builder.status.get("download") or {}).get("profiles") or 0
+    if ALL_PROFILES in profiles_of(job):
+        text = f"the download fetches {describe_content(job, count)}"
+        builder.events.append(Event("Normal", "ProfilesSelected", text))
     builder.set_field("state", STARTED)
     _preserve_built(builder)
-    builder.reconciling = ("JobCreated", "The Job to cache NIM has been created")
+    message = "The Job to cache NIM has been created"
+    builder.reconciling = ("JobCreated", _describe(builder, message, job))
 
 
 def _choice_events(app: NIMCacheApp, steps: Steps) -> list[Event]:
@@ -268,7 +291,7 @@ def _progress(builder: StatusBuilder, job: Manifest) -> None:
         progress = ("JobPending", "The Job to cache NIM is in pending state")
         builder.set_condition(JOB_PENDING, True, *progress)
         builder.set_field("state", PENDING)
-    builder.reconciling = progress
+    builder.reconciling = (progress[0], _describe(builder, progress[1], job))
     builder.requeue = replace(builder.requeue, wake_on_child=True)
 
 

@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a download fetches and how far it is, as far as its Job and the stored manifest show it."""
+
+from __future__ import annotations
+
+from ..._base.errors import NimError
+from ..._base.types import Fields, Manifest
+from ..profiles.profile_selection import short_id
+from .app import NIMCacheApp
+from .constants import NATIVE
+from .job import profiles_of
+from .probe import Probe, stored_manifest
+from .source import ALL_PROFILES, source_of
+
+_MAX_NAMED = 8
+
+
+def count_profiles(app: NIMCacheApp, job: Manifest, probe: Probe) -> int:
+    """The number of profiles that a Job fetches; 0 if it is unknown.
+
+    The number of all profiles is in the manifest, so it is read once and stored in the status.
+    """
+    ids = profiles_of(job)
+    if ALL_PROFILES not in ids:
+        return len(ids)
+    if not source_of(app).is_optimized or probe.cache_type == NATIVE:
+        return 0
+    try:
+        return len(stored_manifest(app, probe).profiles)
+    except NimError:  # the download does not need the manifest
+        return 0
+
+
+def describe_content(job: Manifest, count: int) -> str:
+    """What the Job fetches; empty if the image decides."""
+    ids = profiles_of(job)
+    if ALL_PROFILES in ids:
+        return f"all {count} profiles of the image" if count else "all profiles of the image"
+    if not ids:
+        return ""
+    names = ", ".join(short_id(name) for name in ids[:_MAX_NAMED])
+    names += ", …" if len(ids) > _MAX_NAMED else ""
+    return f"{len(ids)} profile{'s' if len(ids) > 1 else ''}: {names}"
+
+
+def describe_progress(message: str, job: Manifest, count: int) -> str:
+    """The message about a Job, with what it fetches and whether a pod does so now."""
+    content, stage = describe_content(job, count), _stage(job.get("status") or {})
+    parts = [f"it fetches {content}" if content else "", stage]
+    details = "; ".join(part for part in parts if part)
+    return f"{message}: {details}" if details else message
+
+
+def _stage(status: Fields) -> str:
+    if status.get("ready"):
+        return "its pod is running"
+    return "its pod is not running yet" if status.get("active") else ""

@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""R19: what a download fetches, and how far it is."""
+
+from __future__ import annotations
+
+import pytest
+
+JOB = "Job/nim/llama-job"
+NGC = {"modelPuller": "x:1", "authSecret": "s"}
+HF = {
+    "endpoint": "https://huggingface.co",
+    "namespace": "hf",
+    "modelName": "model",
+    "modelPuller": "x:1",
+    "authSecret": "s",
+    "pullSecret": "p",
+}
+RUNNING = "The Job to cache NIM is in progress"
+MANY = [f"profile-{number:02d}" for number in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("source", "content", "count"),
+    [
+        ({"ngc": NGC | {"model": {"profiles": ["all"]}}}, "all 3 profiles of the image", 3),
+        ({"ngc": NGC | {"model": {"profiles": ["aaaa"]}}}, "1 profile: aaaa", 1),
+        ({"ngc": NGC | {"model": {"engine": "tensorrt", "precision": "fp8"}}}, "1 profile: aaaa", 1),
+        (
+            {"ngc": NGC | {"model": {"profiles": MANY}}},
+            f"10 profiles: {', '.join(MANY[:8])}, …",
+            10,
+        ),
+        ({"hf": HF}, "", None),
+    ],
+    ids=["all", "one", "selected", "many", "hf"],
+)  # fmt: skip
+def test_describe_progress(world, source, content, count):
+    cluster = world(source=source)
+    cluster.reconcile()
+    cluster.run_pod()
+    assert JOB in cluster.reconcile().applied
+    fetches = f": it fetches {content}" if content else ""
+    assert cluster.condition("Reconciling")[2] == f"The Job to cache NIM has been created{fetches}"
+    join = "; " if content else ": "
+    for status, stage in (
+        ({"active": 1, "ready": 0}, "its pod is not running yet"),
+        ({"active": 1, "ready": 1}, "its pod is running"),
+    ):
+        cluster.set_job(**status)
+        cluster.reconcile()
+        assert cluster.condition("Reconciling")[2] == f"{RUNNING}{fetches}{join}{stage}"
+        assert cluster.condition("NIM_CACHE_JOB_PENDING")[2] == RUNNING
+    assert cluster.cr["status"]["download"].get("profiles") == count
+    cluster.set_job(active=1, failed=2, ready=0)
+    cluster.reconcile()
+    assert "(2 of 6 attempts failed)" in cluster.condition("Reconciling")[2]
+
+
+def test_describe_progress_without_manifest(world):
+    """The download does not need the manifest; the text does without the number."""
+    cluster = world(source={"ngc": NGC | {"model": {"profiles": ["all"]}}})
+    cluster.reconcile()
+    cluster.run_pod()
+    done = cluster.reconcile()
+    assert ("Normal", "ProfilesSelected") in done.events
+    del cluster.cr["status"]["download"]
+    cluster.objects["ConfigMap/nim/llama-manifest"]["data"] = {}
+    cluster.set_job(active=1)
+    cluster.reconcile()
+    assert "it fetches all profiles of the image" in cluster.condition("Reconciling")[2]
+    assert "download" not in cluster.cr["status"]
+
+
+def test_count_profiles_reads_manifest_once(world, monkeypatch):
+    cluster = world(source={"ngc": NGC | {"model": {"profiles": ["all"]}}})
+    cluster.reconcile()
+    cluster.run_pod()
+    cluster.reconcile()
+    cluster.objects["ConfigMap/nim/llama-manifest"]["data"] = {}
+    cluster.set_job(active=1)
+    cluster.reconcile()
+    assert "all 3 profiles" in cluster.condition("Reconciling")[2]
