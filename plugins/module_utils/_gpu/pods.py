@@ -112,6 +112,15 @@ def use_host_network(pod: Item) -> None:
     pod |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
 
 
+def complete_pod(pod: Item, operand: OperandSpec, *, before: t.Iterable[OperandSpec] = ()) -> Item:
+    """Set the pull secrets and the network of a pod; the secrets of ``before`` come first."""
+    if secrets := pull_secrets(*before, operand):
+        pod["imagePullSecrets"] = secrets
+    if operand.host_network:
+        use_host_network(pod)
+    return pod
+
+
 def containers_of(pod: Item) -> list[Container]:
     """The init containers and containers of a pod."""
     return [*(pod.get("initContainers") or []), *pod["containers"]]

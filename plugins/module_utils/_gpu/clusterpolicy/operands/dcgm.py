@@ -14,10 +14,9 @@ from ...pods import (
     Container,
     Item,
     apply_operand,
+    complete_pod,
     host_path,
-    pull_secrets,
     set_env_vars,
-    use_host_network,
 )
 from ...rbac import permissions, role_names
 from ..app import PolicyApp
@@ -60,11 +59,7 @@ def _pod(app: PolicyApp) -> Item:
     place_on_host(app, pod)
     apply_operand(main, dcgm, app.image(dcgm, "DCGM_IMAGE"))
     set_env_vars(main, dcgm.env)
-    if secrets := pull_secrets(app.spec.validator, dcgm):
-        pod["imagePullSecrets"] = secrets
-    if dcgm.host_network:
-        use_host_network(pod)
-    return pod
+    return complete_pod(pod, dcgm, before=[app.spec.validator])
 
 
 OPERAND = Operand(

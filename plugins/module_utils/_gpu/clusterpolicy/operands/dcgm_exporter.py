@@ -16,11 +16,11 @@ from ...pods import (
     Container,
     Item,
     apply_operand,
+    complete_pod,
     config_map,
     env_value,
     host_path,
     mount,
-    pull_secrets,
     set_env,
     set_env_vars,
     use_host_network,
@@ -91,11 +91,9 @@ def _pod(app: PolicyApp) -> Item:
     set_env_vars(main, exporter.env)
     if spec.exporter.has_host_pid:
         pod["hostPID"] = True
-    if exporter.host_network or _uses_host_engine(main):
+    if _uses_host_engine(main):
         use_host_network(pod)
-    if secrets := pull_secrets(spec.validator, exporter):
-        pod["imagePullSecrets"] = secrets
-    return pod
+    return complete_pod(pod, exporter, before=[spec.validator])
 
 
 def _main() -> Container:

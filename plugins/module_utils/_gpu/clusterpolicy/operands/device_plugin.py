@@ -16,13 +16,12 @@ from ...pods import (
     Container,
     Item,
     apply_operand,
+    complete_pod,
     config_map,
     host_path,
     mount,
-    pull_secrets,
     set_env,
     set_env_vars,
-    use_host_network,
 )
 from ...rbac import READ_NODES, permissions, role_names
 from ...scripts import DEVICE_PLUGIN_ENTRYPOINT
@@ -83,11 +82,7 @@ def _pod(app: PolicyApp) -> Item:
     add_plugin_config(app, pod, main, plugin, _MAIN)
     _add_features(app, main)
     set_env_vars(main, plugin.env)
-    if secrets := pull_secrets(spec.validator, plugin):
-        pod["imagePullSecrets"] = secrets
-    if plugin.host_network:
-        use_host_network(pod)
-    return pod
+    return complete_pod(pod, plugin, before=[spec.validator])
 
 
 def mps_volumes(app: PolicyApp) -> list[Item]:

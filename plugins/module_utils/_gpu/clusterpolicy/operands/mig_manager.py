@@ -22,14 +22,13 @@ from ...pods import (
     Container,
     Item,
     apply_operand,
+    complete_pod,
     config_map,
     host_path,
     mount,
     namespace_env,
-    pull_secrets,
     set_env,
     set_env_vars,
-    use_host_network,
 )
 from ...rbac import permissions, role_names, rule
 from ...scripts import MIG_MANAGER_ENTRYPOINT
@@ -130,11 +129,7 @@ def _pod(app: PolicyApp) -> Item:
         if spec.cdi_hook:
             set_env(main, "NVIDIA_CDI_HOOK_PATH", spec.cdi_hook)
     set_env_vars(main, manager.env)
-    if secrets := pull_secrets(spec.validator, manager):
-        pod["imagePullSecrets"] = secrets
-    if manager.host_network:
-        use_host_network(pod)
-    return pod
+    return complete_pod(pod, manager, before=[spec.validator])
 
 
 def _mig_volume(mig: Mig) -> Item:

@@ -15,10 +15,9 @@ from ...pods import (
     PRIVILEGED,
     Container,
     Item,
+    complete_pod,
     host_path,
     mount,
-    pull_secrets,
-    use_host_network,
 )
 from ...rbac import role_names
 from ..app import PolicyApp
@@ -67,11 +66,7 @@ def _pod(app: PolicyApp) -> Item:
             container["resources"] = dict(plugin.resources)
     add_plugin_config(app, pod, main, plugin, _PROCESS)
     add_mig_env(app, main)
-    if secrets := pull_secrets(app.spec.validator, plugin):
-        pod["imagePullSecrets"] = secrets
-    if plugin.host_network:
-        use_host_network(pod)
-    return pod
+    return complete_pod(pod, plugin, before=[app.spec.validator])
 
 
 def _mounts() -> Container:

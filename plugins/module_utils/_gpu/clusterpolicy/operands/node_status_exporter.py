@@ -16,12 +16,11 @@ from ...pods import (
     Container,
     Item,
     apply_operand,
+    complete_pod,
     host_path,
     mount,
     namespace_env,
-    pull_secrets,
     set_env_vars,
-    use_host_network,
 )
 from ...rbac import (
     READ_NODES,
@@ -87,11 +86,7 @@ def _pod(app: PolicyApp) -> Item:
     place_on_host(app, pod)
     apply_operand(main, exporter, app.image(exporter, "VALIDATOR_IMAGE"))
     set_env_vars(main, exporter.env)
-    if secrets := pull_secrets(exporter):
-        pod["imagePullSecrets"] = secrets
-    if exporter.host_network:
-        use_host_network(pod)
-    return pod
+    return complete_pod(pod, exporter)
 
 
 OPERAND = Operand(

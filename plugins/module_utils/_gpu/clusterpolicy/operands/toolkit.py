@@ -19,15 +19,14 @@ from ...pods import (
     Container,
     Item,
     apply_operand,
+    complete_pod,
     config_map,
     env_value,
     host_path,
     mount,
     namespace_env,
-    pull_secrets,
     set_env,
     set_env_vars,
-    use_host_network,
 )
 from ...rbac import permissions, role_names, rule
 from ...scripts import TOOLKIT_ENTRYPOINT
@@ -94,11 +93,7 @@ def _pod(app: PolicyApp) -> Item:
     _set_modes(app, main)
     set_env_vars(main, toolkit.env)
     _use_runtime(app, pod, main)
-    if secrets := pull_secrets(spec.validator, toolkit):
-        pod["imagePullSecrets"] = secrets
-    if toolkit.host_network:
-        use_host_network(pod)
-    return pod
+    return complete_pod(pod, toolkit, before=[spec.validator])
 
 
 def _validation(app: PolicyApp) -> Container:

@@ -18,13 +18,12 @@ from ...pods import (
     Container,
     Item,
     apply_operand,
+    complete_pod,
     host_path,
     mount,
     namespace_env,
-    pull_secrets,
     set_env,
     set_env_vars,
-    use_host_network,
 )
 from ...rbac import (
     READ_NODES,
@@ -101,11 +100,7 @@ def _pod(app: PolicyApp) -> Item:
             set_env_vars(checks[name], app.spec.validation_env[field])
     apply_operand(main, validator, app.validator_image)
     set_env_vars(main, validator.env)
-    if secrets := pull_secrets(validator):
-        pod["imagePullSecrets"] = secrets
-    if validator.host_network:
-        use_host_network(pod)
-    return pod
+    return complete_pod(pod, validator)
 
 
 def _checks(app: PolicyApp) -> t.Iterator[Container]:

@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import parse_operand
+from dataclasses import replace
+
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import (
+    OperandSpec,
+    parse_operand,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.pods import (
     NODE_NAME,
     add_volumes,
     apply_operand,
+    complete_pod,
     config_map,
     containers_of,
     env_value,
@@ -89,3 +95,14 @@ def test_pod_changes():
         {"name": "i"},
         {"name": "a"},
     ]
+
+
+def test_complete_pod_secrets_and_network():
+    first, own = OperandSpec(pull_secrets=("a", "b")), OperandSpec(pull_secrets=("b", "c"))
+    pod = complete_pod({}, replace(own, host_network=True), before=[first])
+    assert pod == {
+        "imagePullSecrets": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
+        "hostNetwork": True,
+        "dnsPolicy": "ClusterFirstWithHostNet",
+    }
+    assert complete_pod({}, OperandSpec()) == {}
