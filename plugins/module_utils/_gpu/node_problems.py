@@ -188,11 +188,12 @@ def _mig_problem(
 ) -> NodeProblem | None:
     state, config = node.label(MIG_STATE), node.label(MIG_CONFIG)
     is_off = MIG_MANAGER not in deployed or node.label(f"{DEPLOY}{MIG_MANAGER}") == "false"
-    if is_off or state not in (_MIG_FAILED, *_MIG_RUNNING):
-        return None
     names = [name for value, found in paused.items() if _FOR_MIG in value for name in found]
+    is_held = bool(names and config and not state)
+    if is_off or not (is_held or state in (_MIG_FAILED, *_MIG_RUNNING)):
+        return None
     layout = f"{MIG_CONFIG}={config}" if config else MIG_CONFIG
-    shown = f"its label {MIG_STATE} is {state}"
+    shown = f"its label {MIG_STATE} is {state or 'not set'}"
     if names:
         are = "is" if len(names) == 1 else "are"
         shown += f", and {_write_labels(names)} {are} paused"

@@ -16,7 +16,7 @@ from ..._base.printable import printable
 from ..._base.types import Json
 from ..._engine.conditions import find_condition
 from ..._gpu.cluster import POLICIES
-from ..._gpu.components import COMPONENTS, DRIVER, TOOLKIT, VALIDATOR, Component
+from ..._gpu.components import COMPONENTS, DRIVER, MIG_MANAGER, TOOLKIT, VALIDATOR, Component
 from ..._gpu.diagnosis import Diagnosis, diagnose
 from ..._gpu.log_causes import explain_log
 from ..._gpu.node_problems import (
@@ -244,7 +244,8 @@ def _diagnose(
 
 
 def _diagnosis_of(problem: NodeProblem) -> Diagnosis:
-    return Diagnosis(problem.waits, advice=problem.advice, is_fault=problem.is_fault)
+    needs = DRIVER if problem.component == MIG_MANAGER and not problem.is_fault else ""
+    return Diagnosis(problem.waits, needs=needs, is_fault=problem.is_fault, advice=problem.advice)
 
 
 def _explain_validation(node: Node, deployed: t.Collection[str], seen: Diagnosis) -> Diagnosis:

@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from ..._base.types import Manifest
 from ..._engine.desired import ABSENT, Field, FieldPolicy, Patch
 from ..._engine.label_selector import is_label_value
+from ..components import PLUGIN
 from ..nodes import (
     DEPLOY,
     GPU_PRESENT,
     MIG_CAPABLE,
     MIG_CONFIG,
+    MIG_STATE,
     MISSING_SINCE,
     PRODUCT,
     VGPU_HOST_DRIVER,
@@ -35,6 +37,9 @@ _CONTAINER = (
     *("dcgm-exporter", "node-status-exporter", "operator-validator", "client"),
 )
 _MIG_MANAGER = "mig-manager"
+_PLUGIN_LABEL, _HELD = f"{DEPLOY}device-plugin", "paused-for-mig-change"
+"""The MIG manager sets this value while it changes a layout, and true when it is done."""
+_MIG_RUNNING, _MIG_OFF = ("pending", "rebooting"), "all-disabled"
 _OTHERS = (
     *("sandbox-device-plugin", "kata-sandbox-device-plugin", "sandbox-validator", "vfio-manager"),
     *("kata-manager", "cc-manager", "vgpu-manager", "vgpu-device-manager"),
@@ -128,13 +133,21 @@ def _without_stack(labels: t.Mapping[str, str]) -> t.Iterator[Field]:
     for name in (*_CONTAINER, _MIG_MANAGER):
         if labels.get(f"{DEPLOY}{name}") == "true":
             yield _label(f"{DEPLOY}{name}", ABSENT)
+    if _is_held(labels):
+        yield _label(_PLUGIN_LABEL, ABSENT)
     for name in _OTHERS:
         yield _label(f"{DEPLOY}{name}", ABSENT)
 
 
 def _deploy_labels(spec: ClusterPolicySpec, labels: t.Mapping[str, str]) -> t.Iterator[Field]:
+    waits_for_mig = _waits_for_mig(spec, labels)
+    if waits_for_mig:
+        yield _label(_PLUGIN_LABEL, _HELD, FieldPolicy.FILL)
+    elif _is_held(labels):
+        yield _label(_PLUGIN_LABEL, "true")
     for name in _CONTAINER:
-        yield _label(f"{DEPLOY}{name}", "true", FieldPolicy.FILL)
+        if not (waits_for_mig and name == PLUGIN):
+            yield _label(f"{DEPLOY}{name}", "true", FieldPolicy.FILL)
     for name in _OTHERS:
         yield _label(f"{DEPLOY}{name}", ABSENT)
     if not _is_mig_capable(labels):
@@ -155,6 +168,26 @@ def _is_mig_capable(labels: t.Mapping[str, str]) -> bool:
         return capable == "true"
     product = labels.get(PRODUCT, "").lower()
     return any(name in product for name in _MIG_PRODUCTS)
+
+
+def _waits_for_mig(spec: ClusterPolicySpec, labels: t.Mapping[str, str]) -> bool:
+    """Whether a node that joins should offer no GPUs before its MIG layout is applied.
+
+    Pods would use whole GPUs, which then cannot be partitioned. Once feature discovery reports that
+    the GPUs cannot be partitioned, the node waits no longer.
+    """
+    is_managed = spec.mig_manager.is_enabled and spec.feature_discovery.is_enabled
+    is_off = labels.get(f"{DEPLOY}{_MIG_MANAGER}") == "false" or VGPU_HOST_DRIVER in labels
+    if not is_managed or is_off or labels.get(MIG_CONFIG, _MIG_OFF) == _MIG_OFF:
+        return False
+    if state := labels.get(MIG_STATE):
+        return state in _MIG_RUNNING
+    return MIG_CAPABLE not in labels or (_is_held(labels) and labels[MIG_CAPABLE] == "true")
+
+
+def _is_held(labels: t.Mapping[str, str]) -> bool:
+    """Whether this operator keeps the device plugin off: the MIG manager sets a state first."""
+    return labels.get(_PLUGIN_LABEL) == _HELD and not labels.get(MIG_STATE)
 
 
 def _label(key: str, value: t.Any, policy: FieldPolicy = FieldPolicy.LEAVE) -> Field:

@@ -73,6 +73,16 @@ def daemon_set(tolerations=None, owner=None, **pod):
             id="MIG failed",
         ),
         pytest.param(
+            LAYOUT | {f"{DEPLOY}device-plugin": "paused-for-mig-change"},
+            [
+                "node gpu-1 waits for the MIG manager to apply nvidia.com/mig.config=all-1g.10gb:"
+                " its label nvidia.com/mig.config.state is not set, and the label"
+                " nvidia.com/gpu.deploy.device-plugin is paused: if this lasts, read the log of"
+                " nvidia-mig-manager, and change nvidia.com/mig.config, or set it to true"
+            ],
+            id="joined with a layout",
+        ),
+        pytest.param(
             MIG_PAUSE,
             [
                 "node gpu-1 waits for the labels nvidia.com/gpu.deploy.device-plugin,"

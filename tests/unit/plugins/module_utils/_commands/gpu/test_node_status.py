@@ -221,6 +221,19 @@ def test_status_mig_on_a_new_node(gpu):
     assert [item.component for item in found.troubles] == ["driver"]
 
 
+def test_status_mig_before_driver(gpu):
+    """A node that joined with a layout: the label of the MIG manager is not set yet."""
+    given = MIG | {PAUSED[0]: "paused-for-mig-change", "nvidia.com/gpu.deploy.mig-manager": None}
+    pods = [
+        pod
+        for pod in stack(driver={"state": RUNNING}, **CHAIN)
+        if not pod["metadata"]["name"].startswith("device-plugin")
+    ]
+    (found,) = status_of([node_of(gpu, labels=given)], pods, [*DEPLOYED, "mig-manager"])
+    assert [item.component for item in found.troubles] == ["driver"]
+    assert "mig-manager" in found.troubles[0].blocks
+
+
 def test_status_taint(gpu):
     node = node_of(gpu)
     node["spec"]["taints"] = [{"key": "foo", "effect": "NoSchedule"}]

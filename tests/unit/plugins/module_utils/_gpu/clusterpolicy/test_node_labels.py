@@ -213,3 +213,44 @@ def test_node_patch_nvidia_driver_nodes(gpu):
 
     assert fields(owner) == []
     assert [item.value for item in fields({})] == [ABSENT]
+
+
+PLUGIN, MIG, CAPABLE = f"{DEPLOY}device-plugin", "nvidia.com/mig.config", "nvidia.com/mig.capable"
+STATE, HELD = f"{MIG}.state", "paused-for-mig-change"
+LAYOUT = {MIG: "all-1g.10gb"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "spec", "expected"),
+    [
+        pytest.param(LAYOUT, {}, HELD, id="joins with a layout"),
+        pytest.param(LAYOUT | {STATE: "pending"}, {}, HELD, id="MIG is pending"),
+        pytest.param(LAYOUT | {STATE: "success"}, {}, "true", id="MIG is done"),
+        pytest.param(LAYOUT | {STATE: "failed"}, {}, "true", id="MIG failed"),
+        pytest.param({MIG: "all-disabled"}, {}, "true", id="whole GPUs"),
+        pytest.param(LAYOUT | {CAPABLE: "true"}, {}, "true", id="as the reference"),
+        pytest.param(LAYOUT | {CAPABLE: "false"}, {}, "true", id="not capable"),
+        pytest.param(LAYOUT | {f"{DEPLOY}mig-manager": "false"}, {}, "true", id="no MIG manager"),
+        pytest.param(LAYOUT, {"migManager": {"enabled": False}}, "true", id="MIG manager disabled"),
+        pytest.param(LAYOUT, {"gfd": {"enabled": False}}, "true", id="nothing reports MIG"),
+        pytest.param(LAYOUT | {PLUGIN: "true"}, {}, None, id="deployed before"),
+        pytest.param(LAYOUT | {PLUGIN: "false"}, {}, None, id="off"),
+        pytest.param(LAYOUT | {PLUGIN: HELD}, {}, None, id="held"),
+        pytest.param(LAYOUT | {PLUGIN: HELD, CAPABLE: "true"}, {}, None, id="held: capable"),
+        pytest.param(LAYOUT | {PLUGIN: HELD, CAPABLE: "false"}, {}, "true", id="held: not capable"),
+        pytest.param({PLUGIN: HELD}, {}, "true", id="held: no layout any more"),
+        pytest.param(LAYOUT | {PLUGIN: HELD, STATE: "pending"}, {}, None, id="the MIG manager's"),
+        pytest.param(LAYOUT | {PLUGIN: HELD, STATE: "failed"}, {}, None, id="left by MIG manager"),
+    ],
+)
+def test_node_patch_waits_for_mig(gpu, labels, spec, expected):
+    """A node that joins offers no GPUs before its MIG layout is applied."""
+    assert written(gpu.node(labels=labels), spec).get(PLUGIN) == expected
+
+
+def test_node_patch_held_plugin_without_stack(gpu):
+    held = LAYOUT | {PLUGIN: HELD}
+    found = written(settled(gpu, held | {f"{DEPLOY}operands": "false"}))
+    assert found[PLUGIN] is None
+    found = written(settled(gpu, held | {f"{DEPLOY}operands": "false", STATE: "pending"}))
+    assert PLUGIN not in found

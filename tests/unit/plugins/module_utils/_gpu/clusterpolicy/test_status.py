@@ -181,7 +181,11 @@ PENDING, FAILED = ({MIG: "all-1g.10gb", f"{MIG}.state": state} for state in ("pe
 @pytest.mark.parametrize(
     ("labels", "operands", "texts"),
     [
-        (PENDING, "state-mig-manager", ["the MIG manager to apply nvidia.com/mig.config=all-1g"]),
+        (
+            PENDING,
+            "state-device-plugin state-mig-manager",
+            ["the MIG manager to apply nvidia.com/mig.config=all-1g"],
+        ),
         (FAILED, "state-mig-manager", ["nvidia.com/mig.config.state is failed"]),
         (
             PENDING | PAUSED,
