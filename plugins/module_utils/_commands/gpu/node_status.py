@@ -20,6 +20,7 @@ from ..._gpu.components import COMPONENTS, DRIVER, MIG_MANAGER, TOOLKIT, VALIDAT
 from ..._gpu.diagnosis import Diagnosis, diagnose
 from ..._gpu.log_causes import explain_log
 from ..._gpu.node_problems import (
+    MAX_NODES,
     NodeProblem,
     problem_of_taints,
     problems_of_labels,
@@ -30,7 +31,7 @@ from ..._gpu.nodes import DEPLOY, GPU_PRESENT, MISSING_SINCE, has_device
 from ..._gpu.upgrade import labels, states
 from ..._gpu.upgrade.services import node_of
 from ..._gpu.upgrade.snapshot import Node, parse_seconds
-from ..._gpu.upgrade.step import Step
+from ..._gpu.upgrade.step import NodeStep, Step
 
 READY, WAITING, FAILED, UPGRADING, OFF = "Ready", "Waiting", "Failed", "Upgrading", "Off"
 _RANK = (FAILED, WAITING, UPGRADING, OFF, READY)
@@ -124,11 +125,9 @@ def status_of_nodes(view: StackView) -> list[NodeStatus]:
         if _has_gpus(live):
             status = _status_of(Node(live), view, deployed)
             step = waits.get(status.node)
-            if step and (step.node.state in states.RUNNING or step.is_held):
+            if step and {step.node.state, step.state} & {states.REQUIRED, *states.RUNNING}:
                 status.upgrade = step.node.state
-                _add_upgrade(
-                    status, step.node, step.waits or f"{step.state} to start", step.is_stuck
-                )
+                _add_upgrade(status, step.node, _wait_of(step, view.step), step.is_stuck)
             found.append(status)
     return sorted(found, key=lambda item: (_RANK.index(item.state), item.node))
 
@@ -304,6 +303,16 @@ def _leads_to(parents: t.Mapping[str, str], name: str, root: str) -> bool:
             return True
         seen.add(name)
     return False
+
+
+def _wait_of(step: NodeStep, whole: Step) -> str:
+    """What the upgrade of a node waits for; one that is pending also names nodes in progress."""
+    waits = step.waits or f"{step.state} to start"
+    if step.state != states.REQUIRED or step.is_held:
+        return waits
+    names = [item.node.name for item in whole.nodes if item.state in states.RUNNING]
+    more = [f"{len(names) - MAX_NODES} more"] if len(names) > MAX_NODES else []
+    return f"{waits} ({', '.join([*names[:MAX_NODES], *more])})" if names else waits
 
 
 def _add_upgrade(status: NodeStatus, node: Node, waits: str, is_stuck: bool) -> None:

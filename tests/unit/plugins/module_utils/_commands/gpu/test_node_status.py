@@ -289,6 +289,23 @@ def test_status_upgrade(gpu, state, expected):
         assert found.troubles[0].since == "2026-01-01T00:00:00+00:00"
 
 
+def test_status_upgrade_pending(gpu):
+    """G14: nodes that wait for their turn name the node that holds the slot."""
+    names = {"a": states.FAILED, "b": states.REQUIRED, "c": states.REQUIRED}
+    nodes = [node_of(gpu, name, state=state) for name, state in names.items()]
+    pods = [gpu.driver(name, "old") for name in names]
+    simulation = SimulatedUpgrade(nodes, pods, [gpu.revision("new", 2)])
+    step = take_step(simulation.snapshot(), parse_policy({}))
+    found = status_of(nodes, [pod for name in names for pod in stack(name)], step=step)
+    assert [(item.node, item.state, item.upgrade) for item in found] == [
+        ("a", "Failed", "upgrade-failed"),
+        ("b", "Upgrading", "upgrade-required"),
+        ("c", "Upgrading", "upgrade-required"),
+    ]
+    waits = "its turn: the maximum number of nodes is being upgraded or unavailable (a)"
+    assert found[1].troubles[0].waits == waits
+
+
 def test_with_logs(gpu):
     pods = stack(driver={"state": CRASHED, **ENDED})
     found = status_of([node_of(gpu)], pods)
