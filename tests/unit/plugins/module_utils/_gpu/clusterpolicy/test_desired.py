@@ -175,7 +175,7 @@ PSA = "pod-security.kubernetes.io/enforce"
 
 
 def finalized(app):
-    """What is written when the policy is deleted, by kind and name."""
+    """The changes when the policy is deleted, by kind and name."""
     wanted = finalize(app)
     assert (wanted.children, wanted.failure) == ([], None)
     found = {}
