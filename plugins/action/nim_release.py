@@ -48,7 +48,7 @@ class ActionModule(CommandAction):
             self.print_message("nothing was written: run it again with -e yes=true")
             return result
         count = sum(release(client, item) for item in held)
-        self.print_message(f"removed {count} finalizers")
+        self.print_message(f"finalizers removed: {count}")
         return result
 
 

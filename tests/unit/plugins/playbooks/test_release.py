@@ -43,7 +43,7 @@ def test_release(call, cluster, held):
     assert {item.method for item in cluster.server.requests} == {"GET"}
     code, out, err = call("release", yes=True)
     assert (code, out) == (0, LISTED), err
-    assert "removed 1 finalizer" in err
+    assert "finalizers removed: 1" in err
     assert finalizers(cluster) == ["example.com/x"]
     code, out, err = call("release", yes=True)
     assert (code, out) == (0, "")
