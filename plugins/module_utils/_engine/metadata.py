@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.printable import printable
 from .._base.types import Fields, Json
 from .api_resources import ApiResource
 
@@ -15,6 +16,8 @@ MANAGED_BY = "k8s-nim-operator"
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 OWNER_ANNOTATION = "nimops.nim/owner-uid"
 """Annotation on children without an owner reference: cluster-scoped, or in another namespace."""
+
+_MAX_FINALIZERS, _MAX_NAME = 3, 100
 
 _HASH_ALPHABET = str.maketrans("0123456789", "456789bcdf")
 
@@ -88,3 +91,9 @@ def operator_labels(name: str) -> Labels:
         "app.kubernetes.io/name": name,
         MANAGED_BY_LABEL: MANAGED_BY,
     }
+
+
+def finalizers_of(live: Fields) -> str:
+    """What delays the deletion of an object, for a message; empty without finalizers."""
+    names = [printable(name, _MAX_NAME) for name in live["metadata"].get("finalizers") or []]
+    return f" (finalizers: {', '.join(names[:_MAX_FINALIZERS])})" if names else ""

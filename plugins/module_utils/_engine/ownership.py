@@ -11,7 +11,14 @@ from .._base.errors import NAME_TAKEN, NimError
 from .._base.types import Fields, Manifest
 from .api_resources import is_served
 from .desired import Child, Refusal
-from .metadata import MANAGED_BY, MANAGED_BY_LABEL, controller_of, hash_name, is_controlled_by
+from .metadata import (
+    MANAGED_BY,
+    MANAGED_BY_LABEL,
+    controller_of,
+    finalizers_of,
+    hash_name,
+    is_controlled_by,
+)
 
 Ownership = t.Literal["absent", "ours", "leaving", "foreign"]
 
@@ -72,7 +79,7 @@ def refusal_of(cr: Fields, child: Child, live: Manifest) -> Refusal | None:
     kind, name = child.manifest["kind"], live["metadata"]["name"]
     what = f'{kind} "{name}" exists and {whose}'
     if live["metadata"].get("deletionTimestamp") or belongs_to_namesake(live, cr):
-        return Refusal(kind, name, f"{what}: waiting for its deletion")
+        return Refusal(kind, name, f"{what}: waiting for its deletion{finalizers_of(live)}")
     advice = _how_to_rename(cr, kind, name)
     more = " and remove its controller" if controller else ""
     mark = f"label it {MANAGED_BY_LABEL}={MANAGED_BY}{more} to hand it over"

@@ -115,6 +115,13 @@ class Read(ABC):
         """The answer, as plain data. Raises `ApiError`."""
 
 
+def claims_of_pod(pod: Manifest) -> list[str]:
+    """The names of the claims that a pod mounts."""
+    volumes = (pod.get("spec") or {}).get("volumes") or []
+    claims = (volume.get("persistentVolumeClaim") or {} for volume in volumes)
+    return [str(claim["claimName"]) for claim in claims if claim.get("claimName")]
+
+
 def list_key(kind: str, namespace: str = "", selector: str = "") -> str:
     """The key of a list in the observed answers; no object name contains these characters."""
     where = f"{kind}/{namespace}/*" if namespace else f"{kind}/*"
@@ -302,6 +309,34 @@ class ReadPods(_ReadPods):
         return [
             {"metadata": item["metadata"], "status": item.get("status") or {}}
             for item in found or []
+        ]
+
+
+@dataclass(frozen=True)
+class ReadClaimUsers(Read):
+    """Pods of the first hundreds in a namespace that mount a claim, which they keep from deletion.
+
+    Answer: a list of {"metadata": …, "status": …}.
+    """
+
+    namespace: str
+    claim: str
+    is_optional = True
+
+    @property
+    def listed(self) -> str:
+        return "Pod"
+
+    @property
+    def key(self) -> str:
+        return f"{list_key('Pod', self.namespace)}#claim={self.claim}"
+
+    def answer(self, source: Source) -> list[Manifest]:
+        found = source.list_objects("Pod", self.namespace, limit=_MAX_PODS)
+        return [
+            {"metadata": item["metadata"], "status": item.get("status") or {}}
+            for item in found or []
+            if self.claim in claims_of_pod(item)
         ]
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from .._base.errors import NimError
 from .._base.types import Fields, Manifest
 from .._builders import autoscaler, deployment
+from .._builders.claim_users import blocking_reads, explain_claim
 from .._builders.env import merge_env, normalize_env
 from .._builders.expose import (
     annotation_violations,
@@ -38,7 +39,7 @@ from .._builders.service import build_service
 from .._builders.service_monitor import build_service_monitor
 from .._builders.tenant_limits import refuse, root_user_violations
 from .._builders.traffic import selector_reads
-from .._builders.unready_pods import pods_of, unready_reads
+from .._builders.unready_pods import pods_of, unready_reads, why_unready
 from .._builders.within_limits import within_limits
 from .._engine.desired import Child, Desired
 from .._engine.metadata import Labels
@@ -91,11 +92,24 @@ def reads(app: NemoApp) -> list[Read]:
     if app.was_read("Deployment"):
         live = app.live("Deployment")
         is_awaited = readiness_of_deployment(live).awaits_pods
-        found += unready_reads(pods_of(app, "app", app.name), live, is_awaited=is_awaited)
+        pods = unready_reads(pods_of(app, "app", app.name), live, is_awaited=is_awaited)
+        found += pods
+        if pods and app.spec.claim:
+            found += blocking_reads(app, app.spec.claim.name, _why(app))
         found += scaling_reads(app, scaling_of(app))
         if live is None or not app.is_settled:
             found += selector_reads(app)
     return found
+
+
+def find_cause(app: NemoApp) -> str:
+    """Why the pods are not ready; empty if unknown."""
+    claim = app.spec.claim.name if app.spec.claim else ""
+    return explain_claim(app, claim, _why(app))
+
+
+def _why(app: NemoApp) -> str:
+    return why_unready(app, pods_of(app, "app", app.name), app.live("Deployment"))
 
 
 def _secret_reads(app: NemoApp) -> list[Read]:

@@ -12,7 +12,6 @@ from .._builders.expose import GATEWAY_FIELD
 from .._builders.pvc import claim_at_deletion, warn_of_differences
 from .._builders.replicas import find_hold, report_hold
 from .._builders.rollout import DEADLINE_REASON, Readiness, readiness_of_deployment
-from .._builders.unready_pods import pods_of, why_unready
 from .._builders.verdict import (
     NOT_READY,
     READY,
@@ -28,7 +27,7 @@ from .._builders.verdict import refuse as refuse_service
 from .._engine.desired import Assessment, Outcome, Requeue
 from .._engine.status_builder import StatusBuilder
 from .app import NemoApp
-from .children import find_missing, scaling_of
+from .children import find_cause, find_missing, scaling_of
 
 TEXT_REASON = "ConfigMapFailed"
 """Reason of the condition if a text in a user's ConfigMap is invalid."""
@@ -112,8 +111,7 @@ def _rolling(app: NemoApp, rollout: Readiness) -> Verdict:
     if rollout.is_off:
         return scaled_to_zero(message)
     if rollout.awaits_pods:
-        why = why_unready(app, pods_of(app, "app", app.name), app.live("Deployment"))
-        message = with_pods(app.status, message, why)
+        message = with_pods(app.status, message, find_cause(app))
     stalled = DEADLINE_REASON if rollout.stuck else ""
     return Verdict(
         NOT_READY,

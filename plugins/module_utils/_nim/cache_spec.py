@@ -14,9 +14,12 @@ from .._builders.pod import group_id, user_id
 from .._builders.proxy import Proxy, parse_proxy
 from .._builders.pvc import Claim, parse_claim
 from .._builders.side_container import SideContainer, parse_side_containers
-from .._engine.conditions import STALLED, find_condition
+from .._engine.conditions import RECONCILING, STALLED, find_condition
 
 SourceKind = t.Literal["ngc", "dataStore", "hf"]
+
+_BLOCKED = ("WaitingForPVC", "WaitingForJob", "Retrying")
+"""Reasons of Reconciling that are no progress."""
 
 _UNSET: t.Sequence[t.Any] = (None, "", [])
 _SOURCES: t.Sequence[SourceKind] = ("ngc", "dataStore", "hf")
@@ -120,12 +123,14 @@ def named_cache(user: Fields) -> str:
 
 
 def why_not_ready(cache: Fields) -> str:
-    """The message about a NIMCache that is not ready, with the cause if it waits for a user."""
+    """The message about a NIMCache that is not ready, with the cause unless it is in progress."""
     text = f"NIMCache {cache['metadata']['name']} not ready"
-    stalled = find_condition((cache.get("status") or {}).get("conditions"), STALLED) or {}
-    if stalled.get("status") != "True":
-        return text
-    return f"{text}: {stalled.get('reason')}: {stalled.get('message')}"
+    conditions = (cache.get("status") or {}).get("conditions")
+    for kind in (STALLED, RECONCILING):
+        found = find_condition(conditions, kind) or {}
+        if found.get("status") == "True" and (kind == STALLED or found.get("reason") in _BLOCKED):
+            return f"{text}: {found.get('reason')}: {found.get('message')}"
+    return text
 
 
 def _parse_source(given: Fields) -> Source | None:

@@ -24,6 +24,7 @@ from ..._engine.observed import Observed
 from ..._engine.oversized import is_stub
 from ..._engine.ownership import ownership_of, refuse_foreign
 from ..cache_spec import parse_cache
+from ..cache_spec import why_not_ready as why_cache_not_ready
 from ..profiles.manifest_pod import LOG, follow_pod
 from ..profiles.model_manifest import Profile, manifest_map_name, parse_manifest
 from .app import NIMBuildApp
@@ -82,12 +83,14 @@ def next_step(app: NIMBuildApp) -> Step:
     pods = (app.build_pod_name, app.manifest_pod_name)
     if cache is None or cache["metadata"].get("deletionTimestamp"):
         return Step("cache missing")
+    state = (cache.get("status") or {}).get("state")
     if is_pvc_lost(app, cache):
         message = (
             f"waiting for PersistentVolumeClaim {parse_cache(cache).claim.name} to be recreated"
         )
+        if state != READY:
+            message = f"{message}: {why_cache_not_ready(cache)}"
         return Step("volume lost", ("WaitingForPVC", message))
-    state = (cache.get("status") or {}).get("state")
     if state != READY:
         return Step("cache failed" if state == FAILED else "cache awaited", kept=pods)
     try:

@@ -31,7 +31,11 @@ KIND = Kind(
         Access("Role", "read write", "the SCCs that the pods may use"),
         Access("RoleBinding", "read write", "binds the Role to the ServiceAccount"),
         Access("ConfigMap", "read write", "the model manifest"),
-        Access("Pod", "read write delete", "prints the model manifest"),
+        Access(
+            "Pod",
+            "read list write delete",
+            "prints the model manifest; listed to name those that use a claim being deleted",
+        ),
         Access(
             "Job",
             "read write delete",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ..._builders.claim_users import claim_user_reads
 from ..._builders.traffic import selector_reads
 from ..._engine.reads import Read, ReadNodes, ReadObject, ReadObjects, ReadProtocol
 from ..profiles.manifest_pod import read_log_of
@@ -44,6 +45,7 @@ def _dependent_reads(app: NIMCacheApp) -> list[Read]:
     settled = app.state == READY and pvc_exists
     kinds = () if settled else USERS
     wanted: list[Read] = [ReadObjects(kind, namespace) for kind in kinds]
+    wanted += claim_user_reads(app, app.spec.claim.name)
     if not pvc_exists:
         return wanted
     probing = needs_probe(app)

@@ -10,10 +10,11 @@ from dataclasses import replace
 
 from ..._base.errors import NimError
 from ..._base.types import Json, Manifest
+from ..._builders.claim_users import is_terminating, why_terminating
 from ..._builders.nim_metadata import CACHE_STATE, trigger_value
 from ..._builders.pvc import warn_of_differences
 from ..._engine.api_resources import key_of
-from ..._engine.conditions import find_condition
+from ..._engine.conditions import RECONCILING, find_condition
 from ..._engine.desired import Assessment, Event, Outcome, Requeue, Trigger
 from ..._engine.ownership import ownership_of
 from ..._engine.reads import LATER
@@ -38,6 +39,7 @@ from .progress import count_profiles, describe_content, describe_progress
 from .reads import USERS
 from .source import ALL_PROFILES, source_of
 from .steps import (
+    PVC_AWAITED,
     PVC_LOST,
     SPEC_CHANGED,
     Problem,
@@ -81,6 +83,8 @@ def assess(app: NIMCacheApp, outcome: Outcome) -> Assessment:
         builder.recover(RECONCILE_FAILED)
         if steps.waiting:
             _wait(builder, *steps.waiting)
+        elif builder.state == READY and is_terminating(app, app.spec.claim.name):
+            _wait(builder, PVC_AWAITED, why_terminating(app, app.spec.claim.name))
         elif builder.state != READY:
             _follow_job(builder, app.at(outcome.view(app.observed)), steps, outcome)
     return _finish(builder, app)
@@ -130,9 +134,18 @@ def _record_start(builder: StatusBuilder, app: NIMCacheApp, steps: Steps) -> Non
 
 
 def _wait(builder: StatusBuilder, reason: str, message: str) -> None:
+    """Report a wait; an event reports one that may need a user."""
+    before = find_condition(builder.conditions, RECONCILING) or {}
     builder.reconciling = (reason, message)
     if reason == SPEC_CHANGED:
         builder.events.append(Event("Normal", reason, message))
+    if reason != PVC_AWAITED:
+        return
+    builder.requeue_slowly()
+    if builder.state != READY:
+        builder.set_field("state", NOT_READY)
+    if before.get("message") != message:
+        builder.events.append(Event("Warning", reason, message))
 
 
 def _lose_pvc(builder: StatusBuilder, steps: Steps) -> None:

@@ -15,9 +15,11 @@ from dataclasses import dataclass, field, replace
 
 from ..._base.errors import NimError
 from ..._base.types import Manifest
+from ..._builders.claim_users import why_terminating
 from ..._builders.pvc import build_claim, refuse_foreign_claim
 from ..._engine.conditions import find_condition
 from ..._engine.created_once import has_other_source, is_outdated
+from ..._engine.metadata import finalizers_of
 from ..._engine.ownership import belongs_to_namesake, ownership_of
 from ..profiles.model_manifest import Profile
 from ..profiles.profile_selection import Selection, discover_gpus, select_profiles, summarize
@@ -29,6 +31,7 @@ from .source import ALL_PROFILES, content_of, is_native, source_of
 
 PVC_LOST = "PVCLost"
 SPEC_CHANGED = "SpecChanged"
+PVC_AWAITED, JOB_AWAITED = "WaitingForPVC", "WaitingForJob"
 
 
 @dataclass(frozen=True)
@@ -111,8 +114,7 @@ def _pvc_step(app: NIMCacheApp, steps: Steps) -> Steps:
     if belongs_to_namesake(live, app.resource) or (
         is_idle and live["metadata"].get("deletionTimestamp")
     ):
-        message = f"waiting for PersistentVolumeClaim {claim.name} to be deleted"
-        return replace(steps, waiting=("WaitingForPVC", message))
+        return replace(steps, waiting=(PVC_AWAITED, why_terminating(app, claim.name)))
     return steps
 
 
@@ -133,7 +135,7 @@ def _replace_pvc(app: NIMCacheApp, steps: Steps, job: Manifest | None) -> Steps:
     steps = replace(steps, pvc=build_claim(app, claim, app.labels))
     if _has_failed(app):
         message = f"waiting for PersistentVolumeClaim {claim.name} to be created"
-        return replace(steps, waiting=("WaitingForPVC", message))
+        return replace(steps, waiting=(PVC_AWAITED, message))
     return steps
 
 
@@ -176,10 +178,11 @@ def _job_step(app: NIMCacheApp, steps: Steps) -> Steps:
     if standing == "foreign":
         message = f"Job {name} exists and was not created for this NIMCache: delete or rename it"
         return replace(steps, problem=Problem(message, "ForeignJob", is_requeued=True))
-    if standing == "leaving":
-        return replace(steps, waiting=("WaitingForJob", f"waiting for Job {name} to be deleted"))
     if live is None:
         return _start_job(app, steps)
+    if standing == "leaving":
+        message = f"waiting for Job {name} to be deleted{finalizers_of(live)}"
+        return replace(steps, waiting=(JOB_AWAITED, message))
     if is_outdated(live, app.resource):
         steps = _review_job(app, steps, live)
     return steps if steps.is_blocked else replace(steps, cached=_list_cached(app, steps, live))

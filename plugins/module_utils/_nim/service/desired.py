@@ -19,14 +19,15 @@ from ..._builders.rbac import (
 )
 from ..._builders.within_limits import within_limits
 from ..._engine.desired import Child, Desired
-from ..._engine.metadata import operator_labels
+from ..._engine.metadata import finalizers_of, operator_labels
 from ..dra.applied import workload_child
 from .app import NIMServiceApp
+from .compute_domain import creates_domain
 from .deployment import build_deployment
 from .dra import build_templates, find_error
 from .endpoint_picker.picker import picker_children, picker_leftovers
 from .expose.routing import ROUTING, Feature
-from .expose.service import build_service, service_names
+from .expose.service import build_service, service_name, service_names
 from .kserve.children import kserve_children, unscraped
 from .kserve.platform import is_held, replaced
 from .kserve.status import STOP_ANNOTATION
@@ -38,6 +39,7 @@ from .scraping import build_scraping
 from .tenant_limits import refuse_forbidden
 from .workload import deployment_of, has_workload, live_spec, live_workload, workload_of
 
+_DOMAIN = "ComputeDomain"
 _KEPT = ("name", "namespace", "labels", "annotations", "ownerReferences")
 _REVISION = "deployment.kubernetes.io/revision"
 FEATURES: tuple[Feature, ...] = (
@@ -48,16 +50,29 @@ FEATURES: tuple[Feature, ...] = (
 """The optional kinds, in the order of creation."""
 
 
-@within_limits
 def desired(app: NIMServiceApp) -> Desired:
     """The wanted and unwanted children; NimError if the spec is invalid or forbidden.
+
+    A spec that cannot be served can still stop the pods, by `replicas: 0`.
+    """
+    try:
+        return _desired(app)
+    except NimError as error:
+        if not (children := _scaled_down(app)):
+            raise
+        return Desired(children, failure=error)
+
+
+@within_limits
+def _desired(app: NIMServiceApp) -> Desired:
+    """The children of a valid spec; NimError otherwise.
 
     If the store is unusable or the workload cannot be built, the workload is omitted, so a running
     workload stays unchanged. If the cluster does not support the spec, or the workload is too
     large, nothing changes.
     """
     if find_error(app):
-        return Desired()
+        return Desired(_scaled_down(app))
     check_name(app.resource, is_label=True)
     refuse_forbidden(app)
     wanted = Desired(
@@ -80,6 +95,7 @@ def desired(app: NIMServiceApp) -> Desired:
         if error.reason == TOO_LARGE:
             raise
         failure = error
+        wanted.children.extend(_scaled_down(app))
     return replace(wanted, children=keep_aimed(app, wanted.children), failure=failure)
 
 
@@ -93,6 +109,25 @@ def _expose(app: NIMServiceApp, wanted: Desired) -> None:
             wanted.unwanted.append((kind, app.name))
     wanted.children.extend(Child(item) for item in built if not is_held(app, item))
     wanted.children.extend(picker_children(app))
+
+
+def why_recreated(app: NIMServiceApp) -> str:
+    """The wait for a wanted object that is being deleted; empty without one.
+
+    The driver deletes a ComputeDomain when no pod has a channel of it.
+    """
+    names: list[tuple[str, str]] = [workload_of(app)]
+    if creates_domain(app):
+        names.append((_DOMAIN, app.name))
+    if not app.spec.is_kserve:
+        names.append(("Service", service_name(app)))
+        names += [(kind, app.name) for kind, is_wanted, _build in FEATURES if is_wanted(app.spec)]
+    for kind, name in names:
+        live = app.live(kind, name)
+        if live and app.controls(live) and live["metadata"].get("deletionTimestamp"):
+            release = ": set replicas: 0 to release it" if kind == _DOMAIN else ""
+            return f'waiting for {kind} "{name}" to be deleted{finalizers_of(live)}{release}'
+    return ""
 
 
 def _workload(app: NIMServiceApp) -> list[Child]:

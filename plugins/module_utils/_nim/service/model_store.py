@@ -81,6 +81,16 @@ def select_store(app: NIMServiceApp) -> Store | Unusable:
     )
 
 
+def claim_name(app: NIMServiceApp) -> str:
+    """The PVC that the pods mount; empty if there is none, or the store is unusable."""
+    try:
+        store = select_store(app)
+    except NimError:
+        return ""
+    source = store.source if isinstance(store, Store) else {}
+    return str((source.get("persistentVolumeClaim") or {}).get("claimName") or "")
+
+
 def pvc_at_deletion(app: NIMServiceApp) -> str:
     """A message about the PVC's fate after the service's deletion; empty if we do not create it."""
     if not app.spec.storage.creates_claim:

@@ -36,6 +36,7 @@ from ..dra.pod_claims import CLAIM
 from ..dra.statuses import has_vanishing_claims
 from . import compute_domain
 from .app import NIMServiceApp
+from .desired import why_recreated
 from .dra import dra_statuses, find_error, has_claims, missing_source
 from .endpoint_picker.picker import picker_readiness
 from .endpoints import cluster_endpoint, external_endpoint, missing_endpoint
@@ -103,7 +104,14 @@ def _judge(app: NIMServiceApp, now: NIMServiceApp, outcome: Outcome) -> Verdict:
     if is_layout_awaited(app):
         return _without_layout(app)
     rollout = readiness_of(now, before=app)
-    return _with_model(now, rollout) if rollout.ready else _rolling(now, rollout)
+    verdict = _with_model(now, rollout) if rollout.ready else _rolling(now, rollout)
+    return _with_recreated(now, verdict)
+
+
+def _with_recreated(app: NIMServiceApp, verdict: Verdict) -> Verdict:
+    """Report in addition a wanted object that is being deleted, which delays its replacement."""
+    why = "" if verdict.waiting or verdict.stalled else why_recreated(app)
+    return replace(verdict, waiting=why, waiting_reason="Terminating") if why else verdict
 
 
 def _with_name(app: NIMServiceApp, verdict: Verdict) -> Verdict:

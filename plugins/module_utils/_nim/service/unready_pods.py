@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from ..._builders import unready_pods
+from ..._builders.claim_users import blocking_reads, explain_claim
 from ..._engine.reads import Read, ReadPods
 from .app import NIMServiceApp
+from .model_store import claim_name
 from .readiness import readiness_of
 from .workload import (
     DEPLOYMENT,
@@ -38,9 +40,14 @@ def pod_reads(app: NIMServiceApp) -> list[Read]:
         return []
     if app.spec.is_kserve:  # an InferenceService has no count of replicas
         live = {"status": {"replicas": bool(live.get("status"))}}
-    return unready_pods.unready_reads(pods, live, is_awaited=readiness_of(app).awaits_pods)
+    found = unready_pods.unready_reads(pods, live, is_awaited=readiness_of(app).awaits_pods)
+    return [*found, *blocking_reads(app, claim_name(app), _why(app))] if found else []
 
 
 def why_unready(app: NIMServiceApp) -> str:
     """The reason why pods are not ready or cannot be created; empty if it is unknown."""
+    return explain_claim(app, claim_name(app), _why(app))
+
+
+def _why(app: NIMServiceApp) -> str:
     return unready_pods.why_unready(app, pods_read(app, workload_of(app)), live_workload(app))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import (
     controller_of,
+    finalizers_of,
     hash_name,
     is_controlled_by,
     merge_missing,
@@ -75,3 +76,11 @@ def test_operator_labels():
         "app.kubernetes.io/name": "llm",
         "app.kubernetes.io/managed-by": "k8s-nim-operator",
     }
+
+
+def test_finalizers_of() -> None:
+    assert finalizers_of({"metadata": {}}) == ""
+    names = [f"example.com/{name}\n" for name in "abcd"]
+    assert finalizers_of({"metadata": {"finalizers": names}}) == (
+        " (finalizers: example.com/a, example.com/b, example.com/c)"
+    )

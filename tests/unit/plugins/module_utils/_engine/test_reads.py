@@ -11,6 +11,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     Read,
     ReadChild,
+    ReadClaimUsers,
     ReadDigest,
     ReadHttp,
     ReadLabelled,
@@ -42,6 +43,7 @@ READS: dict[str, tuple[Read, ObjectKey | None, str]] = {
     "Pod/*#spec.nodeName=a": (ReadRedacted("Pod", field="spec.nodeName=a"), None, "Pod"),
     "Pod/nim/*?a=b#": (ReadRedacted("Pod", "nim", "a=b"), None, "Pod"),
     "Pod/nim/*?a=b": (ReadPods("nim", "a=b"), None, "Pod"),
+    "Pod/nim/*#claim=c": (ReadClaimUsers("nim", "c"), None, "Pod"),
     "Pod/nim/*?a=b#unready": (ReadUnready("nim", "a=b"), None, "Pod"),
     "Node/*": (ReadNodes(), None, "Node"),
     "Node/*?vsphere-tanzu": (tanzu_reads()[1], None, "Node"),
@@ -71,6 +73,7 @@ def test_read_flags() -> None:
     assert [read for read in reads if read.is_lasting] == [tanzu_reads()[1]]
     assert {type(read).__name__ for read in reads if read.is_optional} == {
         "ReadAny",
+        "ReadClaimUsers",
         "ReadLabelled",
         "ReadNodes",
     }
@@ -113,6 +116,7 @@ class Absent:
         pytest.param(ReadRedacted("Pod"), None, id="outlines of a kind that nobody serves"),
         pytest.param(ReadLabelled("Pod", "a"), [], id="objects with a label"),
         pytest.param(ReadPods("nim", "a"), [], id="pods"),
+        pytest.param(ReadClaimUsers("nim", "a"), [], id="users of a claim"),
         pytest.param(ReadUnready("nim", "a"), [], id="a pod that has gone since"),
     ],
 )

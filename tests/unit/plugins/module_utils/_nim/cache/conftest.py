@@ -20,6 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import compare
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
+    ReadClaimUsers,
     ReadLog,
     ReadNodes,
     ReadObject,
@@ -103,6 +104,7 @@ class World:
     log: str = ""
     protocol: str = "legacy"
     users: dict = field(default_factory=dict)
+    pods: list = field(default_factory=list)
     refused: dict = field(default_factory=dict)
     failure: str = ""
 
@@ -116,6 +118,7 @@ class World:
                 asked.append(read.key)
                 answers[read.key] = {
                     ReadObject: lambda key=read.key: copy.deepcopy(self.objects.get(key)),
+                    ReadClaimUsers: lambda: self.pods,
                     ReadNodes: lambda: self.nodes,
                     ReadObjects: lambda key=read.key: self.users.get(key),
                     ReadLog: lambda: self.log,

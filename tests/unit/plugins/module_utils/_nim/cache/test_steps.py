@@ -85,6 +85,51 @@ def test_next_steps_waits_for_namesake(world, key):
     fresh.become_ready()
 
 
+USER = {
+    "metadata": {
+        "name": "llm-7d9-x",
+        "labels": {
+            "app.kubernetes.io/part-of": "nim-service",
+            "app.kubernetes.io/instance": "llm",
+        },
+    }
+}
+HELD = (
+    "waiting for PersistentVolumeClaim llama-pvc to be deleted, which is in use by Pod"
+    " llm-7d9-x of NIMService llm: set replicas: 0 in NIMService llm, or delete the pods"
+)
+
+
+def test_next_steps_claim_in_use(world):
+    """S1: a recreated cache waits for the claim that a service of the former one uses."""
+    old = world().become_ready().objects[CLAIM]
+    old["metadata"] |= {"deletionTimestamp": "now", "ownerReferences": []}
+    fresh = world()
+    fresh.objects, fresh.pods = {CLAIM: old}, [USER]
+    first = fresh.reconcile()
+    assert fresh.state == "NotReady"
+    assert fresh.condition("Reconciling") == ("True", "WaitingForPVC", HELD)
+    assert ("Warning", "WaitingForPVC") in first.events
+    assert first.assessment.requeue.after
+    assert fresh.reconcile().events == []
+    del fresh.objects[CLAIM]
+    fresh.reconcile()
+    fresh.become_ready()
+
+
+def test_next_steps_ready_claim_in_use(world):
+    """The cache serves as long as the pods run, and says what happens when they end."""
+    cluster = world().become_ready()
+    cluster.objects[CLAIM]["metadata"]["deletionTimestamp"] = "now"
+    cluster.pods = [USER]
+    assert cluster.reconcile().events == [("Warning", "WaitingForPVC")]
+    assert (cluster.state, cluster.condition("Ready")[0]) == ("Ready", "True")
+    assert cluster.condition("Reconciling") == ("True", "WaitingForPVC", HELD)
+    assert cluster.reconcile().events == []
+    del cluster.objects[CLAIM]
+    assert ("Warning", "PVCLost") in cluster.reconcile().events
+
+
 def test_next_steps_user_claim(world):
     cluster = world(pvc={"name": "models"})
     assert cluster.reconcile().applied == RBAC

@@ -8,8 +8,10 @@ import copy
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
+from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import plan
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
 
 GATEWAY = {"name": "g", "namespace": "gw", "grpcRoutesEnabled": True}
 EVERYTHING = {
@@ -180,6 +182,26 @@ def test_desired_scaled_down_without_cache(make):
     assert child.manifest["metadata"]["annotations"] == {"a": "b"}
     assert not set(child.manifest) & {"status"}
     assert live == before
+
+
+UNSERVED = {
+    "no store": {"storage": {}},
+    "a forbidden host path": {"storage": {"hostPath": "/models"}},
+    "a claim without a size": {"storage": {"pvc": {"create": True}}},
+    "a broken cache": {"storage": {"nimCache": {"name": "cache"}}},
+}
+
+
+@pytest.mark.parametrize("spec", UNSERVED.values(), ids=UNSERVED)
+@pytest.mark.parametrize("is_off", [True, False])
+def test_desired_scaled_down_unserved(make, spec, is_off):
+    """`replicas: 0` stops the pods whatever else is wrong with the spec."""
+    live, cache = make.rolled_out(make.cr({"replicas": 2})), make.cache(status={"state": "Ready"})
+    cr = make.cr(spec | {"replicas": 0 if is_off else 2})
+    switches = {"switches": {"NIMOPS_HOST_PATHS": ""}}
+    _wanted, found = plan(KIND, cr, make.observe(live, cache, operator=switches))
+    written = [item["spec"]["replicas"] for item in found.apply if item["kind"] == "Deployment"]
+    assert (written, bool(found.failure)) == ([0] if is_off else [], True)
 
 
 @pytest.mark.parametrize("spec", [GONE | {"replicas": 1}, GONE])

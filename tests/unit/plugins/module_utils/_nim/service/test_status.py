@@ -459,6 +459,45 @@ def test_assess_scaled_down_kserve(make, stand, reason):
     assert ("Reconciling" in kinds) == (reason != "ScaledToZero")
 
 
+@pytest.mark.parametrize(
+    ("kind", "finalizers", "text"),
+    [
+        ("Service", [], 'waiting for Service "llm" to be deleted'),
+        (
+            "Deployment", ["a/b"], 'waiting for Deployment "llm" to be deleted (finalizers: a/b)',
+        ),
+    ],
+)  # fmt: skip
+def test_assess_child_being_deleted(make, kind, finalizers, text):
+    cr = make.cr(None, READY)
+    live = {item["kind"]: item for item in (make.rolled_out(cr), make.with_address(cr))}
+    live[kind]["metadata"] |= {"deletionTimestamp": "now", "finalizers": finalizers}
+    status = assess(make.app(cr, *live.values()), Outcome()).status
+    (found,) = (item for item in status["conditions"] if item["type"] == "Reconciling")
+    assert (found["reason"], found["message"]) == ("Terminating", text)
+
+
+def test_assess_domain_being_deleted(make):
+    spec = {"multiNode": {"parallelism": {"pipeline": 2}, "computeDomain": {"create": True}}}
+    cr = make.cr(spec, READY)
+    domain = {
+        "kind": "ComputeDomain",
+        "metadata": {
+            "name": "llm",
+            "namespace": "ns",
+            "ownerReferences": [owner_reference(cr)],
+            "deletionTimestamp": "now",
+            "finalizers": ["resource.nvidia.com/computeDomain"],
+        },
+    }
+    status = assess(make.app(cr, domain), Outcome()).status
+    (found,) = (item for item in status["conditions"] if item["type"] == "Reconciling")
+    assert found["message"] == (
+        'waiting for ComputeDomain "llm" to be deleted (finalizers:'
+        " resource.nvidia.com/computeDomain): set replicas: 0 to release it"
+    )
+
+
 def test_assess_scaled_down_without_cache(make):
     """S1: a service is off although its cache is not ready."""
     live = make.rolled_out(make.cr({"replicas": 0}))
