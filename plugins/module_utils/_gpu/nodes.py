@@ -100,7 +100,7 @@ class Nodes:
     @property
     def have_nfd_labels(self) -> bool:
         """Whether any node has labels of Node Feature Discovery."""
-        return any(label.startswith(_NFD) for node in self.items for label in labels_of(node))
+        return any(map(has_features, self.items))
 
     @property
     def with_gpu(self) -> list[Manifest]:
@@ -149,6 +149,11 @@ def preferred_runtime(runtimes: t.Iterable[str]) -> str:
     """The runtime to configure for nodes: containerd if any uses it, otherwise the last known."""
     known = [runtime for runtime in runtimes if runtime]
     return "containerd" if "containerd" in known or not known else known[-1]
+
+
+def has_features(node: Manifest) -> bool:
+    """Whether a node has labels of Node Feature Discovery."""
+    return any(label.startswith(_NFD) for label in labels_of(node))
 
 
 def has_device(node: Manifest) -> bool:

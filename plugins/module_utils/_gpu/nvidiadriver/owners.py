@@ -17,7 +17,7 @@ from ..._base.types import Manifest
 from ..._builders.name_rules import MAX_LABEL, check_name
 from ..._engine.desired import ABSENT, Field, FieldPolicy, Patch
 from ..._engine.oversized import is_stub, stub_error
-from ..nodes import GPU_PRESENT, OWNER, labels_of, owner_of
+from ..nodes import GPU_PRESENT, OWNER, has_features, labels_of, owner_of
 from ..upgrade.labels import ENABLED
 from .spec import parse_selection
 
@@ -113,8 +113,11 @@ class Owners:
     def _owner_for(self, node: Node) -> str:
         """The NVIDIADriver of a node; empty if there is none.
 
-        A node of an unsupported NVIDIADriver keeps its label.
+        A node of an unsupported NVIDIADriver keeps its label. So does one without any label of Node
+        Feature Discovery, which restarts: selectors may refer to them.
         """
+        if owner_of(node) in self._drivers and _has_gpu(node) and not has_features(node):
+            return owner_of(node)
         names = self._selecting(node) or (self._defaults if _has_gpu(node) else [])
         if not names:
             return ""

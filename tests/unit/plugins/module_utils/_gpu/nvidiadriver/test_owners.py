@@ -80,6 +80,29 @@ def test_owners_relabel(nvd, world):
     assert labels_set(without.patches("red", without.gained("red"))) == {"left": None}
 
 
+OS = "feature.node.kubernetes.io/system-os_release.ID"
+
+
+@pytest.mark.parametrize("has_features", [True, False])
+def test_owners_nfd_restart(nvd, has_features):
+    """Without labels of Node Feature Discovery, selectors say nothing: nodes keep their driver."""
+    drivers = [
+        nvd.driver("a", {"nodeSelector": {OS: "ubuntu"}}),
+        nvd.driver("b", {"default": True}),
+    ]
+    nodes = [nvd.node("owned", "a"), nvd.node("stale", "former"), nvd.node("new", None)]
+    for node in nodes:
+        found = node["metadata"]["labels"]
+        lost = [OS] if has_features else [key for key in found if key.startswith("feature.node")]
+        for key in lost:
+            del found[key]
+    owners = Owners(drivers, nodes)
+    moved = {**labels_set(owners.patches("b", owners.gained("b")))}
+    moved |= labels_set(owners.patches("a", owners.gained("a")))
+    taken = {"stale": "b", "new": "b"}
+    assert moved == (taken | {"owned": "b"} if has_features else taken)
+
+
 def test_owners_conflict(nvd, world):
     drivers, nodes = world
     drivers.append(nvd.driver("twin", {"nodeSelector": {"pool": "blue"}}))
