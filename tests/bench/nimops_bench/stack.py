@@ -310,7 +310,8 @@ class Stack:
 
     def _delete_components(self) -> None:
         policy = self._api.find(self._policy)
-        if policy:
+        if policy:  # no operator runs that would remove its finalizer
+            self._api.patch(self._policy, {"metadata": {"finalizers": None}})
             self._api.request("DELETE", self._policy)
         self._api.request("DELETE", path_of(DAEMONSETS, self._namespace))
         wait_until(
