@@ -130,6 +130,35 @@ def test_environment_slow_servers(supervise, tmp_path, given, expected):
     assert wait_for(lambda: lines(tmp_path)[1:2]) == [expected]
 
 
+ERRORS = """
+import json, signal, sys
+line = json.dumps({"level": "error", "msg": "no", "logger": "proxy", "stacktrace": "x.go:1"}, separators=(",", ":"))
+for _ in range(3):
+    print(line, file=sys.stderr, flush=True)
+print("panic", file=sys.stderr, flush=True)
+log("printed")
+"""
+
+
+@pytest.mark.parametrize(("switch", "count", "has_stack"), [("", 1, False), ("all", 3, True)])
+def test_log(supervise, tmp_path, switch, count, has_stack):
+    process = supervise(ERRORS + PAUSE, NIMOPS_RUNTIME_LOG=switch)
+    wait_for(lambda: "printed" in lines(tmp_path))
+    messages = stop(process)
+    assert messages.count('"msg":"no"') == count
+    assert ("x.go" in messages) is has_stack
+    assert messages.count("panic") == 1
+
+
+def test_log_of_crash(supervise, tmp_path):
+    """The last lines of a runtime that ends are not lost."""
+    process = supervise("print('last', file=sys.stderr)\nlog('end')\nsys.exit(3)\n")
+    wait_for(lambda: "end" in lines(tmp_path))
+    wait_for(lambda: lines(tmp_path).count("end") > 1)
+    messages = stop(process)
+    assert messages.index("last") < messages.index("exited with code 3")
+
+
 @pytest.mark.parametrize(
     ("value", "expected"), [("", True), ("on", True), ("off", False), ("OFF", False), ("0", False)]
 )

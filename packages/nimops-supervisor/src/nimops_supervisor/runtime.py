@@ -13,7 +13,19 @@ import tempfile
 import time
 from pathlib import Path
 
-from nimops_supervisor import account, apiproxy, component, folders, guard, health, processes, repair, settings, watches
+from nimops_supervisor import (
+    account,
+    apiproxy,
+    component,
+    folders,
+    guard,
+    health,
+    processes,
+    repair,
+    runtime_log,
+    settings,
+    watches,
+)
 
 GUARD = """\
 #!{interpreter} -P
@@ -161,14 +173,17 @@ class Supervisor:
                     self._stop_proxy()
                     return code
                 environment |= {"KUBECONFIG": str(self._proxy.kubeconfig), _EVENTS_VARIABLE: "true"}
+            messages = runtime_log.Stream(self._environment)
             try:
-                pid = processes.start(command, environment)
+                with messages.redirected():
+                    pid = processes.start(command, environment)
                 self._health.runtime, self._scratch = pid, scratch
                 code = self._watch(pid) or 0
             finally:  # An error of the supervisor must not leave an unsupervised runtime behind.
                 self._health.runtime, self._scratch = 0, None
                 self._stop_proxy()
                 processes.stop_children(_STOP_SECONDS)
+                messages.drain()
             folders.clear_sockets()
         return code
 
