@@ -12,6 +12,10 @@ attack: collection ## Attacks on the operator, on a sandbox of its own (ATTACK=-
 faults: collection ## Faults, each with 60 resources in progress, on a sandbox of its own (FAULTS=--list, --only NAME, --quick)
 	@$(BIN)/python tests/faults $(FAULTS)
 
+.PHONY: manifests
+manifests: collection ## What becomes of files of users, on a sandbox of its own (FILES="a.yaml b.yaml", MANIFESTS=--placeholders)
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/python tests/manifests $(MANIFESTS) $(or $(FILES),$(error set FILES: make manifests FILES="a.yaml b.yaml"))
+
 .PHONY: fuzz
 fuzz: collection ## 1,000 malformed and 1,000 odd resources per kind, on $KUBECONFIG or the sandbox (FUZZ=--seed N)
 ifdef KUBECONFIG
