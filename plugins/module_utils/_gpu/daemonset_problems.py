@@ -14,7 +14,7 @@ from .._engine.reads import Read, ReadRedacted, ReadUnready
 from .._engine.status_builder import StatusBuilder
 from .app import StackApp
 from .components import VALIDATOR, Component, component_of
-from .diagnosis import diagnose
+from .diagnosis import diagnose, explain_pod
 from .node_problems import (
     MAX_NODES,
     NodeProblem,
@@ -68,7 +68,7 @@ def explain(app: StackApp, live: Manifest) -> str:
     name = str(live["metadata"]["name"])
     reasons: dict[str, str] = {}
     for pod in app.observed.get(unready_pods(app, name).key) or []:
-        if why := _explain_pod(component_of(live), pod):
+        if why := explain_pod(component_of(live), pod):
             reasons.setdefault(why, f"Pod {pod['metadata']['name']}{_place(pod)}{why}")
     summary = f"DaemonSet {name}: {describe_progress(live)}"
     return "; ".join([summary, *list(reasons.values())[:_MAX_REASONS]])
@@ -140,16 +140,6 @@ def _unvalidated(app: StackApp, deployed: t.Collection[str]) -> list[NodeProblem
         else:
             found += problems_of_validation(node, deployed, needs)
     return found
-
-
-def _explain_pod(component: Component, pod: Manifest) -> str:
-    """The problem of a pod, formatted to follow its name; empty if it is only starting."""
-    found = diagnose(component, pod)
-    if found is None or not (found.is_fault or found.container):
-        return ""
-    is_report = found.is_fault and not found.waits.startswith("image ")
-    lead = ", " if found.waits.startswith("container ") else ": " if is_report else " waits for "
-    return lead + "; ".join(filter(None, (found.waits, found.advice)))
 
 
 def _place(pod: t.Mapping[str, t.Any]) -> str:

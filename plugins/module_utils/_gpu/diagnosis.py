@@ -83,6 +83,20 @@ def diagnose(component: Component, pod: Json, events: t.Iterable[str] = ()) -> D
     return _diagnose_containers(component, pod, since, events)
 
 
+def explain_pod(component: Component, pod: Json, lead: str = " waits for ") -> str:
+    """The problem of a pod, formatted to follow its name; empty if it is only starting.
+
+    ``lead``: precedes an event that the pod waits for.
+    """
+    found = diagnose(component, pod)
+    if found is None or not (found.is_fault or found.container):
+        return ""
+    is_report = found.is_fault and not found.waits.startswith("image ")
+    if is_report:
+        lead = ", " if found.waits.startswith("container ") else ": "
+    return lead + "; ".join(filter(None, (found.waits, found.advice)))
+
+
 def _diagnose_containers(
     component: Component, pod: Json, since: str, events: t.Iterable[str]
 ) -> Diagnosis:

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 
 from ..._base.types import Manifest
 from ..._builders.pod import has_ended, is_pod_ready
-from ..._builders.pod_problems import why_not_ready
 from ..._engine.desired import Eviction
 from ..._engine.disruption import budgets_of, why_held, why_never_evicted
+from ..components import DRIVER, VALIDATOR, Component
+from ..diagnosis import diagnose, explain_pod
+from ..node_problems import problems_of_validation
 from . import labels, states
 from .guard import lost_services, why_not_begin, why_not_evict, why_undrainable
 from .pods import (
@@ -32,6 +34,9 @@ from .snapshot import Node, UpgradeSnapshot
 from .step import NodeStep, Step, driver_of, release, short
 
 VALIDATION_SECONDS = 600
+
+_DRIVER, _VALIDATOR = Component(DRIVER, ""), Component(VALIDATOR, "")
+_LEAD = ", which waits for "
 
 
 @dataclass
@@ -257,7 +262,9 @@ def _restart(current: _Pass, step: NodeStep) -> None:
     elif container := driver.failing:
         step.fail(f"container {container} of {name_of_pod(driver.pod)} keeps failing", now)
     else:
-        step.waits = f"{name_of_pod(driver.pod)} to be ready{why_not_ready(driver.pod)}"
+        step.waits = (
+            f"{name_of_pod(driver.pod)} to be ready{explain_pod(_DRIVER, driver.pod, _LEAD)}"
+        )
 
 
 def _validate(current: _Pass, step: NodeStep) -> None:
@@ -269,11 +276,20 @@ def _validate(current: _Pass, step: NodeStep) -> None:
     if not unready:
         step.finish(now)
         return
-    waits = f"{name_of_pod(unready[0])} to be ready{why_not_ready(unready[0])}"
+    waits = f"{name_of_pod(unready[0])} to be ready{_why_not_valid(step.node, unready[0])}"
     if _is_over(current, step, labels.VALIDATION_SINCE, VALIDATION_SECONDS):
         step.fail(f"validation: waited {VALIDATION_SECONDS} s for {waits}", now)
     else:
         step.waits = f"{waits}{_limit(VALIDATION_SECONDS)}"
+
+
+def _why_not_valid(node: Node, pod: Manifest) -> str:
+    """The problem of a validator: a label of the node that keeps off what it waits for, first."""
+    seen = diagnose(_VALIDATOR, pod)
+    needs = seen.needs if seen else ""
+    for problem in problems_of_validation(node.live, {needs}, needs):
+        return f"{_LEAD}{problem.waits}: {problem.advice}"
+    return explain_pod(_VALIDATOR, pod, _LEAD)
 
 
 def _uncordon(current: _Pass, step: NodeStep) -> None:

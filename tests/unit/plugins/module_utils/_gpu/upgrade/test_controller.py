@@ -509,6 +509,24 @@ def test_take_step_limit_start(gpu, step_of):
     assert step.annotations[labels.VALIDATION_SINCE] == "1000"
 
 
+@pytest.mark.parametrize(
+    ("plugin", "expected"),
+    [
+        ("true", "the node to offer GPUs (at most 600 s)"),
+        ("false", "the node to offer GPUs, but its label nvidia.com/gpu.deploy.device-plugin is"),
+    ],
+)
+def test_take_step_why_not_valid(gpu, step_of, plugin, expected):
+    """G11: the status of an upgrade explains a validation as gpu_status does."""
+    deploy = {"operator-validator": "true", "device-plugin": plugin}
+    node = {"labels": {f"nvidia.com/gpu.deploy.{name}": value for name, value in deploy.items()}}
+    validator = gpu.validator("n", ready=False)
+    running = {"name": "plugin-validation", "ready": False, "state": {"running": {"startedAt": ""}}}
+    validator["status"]["initContainerStatuses"] = [running]
+    step = step_of(states.VALIDATION, node=node, validators=[validator])
+    assert step.waits.startswith(f"Pod gpu/validator-n to be ready, which waits for {expected}")
+
+
 def test_take_step_without_clock(gpu, step_of):
     node, validators = {labels.VALIDATION_SINCE: "1"}, [gpu.validator("n", ready=False)]
     step = step_of(states.VALIDATION, node=node, validators=validators, now=0)
