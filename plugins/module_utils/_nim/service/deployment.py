@@ -15,7 +15,7 @@ from ..._engine.reads import Read
 from .app import NIMServiceApp
 from .model_store import Store
 from .pod.probes import model_probes
-from .pod.running import keep_key
+from .pod.running import Form, keep_running
 from .pod.template import build_template
 from .pod.variant import PodVariant
 from .scaling import count_replicas, scaling_of
@@ -29,16 +29,21 @@ def build_deployment(app: NIMServiceApp, store: Store) -> Manifest:
     pods = app.observed.get(pods_read(app, deployment_of(app)).key) or []
     variant = PodVariant(container_of(app), live_template(app), model_probes(app.spec))
 
-    def build(requires_key: bool) -> Json:
-        return build_template(app, store, replace(variant, requires_key=requires_key))
+    def build(form: Form) -> Json:
+        return build_template(app, store, replace(variant, **form._asdict()))
 
+    running = keep_running(app, store, live_template(app), build)
     return deployment.build_deployment(
         app,
-        keep_key(app, live_template(app), build),
+        running.pods,
         selector,
         replicas=count_replicas(app, live),
         strategy=build_strategy(live, pods),
-        annotations={**app.annotations, **record_replicas(app, scaling_of(app, live))},
+        annotations={
+            **app.annotations,
+            **running.annotation,
+            **record_replicas(app, scaling_of(app, live)),
+        },
     )
 
 

@@ -81,6 +81,35 @@ def select_store(app: NIMServiceApp) -> Store | Unusable:
     )
 
 
+def only_profile(app: NIMServiceApp, store: Store) -> str:
+    """The profile of a cache that has no other one; empty if the spec names a profile.
+
+    With another image than the cache's, the id may be unknown.
+    """
+    listed = _unnamed_profiles(app, store)
+    return str(listed[0].get("name") or "") if len(listed) == 1 else ""
+
+
+def count_choices(app: NIMServiceApp) -> int:
+    """The number of cached profiles that the NIM chooses from; 0 if it has no choice."""
+    store = select_store(app)
+    is_named = any(item["name"] == "NIM_MODEL_PROFILE" for item in app.spec.env)
+    if is_named or isinstance(store, Unusable):
+        return 0
+    count = len(_unnamed_profiles(app, store))
+    return count if count > 1 else 0
+
+
+def _unnamed_profiles(app: NIMServiceApp, store: Store) -> t.Sequence[t.Mapping[str, t.Any]]:
+    """The profiles of the service's image in the cache, if the spec names none."""
+    source = store.cache_source
+    if store.profile or store.is_universal or not source or not store.cache:
+        return ()
+    if source.puller != app.spec.image.reference:
+        return ()
+    return (store.cache.get("status") or {}).get("profiles") or ()
+
+
 def claim_name(app: NIMServiceApp) -> str:
     """The PVC that the pods mount; empty if there is none, or the store is unusable."""
     try:

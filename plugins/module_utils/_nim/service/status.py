@@ -43,7 +43,7 @@ from .endpoints import cluster_endpoint, external_endpoint, missing_endpoint
 from .expose.service import name_clash
 from .kserve.mode import KSERVE, ignored_fields
 from .model_layout import is_layout_awaited
-from .model_store import Unusable, pvc_at_deletion, select_store
+from .model_store import Unusable, count_choices, pvc_at_deletion, select_store
 from .readiness import readiness_of
 from .scaling import replica_hold
 from .served_model import Answer, needs_model, read_answer
@@ -254,9 +254,19 @@ def _events(app: NIMServiceApp, verdict: Verdict) -> list[Event]:
     """Events for changes since the last pass, and a warning about fields without effect."""
     events = events_of(f"NIMService {app.name}", app.status, verdict)
     if events and verdict.state == READY:
-        events += overridden_events(app.overridden)
+        events += overridden_events(app.overridden) + _choice_events(app)
         events += _ignored_fields_warning(ignored_fields(app)) if app.spec.is_kserve else []
     return events
+
+
+def _choice_events(app: NIMServiceApp) -> list[Event]:
+    """That the NIM chooses one of several cached profiles."""
+    count, name = count_choices(app), app.spec.storage.cache_name
+    text = (
+        f"NIMCache {name} has {count} profiles, and spec.storage.nimCache.profile names none: the"
+        " NIM chooses one when it starts, and may download another one"
+    )
+    return [Event("Normal", "ProfileNotNamed", text)] if count else []
 
 
 def _ignored_fields_warning(ignored: t.Sequence[str]) -> list[Event]:

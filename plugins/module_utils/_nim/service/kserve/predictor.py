@@ -28,7 +28,7 @@ from ..app import NIMServiceApp
 from ..model_store import Store
 from ..pod.group_env import group_env
 from ..pod.probes import model_probes
-from ..pod.running import keep_key
+from ..pod.running import Form, Running, keep_running
 from ..pod.template import build_template
 from ..pod.variant import PodVariant
 from ..workload import (
@@ -52,12 +52,14 @@ def build_inference_service(app: NIMServiceApp, store: Store, mode: str) -> Mani
     live = live_workload(app)
     given = (live or {}).get("metadata") or {}
 
+    running = _build_predictor(app, store, mode)
+
     def build(name: str) -> Manifest:
         return app.child(
             INFERENCE_SERVICE,
             labels=_labels(app, given.get("labels") or {}),
-            annotations=_annotations(app, mode, name, live),
-            spec={"predictor": _build_predictor(app, store, mode)},
+            annotations={**_annotations(app, mode, name, live), **running.annotation},
+            spec={"predictor": running.pods},
         )
 
     used, *reported = mode_names(app, mode)
@@ -92,7 +94,7 @@ def _annotations(app: NIMServiceApp, mode: str, name: str, live: Manifest | None
     }
 
 
-def _build_predictor(app: NIMServiceApp, store: Store, mode: str) -> Json:
+def _build_predictor(app: NIMServiceApp, store: Store, mode: str) -> Running:
     live = live_template(app)
     is_deployed = is_standard(mode)
     probes = model_probes(app.spec) if is_deployed else _build_knative_probes(app)
@@ -103,15 +105,15 @@ def _build_predictor(app: NIMServiceApp, store: Store, mode: str) -> Json:
     if before and is_same_mode(before, annotations.get(MODE_ANNOTATION) or ""):
         annotations[MODE_ANNOTATION] = before
 
-    def build(requires_key: bool) -> Json:
-        pods = build_template(app, store, replace(variant, requires_key=requires_key))["spec"]
+    def build(form: Form) -> Json:
+        pods = build_template(app, store, replace(variant, **form._asdict()))["spec"]
         if is_deployed:
             pods |= {**build_scaling(app), "deploymentStrategy": ROLLING_UPDATE}
         else:
             pods = _for_knative(app, pods)
         return _as_before(app, {"labels": labels, "annotations": annotations, **pods}, live)
 
-    return keep_key(app, live["spec"], build)
+    return keep_running(app, store, live["spec"], build)
 
 
 def _for_knative(app: NIMServiceApp, pod: Json) -> Json:

@@ -18,7 +18,7 @@ from ..app import NIMServiceApp
 from ..model_store import Store
 from ..pod.group_env import leader_env, worker_env
 from ..pod.probes import model_probes
-from ..pod.running import keep_key
+from ..pod.running import Form, keep_running
 from ..pod.template import build_template
 from ..pod.variant import PodVariant
 from ..scaling import count_replicas, scaling_of
@@ -41,20 +41,21 @@ def build_groups(app: NIMServiceApp, store: Store) -> Manifest:
     live = live_workload(app)
     replicas = count_replicas(app, live)
     variants = (_leader(app), _worker(app))
-    running = ((live or {}).get("spec") or {}).get("leaderWorkerTemplate") or {}
+    before = ((live or {}).get("spec") or {}).get("leaderWorkerTemplate") or {}
 
-    def build(requires_key: bool) -> Json:
-        pods = [replace(variant, requires_key=requires_key) for variant in variants]
+    def build(form: Form) -> Json:
+        pods = [replace(variant, **form._asdict()) for variant in variants]
         templates = [build_template(app, store, pod) for pod in pods]
         groups = {
             "size": app.spec.multi_node.pipeline_size,
             "restartPolicy": "RecreateGroupOnPodRestart",
             **dict(zip(_TEMPLATES, templates, strict=True)),
         }
-        return _as_before(groups, running)
+        return _as_before(groups, before)
 
+    running = keep_running(app, store, before, build)
     spec: dict[str, t.Any] = {
-        "leaderWorkerTemplate": keep_key(app, running, build),
+        "leaderWorkerTemplate": running.pods,
         "networkConfig": {"subdomainPolicy": "Shared"},
         "rolloutStrategy": {
             "type": "RollingUpdate",
@@ -64,7 +65,11 @@ def build_groups(app: NIMServiceApp, store: Store) -> Manifest:
     }
     if replicas is not None:
         spec["replicas"] = replicas
-    annotations = {**app.annotations, **record_replicas(app, scaling_of(app, live))}
+    annotations = {
+        **app.annotations,
+        **running.annotation,
+        **record_replicas(app, scaling_of(app, live)),
+    }
     kind, name = groups_of(app)
     return app.child(kind, labels=app.labels, annotations=annotations, name=name, spec=spec)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 from ...._base.types import Json
 from ...._builders.certificates import ca_init_container
@@ -42,7 +43,11 @@ def build_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> l
             for name, number in {**spec.expose.ports, **variant.ports}.items()
         ],
         "env": main_env(
-            app, store, native=native, role=variant.env, requires_key=variant.requires_key
+            app,
+            replace(store, profile=store.profile or variant.profile),
+            native=native,
+            role=variant.env,
+            requires_key=variant.requires_key,
         ),
         "volumeMounts": mounts,
         "resources": build_resources(app, store),

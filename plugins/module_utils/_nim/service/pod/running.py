@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Keeps running pods as they are if only the operator has changed."""
+"""Keeps running pods as they are if only the operator or the NIMCache has changed."""
 
 from __future__ import annotations
 
@@ -10,18 +10,54 @@ import typing as t
 from ...._base.types import Json
 from ...._builders.pod_templates import without_scaling
 from ...._engine.kept_lists import has_equivalent
+from ...._engine.metadata import Labels
 from ..app import NIMServiceApp
+from ..model_store import Store, only_profile
+from ..workload import live_workload
+
+PROFILE = "nimops.nim/profile"
+"""Annotation of a workload: the profile of its pods, because the cache had no other one."""
 
 
-def keep_key(app: NIMServiceApp, live: Json, build: t.Callable[[bool], Json]) -> Json:
-    """The pods that ``build`` makes; the live ones may require NGC_API_KEY, unlike new ones.
+class Form(t.NamedTuple):
+    """What may differ between pods of the same spec.
 
-    Releases of the reference before 3.1.3 require the key of `spec.authSecret`, and so did ours.
-    To make it optional restarts the pods, so it waits for a change that also does. The argument of
-    ``build`` is ``requires_key`` of `base_env`.
+    ``requires_key``: as in `base_env`. Releases of the reference before 3.1.3 require the key of
+    `spec.authSecret`, and so did ours. ``profile``: the only profile of the cache, if the spec
+    names none. The reference and our former releases do not pass it on, and a NIMBuild may add a
+    second one.
     """
-    wanted = build(False)
-    if not (live and app.spec.auth_secret) or has_equivalent(live, without_scaling(wanted)):
-        return wanted
-    before = build(True)
-    return before if has_equivalent(live, without_scaling(before)) else wanted
+
+    requires_key: bool = False
+    profile: str = ""
+
+
+class Running(t.NamedTuple):
+    """The pods to have, and the annotation of their workload."""
+
+    pods: Json
+    annotation: Labels
+
+
+def keep_running(
+    app: NIMServiceApp, store: Store, live: Json, build: t.Callable[[Form], Json]
+) -> Running:
+    """The pods that ``build`` makes, in the form of the live ones if nothing else differs.
+
+    A change of the form restarts the pods, so it waits for a change that also does.
+    """
+    wanted = Form(profile=only_profile(app, store))
+    if not live:
+        return _running(wanted, build(wanted))
+    annotations = ((live_workload(app) or {}).get("metadata") or {}).get("annotations") or {}
+    profiles = dict.fromkeys((wanted.profile, str(annotations.get(PROFILE) or "")))
+    keys = (False, True) if app.spec.auth_secret else (False,)
+    for form in (Form(key, profile) for profile in profiles for key in keys):
+        pods = build(form)
+        if has_equivalent(live, without_scaling(pods)):
+            return _running(form, pods)
+    return _running(wanted, build(wanted))
+
+
+def _running(form: Form, pods: Json) -> Running:
+    return Running(pods, {PROFILE: form.profile} if form.profile else {})

@@ -19,7 +19,8 @@ class PodVariant:
     ``container``: name of the model container; ``probes``: its probe fields. ``live``: the live
     template, empty if there is none. ``is_selected``: whether a Service selects the pods. ``args``
     replace missing arguments of the user. The remaining fields are appended to those that all
-    model containers have. ``requires_key``: as in `base_env`.
+    model containers have. ``requires_key`` and
+    ``profile``: as in `Form`.
     """
 
     container: str
@@ -32,3 +33,4 @@ class PodVariant:
     volumes: list[Json] = field(default_factory=list)
     mounts: list[Json] = field(default_factory=list)
     requires_key: bool = False
+    profile: str = ""

@@ -498,6 +498,23 @@ def test_assess_domain_being_deleted(make):
     )
 
 
+@pytest.mark.parametrize(
+    ("profiles", "env", "is_told"),
+    [
+        (["a", "b"], [], True),
+        (["a"], [], False),
+        (["a", "b"], [{"name": "NIM_MODEL_PROFILE", "value": "a"}], False),
+    ],
+)
+def test_assess_profile_not_named(make, profiles, env, is_told):
+    cr = make.cr({"storage": {"nimCache": {"name": "cache"}}, "env": env})
+    status = {"state": "Ready", "pvc": "p", "profiles": [{"name": name} for name in profiles]}
+    cache = make.cache({"ngc": {"modelPuller": "registry.example/nim:1.0"}}, status)
+    found = around(make, cr, cache)
+    events = [(event.kind, event.reason) for event in assess(found, Outcome()).events]
+    assert (("Normal", "ProfileNotNamed") in events) == is_told
+
+
 def test_assess_scaled_down_without_cache(make):
     """S1: a service is off although its cache is not ready."""
     live = make.rolled_out(make.cr({"replicas": 0}))

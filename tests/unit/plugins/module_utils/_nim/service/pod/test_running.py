@@ -1,11 +1,12 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Workloads whose pods require NGC_API_KEY, as earlier releases made them."""
+"""Workloads whose pods have the form of earlier releases."""
 
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.deployment import (
@@ -70,7 +71,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(("change", "is_kept"), CHANGES.values(), ids=CHANGES)
-def test_keep_key_of_former_release(rebuild, change, is_kept):
+def test_keep_running_former_release(rebuild, change, is_kept):
     live = without_optional(rebuild())
     made = rebuild(change, live)
     wanted = rebuild(change)
@@ -79,11 +80,81 @@ def test_keep_key_of_former_release(rebuild, change, is_kept):
 
 
 @pytest.mark.parametrize("change", [{}, {"image": {"repository": "r", "tag": "2"}}])
-def test_keep_key_optional_stays(rebuild, change):
+def test_keep_running_optional_stays(rebuild, change):
     assert rebuild(change, rebuild())["spec"] == rebuild(change)["spec"]
 
 
-def test_keep_key_without_secret(rebuild):
+def test_keep_running_without_secret(rebuild):
     """Without a Secret in the spec, pods do not have the variable."""
     live = without_optional(rebuild())
     assert "NGC_API_KEY" not in json.dumps(rebuild({"authSecret": None}, live))
+
+
+IMAGE = "registry.example/nim:1.0"
+
+
+def cache_store(make, *profiles, puller=IMAGE, profile="", **source):
+    status = {"state": "Ready", "profiles": [{"name": name} for name in profiles]}
+    cache = make.cache({"ngc": {"modelPuller": puller, **source}}, status)
+    return Store({"emptyDir": {}}, cache=cache, profile=profile)
+
+
+@pytest.fixture(params=WORKLOADS.values(), ids=WORKLOADS)
+def profiles_of(make, request):
+    """Builds a workload on a cache with some profiles; returns it, and the profiles of its pods."""
+    spec, build = request.param
+
+    def run(store, *live, **change):
+        made = build(make.app(spec | change, *live), store)
+        pods = json.dumps(made["spec"])
+        names = re.findall(r'"name": "NIM_MODEL_PROFILE", "value": "([^"]*)"', pods)
+        assert len(set(names)) <= 1
+        return made, names[0] if names else ""
+
+    return run
+
+
+ONLY_PROFILE_CASES = {
+    "one": ({"profiles": ["a"]}, {}, "a"),
+    "none": ({"profiles": []}, {}, ""),
+    "several": ({"profiles": ["a", "b"]}, {}, ""),
+    "named": ({"profiles": ["a"], "profile": "b"}, {}, "b"),
+    "another image": ({"profiles": ["a"], "puller": "registry.example/nim:2.0"}, {}, ""),
+    "a universal model": ({"profiles": ["a"], "modelEndpoint": "https://e"}, {}, ""),
+    "the user's": (
+        {"profiles": ["a"]}, {"env": [{"name": "NIM_MODEL_PROFILE", "value": "c"}]}, "c",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cache", "change", "profile"), ONLY_PROFILE_CASES.values(), ids=ONLY_PROFILE_CASES
+)
+def test_keep_running_only_profile(make, profiles_of, cache, change, profile):
+    """R07: the NIM would choose another profile, and download it."""
+    store = cache_store(make, *cache["profiles"], **{k: cache[k] for k in cache if k != "profiles"})
+    assert profiles_of(store, **change)[1] == profile
+
+
+def test_keep_running_pods_without_profile(make, profiles_of):
+    """Pods of the reference or of a former release do not restart for the profile."""
+    live, _profile = profiles_of(cache_store(make))
+    store = cache_store(make, "a")
+    assert profiles_of(store, live)[1] == ""
+    assert profiles_of(store, live, replicas=2)[1] == ""
+    assert profiles_of(store, live, env=[{"name": "A", "value": "1"}])[1] == "a"
+
+
+def test_keep_running_pods_with_profile(make, profiles_of):
+    """A profile that a NIMBuild adds does not restart the pods."""
+    live, _profile = profiles_of(cache_store(make, "a"))
+    assert live["metadata"]["annotations"]["nimops.nim/profile"] == "a"
+    built = cache_store(make, "a", "b")
+    assert profiles_of(built, live) == (live, "a")
+    assert profiles_of(built, live, env=[{"name": "A", "value": "1"}])[1] == ""
+
+
+def test_keep_running_profile_no_longer_named(make, profiles_of):
+    live, profile = profiles_of(cache_store(make, "a", "b", profile="b"))
+    assert (profile, "nimops.nim/profile" in live["metadata"]["annotations"]) == ("b", False)
+    assert profiles_of(cache_store(make, "a", "b"), live)[1] == ""
