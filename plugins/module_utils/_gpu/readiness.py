@@ -38,9 +38,12 @@ def lacks_nodes(live: Manifest, selected: int) -> str:
     """Why a DaemonSet that is ready is not ready on all nodes that it selects; empty if it is.
 
     Its controller wants no pod on a node with a taint that the pods do not tolerate, so the counts
-    are complete without it. A pod that was there before the taint keeps running.
+    are complete without it. A pod that was there before the taint keeps running. Without counts, as
+    in a simulation, nothing lacks.
     """
     status = live.get("status") or {}
+    if "status" not in live:
+        return ""
     wanted, kept = (
         int(status.get(key) or 0) for key in ("desiredNumberScheduled", "numberMisscheduled")
     )
