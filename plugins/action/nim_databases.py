@@ -17,6 +17,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.errors import Nim
 from ansible_collections.nimops.nim.plugins.module_utils._base.native_types import to_native_types
 from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._commands.command import (
+    CONNECTION_SPEC,
+    RESOURCES_SPEC,
+    ResourcesCommand,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._commands.databases.needed import (
     NeededDatabase,
     kinds_with_database,
@@ -32,11 +37,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.databases.ser
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import custom_resources
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
-from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
-    CONNECTION_SPEC,
-    RESOURCES_SPEC,
-    ResourcesAction,
-)
+from ansible_collections.nimops.nim.plugins.plugin_utils._command import CommandAction
 
 _COLLECTION = "community.postgresql"
 _LOGIN_SPEC: Json = {
@@ -54,10 +55,9 @@ _LOGIN_SPEC: Json = {
 }
 
 
-class ActionModule(ResourcesAction):
-    """Runs modules of community.postgresql directly, so that no argument becomes a template."""
+class _Options(ResourcesCommand):
+    """The options; the action itself runs Ansible's modules."""
 
-    _requires_connection = True
     spec = (
         RESOURCES_SPEC
         | CONNECTION_SPEC
@@ -67,6 +67,13 @@ class ActionModule(ResourcesAction):
             "adopt": {"type": "bool", "default": False},
         }
     )
+
+
+class ActionModule(CommandAction):
+    """Runs modules of community.postgresql directly, so that no argument becomes a template."""
+
+    _requires_connection = True
+    command = _Options
 
     def act(self, arguments: Json) -> Json:
         """Check everything, then write Secrets, users and databases."""
@@ -95,7 +102,7 @@ class ActionModule(ResourcesAction):
     def _resources(self, client: Client, arguments: Json) -> list[Json]:
         """The given resources, or all of the namespace."""
         namespace = arguments["namespace"] or client.namespace
-        if texts := self.find_texts(arguments):
+        if texts := _Options(self).find_texts(arguments):
             return custom_resources(texts, namespace)
         found = [
             {**item, "kind": kind}

@@ -5,92 +5,13 @@
 
 from __future__ import annotations
 
-import json
-import typing as t
-
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
-from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.assumed_nodes import (
-    SYSTEM,
-    assumed_nodes,
-    check_system,
+from ansible_collections.nimops.nim.plugins.module_utils._commands.images.command import (
+    ImagesCommand,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._commands.images.images import (
-    Images,
-    images_of,
-    named_images,
-    stack_images,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import (
-    custom_resources,
-    stored,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import (
-    simulate,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._commands.text import name_of
-from ansible_collections.nimops.nim.plugins.module_utils._kinds import assumed_objects
-from ansible_collections.nimops.nim.plugins.plugin_utils._child_filters import child_filters
-from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
-    RESOURCES_SPEC,
-    ResourcesAction,
-    read_objects,
-)
-
-_NAMESPACE = "default"
+from ansible_collections.nimops.nim.plugins.plugin_utils._command import CommandAction
 
 
-class ActionModule(ResourcesAction):
+class ActionModule(CommandAction):
     """Lists images; contacts no cluster and no registry."""
 
-    spec = RESOURCES_SPEC | {
-        "facts": {"type": "list", "elements": "path", "default": []},
-        "systems": {"type": "list", "elements": "str", "default": [SYSTEM]},
-        "kernels": {"type": "list", "elements": "str", "default": []},
-        "output": {"type": "str", "choices": ["text", "json"], "default": "text"},
-    }
-
-    def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Print one image per line, or JSON."""
-        texts = self.find_texts(arguments)
-        problems: list[str] = []
-        for system in arguments["systems"]:
-            check_system(system)
-        if texts:
-            given = custom_resources(texts, arguments["namespace"] or _NAMESPACE)
-            found = self._list(given, arguments, problems)
-        else:
-            found = stack_images(arguments["systems"])
-        images = [{"image": image, "users": users} for image, users in sorted(found.items())]
-        if arguments["output"] == "json":
-            self.print_data(json.dumps(images, indent=2))
-        else:
-            self.print_data("\n".join(found))
-        if problems:
-            return {"failed": True, "msg": f"cannot be served as it is: {'; '.join(problems)}"}
-        return {"changed": False, "images": images}
-
-    def _list(
-        self, given: list[dict[str, t.Any]], arguments: dict[str, t.Any], problems: list[str]
-    ) -> Images:
-        """The images of these resources, on nodes of each operating system."""
-        found: dict[str, set[str]] = {}
-        facts = read_objects(arguments["facts"])
-        for system in arguments["systems"]:
-            known = Facts(
-                [*assumed_nodes(given, facts, system, arguments["kernels"]), *facts],
-                assumed=assumed_objects(),
-                namespace=arguments["namespace"] or _NAMESPACE,
-            )
-            simulated = simulate(map(stored, given), known.ask, child_filters())
-            objects = (wanted.child.manifest for wanted in simulated.wanted.values())
-            for image, users in images_of(objects).items():
-                found.setdefault(image, set()).update(users)
-            for key, texts in simulated.problems.items():
-                problem = f"{name_of(key)}: {', '.join(texts)}"
-                if problem not in problems:
-                    problems.append(problem)
-        for resource in given:
-            user = f"{resource['kind']} {resource['metadata']['name']}"
-            for image in named_images(resource):
-                found.setdefault(image, {user})
-        return {image: sorted(users) for image, users in sorted(found.items())}
+    command = ImagesCommand

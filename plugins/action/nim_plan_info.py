@@ -8,65 +8,13 @@ Documented in plugins/modules/nim_plan_info.py.
 
 from __future__ import annotations
 
-import json
-import typing as t
-
-from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import custom_resources
-from ansible_collections.nimops.nim.plugins.module_utils._commands.plan.preview import (
-    Preview,
-    list_resources,
-    preview,
+from ansible_collections.nimops.nim.plugins.module_utils._commands.plan.command import (
+    PlanCommand,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._commands.text import (
-    name_of,
-    summarize,
-    write_plan,
-)
-from ansible_collections.nimops.nim.plugins.plugin_utils._child_filters import child_filters
-from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
-    CONNECTION_SPEC,
-    RESOURCES_SPEC,
-    ResourcesAction,
-)
+from ansible_collections.nimops.nim.plugins.plugin_utils._command import CommandAction
 
 
-class ActionModule(ResourcesAction):
+class ActionModule(CommandAction):
     """Compares with the cluster; writes nothing."""
 
-    spec = (
-        RESOURCES_SPEC
-        | CONNECTION_SPEC
-        | {"output": {"type": "str", "choices": ["text", "json"], "default": "text"}}
-    )
-
-    def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Print the plan; fail only if a resource cannot be served."""
-        client, texts = self.connect(arguments), self.find_texts(arguments)
-        if texts:
-            resources = custom_resources(texts, arguments["namespace"] or client.namespace)
-        else:
-            resources = list_resources(client, arguments["namespace"] or "")
-        found = preview(client, resources, child_filters(), is_given=bool(texts))
-        if arguments["output"] == "json":
-            self.print_data(json.dumps(to_dict(found), indent=2))
-        else:
-            self.print_data(write_plan(found.changes, found.simulated))
-        result = {
-            "changed": bool(found.changes),
-            "changes": [change.to_dict() for change in found.changes],
-            "msg": summarize(found.changes),
-        }
-        if found.simulated.problems:
-            failing = ", ".join(name_of(key) for key in found.simulated.problems)
-            return result | {"failed": True, "msg": f"cannot be served as it is: {failing}"}
-        return result
-
-
-def to_dict(found: Preview) -> dict[str, t.Any]:
-    """The plan as data."""
-    return {
-        "changes": [change.to_dict() for change in found.changes],
-        "problems": {name_of(key): texts for key, texts in found.simulated.problems.items()},
-        "notes": {name_of(key): texts for key, texts in found.simulated.notes.items()},
-        "summary": summarize(found.changes),
-    }
+    command = PlanCommand

@@ -8,135 +8,13 @@ Documented in plugins/modules/nim_takeover.py.
 
 from __future__ import annotations
 
-import os
-import shlex
-import typing as t
-from datetime import UTC, datetime
-from pathlib import Path
-
-from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
-from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
-from ansible_collections.nimops.nim.plugins.module_utils._commands.release.release import (
-    describe as describe_finalizer,
+from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.command import (
+    TakeoverCommand,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.backup import (
-    Backup,
-    sort_backup,
-    write_backup,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.handover import (
-    Order,
-    Situation,
-    Takeover,
-    describe,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.snapshot import (
-    Comparison,
-)
-from ansible_collections.nimops.nim.plugins.plugin_utils._child_filters import child_filters
-from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
-    CONNECTION_SPEC,
-    CommandAction,
-    read_objects,
-)
+from ansible_collections.nimops.nim.plugins.plugin_utils._command import CommandAction
 
 
 class ActionModule(CommandAction):
     """Hands over the cluster; in check mode it only reports."""
 
-    spec = CONNECTION_SPEC | {
-        "manifests": {"type": "list", "elements": "str"},
-        "back": {"type": "bool", "default": False},
-        "backup": {"type": "str"},
-        "operator_namespace": {"type": "str"},
-        "wait_timeout": {"type": "int", "default": 300},
-    }
-
-    def act(self, arguments: Json) -> Json:
-        """Report the changes, and make them unless in check mode."""
-        manifests = read_objects(arguments["manifests"] or [])
-        namespace = arguments["operator_namespace"] or ""
-        order = Order(manifests, namespace, arguments["wait_timeout"])
-        takeover = Takeover(self.connect(arguments), order, self.print_message)
-        now = takeover.inspect()
-        return (self._back if arguments["back"] else self._there)(takeover, now, arguments)
-
-    def _there(self, takeover: Takeover, now: Situation, arguments: Json) -> Json:
-        takeover.check(now)
-        found = takeover.preview(now, child_filters())
-        self.print_data(describe(now, found))
-        result: Json = {"changes": [change.to_dict() for change in found.changes]}
-        if now.is_taken_over:
-            self.print_message(
-                "nothing to do: the reference operator is stopped, and ours is running"
-            )
-            return result | {"changed": False}
-        if self._task.check_mode:
-            self.print_message("nothing was written: run it again with -e yes=true")
-            return result | {"changed": True}
-        file = self._save(takeover.backup(now), arguments["backup"])
-        way_back = self._way_back(file, arguments)
-        announced = {change.key for change in found.changes if change.restarts}
-        return result | self._run(lambda: takeover.take_over(now, announced), file, way_back)
-
-    def _back(self, takeover: Takeover, now: Situation, arguments: Json) -> Json:
-        takeover.check_return(now)
-        obstacles = takeover.obstacles()
-        for item in obstacles.removable:
-            metadata = item["metadata"]
-            self.print_data(f"- delete {item['kind']} {metadata['namespace']}/{metadata['name']}")
-        for item in takeover.foreign_finalizers():
-            self.print_data(describe_finalizer(item))
-        for text in obstacles.describe():
-            self.print_data(f"! {text}")
-        saved = sort_backup(read_objects([arguments["backup"]])) if arguments["backup"] else None
-        if saved is None:
-            self.print_message(
-                "backup: not given, so CRDs and webhooks stay as they are: restore them with the"
-                " reference operator's chart"
-            )
-        if self._task.check_mode:
-            self.print_message("nothing was written: run it again with -e yes=true")
-            return {"changed": True, "obstacles": obstacles.describe()}
-        result = self._run(lambda: takeover.give_back(now, saved or Backup()), "", "")
-        return result | {"obstacles": obstacles.describe()}
-
-    def _run(self, do: t.Callable[[], Comparison], file: str, way_back: str) -> Json:
-        """The result of a takeover; a failure message contains the way back."""
-        advice = f". To go back: {way_back}" if way_back else ""
-        try:
-            found = do()
-        except (ApiError, NimError) as error:
-            return {"failed": True, "changed": True, "msg": f"{error}{advice}", "backup": file}
-        for text in found.lost:
-            self.print_message(f"! {text}")
-        self.print_message(found.kept)
-        if way_back:
-            self.print_message(f"to go back: {way_back}")
-        return {"changed": True, "msg": found.kept, "lost": found.lost, "backup": file}
-
-    def _save(self, backup: Backup, given: str | None) -> str:
-        """Write the backup to a new file; returns its path."""
-        name = given or f"nimops-takeover-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.yaml"
-        file = Path(name).expanduser()
-        try:
-            handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "w") as stream:
-                stream.write(write_backup(backup))
-        except FileExistsError as error:
-            raise NimError(f"backup: {file} exists; name another file") from error
-        except OSError as error:
-            raise NimError(f"backup: {file}: {error.strerror}") from error
-        self.print_message(f"wrote the backup {file}")
-        return str(file.absolute())
-
-    @staticmethod
-    def _way_back(file: str, arguments: Json) -> str:
-        words = ["ansible-playbook", "nimops.nim.takeover", "-e", "back=true", "-e", "yes=true"]
-        for name, value in [("backup", file), *((key, arguments[key]) for key in _PASSED_ON)]:
-            if value:
-                words += ["-e", f"{name}={value}"]
-        return shlex.join(words)
-
-
-_PASSED_ON = ("operator_namespace", "kubeconfig", "context")
+    command = TakeoverCommand

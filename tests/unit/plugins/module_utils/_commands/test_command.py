@@ -1,14 +1,16 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Definitions as input; tests/unit/plugins/playbooks call the verbs."""
+"""Definitions as input; tests/unit/plugins/playbooks run the commands."""
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._commands.command import ResourcesCommand
 from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import parse
-from ansible_collections.nimops.nim.plugins.plugin_utils._command import ResourcesAction
 
 SERVICE = {"apiVersion": "a/v1", "kind": "NIMService", "metadata": {"name": "llm"}}
 ODD = [
@@ -23,10 +25,9 @@ def find():
     """The texts that an action finds in its arguments and in these variables."""
 
     def find_texts(variables=None, **arguments):
-        action = ResourcesAction.__new__(ResourcesAction)
-        action.variables = variables or {}
+        command = ResourcesCommand(Mock(variables=variables or {}))
         left_out = dict.fromkeys(("files", "definition", "definition_variable"))
-        return action.find_texts(left_out | arguments)
+        return command.find_texts(left_out | arguments)
 
     return find_texts
 

@@ -1,0 +1,73 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Applies custom resources and waits until they are Ready."""
+
+from __future__ import annotations
+
+from ..._base.errors import ApiError, NimError
+from ..._base.types import Json
+from ..._cluster.client import Client
+from ..command import CONNECTION_SPEC, RESOURCES_SPEC, ResourcesCommand
+from ..loader import custom_resources
+from ..plan.diff import Change, to_yaml
+from ..plan.preview import preview
+from ..text import (
+    name_of,
+    summarize,
+    write_plan,
+)
+from .apply import (
+    reconcile_once,
+    submit,
+    wait_until_ready,
+)
+
+
+class ApplyCommand(ResourcesCommand):
+    """Writes to the cluster; in check mode it only returns the plan."""
+
+    spec = (
+        RESOURCES_SPEC
+        | CONNECTION_SPEC
+        | {
+            "wait": {"type": "bool", "default": True},
+            "wait_timeout": {"type": "int", "default": 1800},
+        }
+    )
+
+    def act(self, arguments: Json) -> Json:
+        """Apply, reconcile and wait."""
+        client, texts = self.connect(arguments), self.require_texts(arguments)
+        resources = custom_resources(texts, arguments["namespace"] or client.namespace)
+        if self.is_dry:
+            return self._preview(client, resources)
+        run = submit(client, resources, self.find_filters())
+        try:
+            if arguments["wait"]:
+                wait_until_ready(client, run, arguments["wait_timeout"], self.print_message)
+            else:
+                reconcile_once(client, run, self.print_message)
+        except (ApiError, NimError) as error:
+            return {"failed": True, "changed": bool(run.wrote), "msg": str(error)}
+        states = {name_of(key): item.state for key, item in run.progress.items()}
+        return {"changed": bool(run.wrote), "states": states}
+
+    def _preview(self, client: Client, resources: list[Json]) -> Json:
+        found = preview(client, resources, self.find_filters())
+        result: Json = {"changed": bool(found.changes), "msg": summarize(found.changes)}
+        if not self.wants_diff:
+            self.print_message(write_plan(found.changes, found.simulated))
+            return result
+        return result | {"diff": [to_diff(change) for change in found.changes]}
+
+
+def to_diff(change: Change) -> Json:
+    """A change in the format of Ansible's diff mode."""
+    name = name_of(change.key)
+    return {
+        "before": to_yaml(change.before),
+        "after": to_yaml(change.after),
+        "before_header": name,
+        "after_header": f"{name} ({change.action})",
+    }

@@ -1,0 +1,92 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The images that a cluster pulls, for mirrors."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ..._cluster.facts import Facts
+from ..._kinds import assumed_objects
+from ..command import RESOURCES_SPEC, ResourcesCommand
+from ..files import read_objects
+from ..gpu.assumed_nodes import (
+    SYSTEM,
+    assumed_nodes,
+    check_system,
+)
+from ..loader import (
+    custom_resources,
+    stored,
+)
+from ..render.simulation import (
+    simulate,
+)
+from ..text import name_of
+from .images import (
+    Images,
+    images_of,
+    named_images,
+    stack_images,
+)
+
+_NAMESPACE = "default"
+
+
+class ImagesCommand(ResourcesCommand):
+    """Lists images; contacts no cluster and no registry."""
+
+    spec = RESOURCES_SPEC | {
+        "facts": {"type": "list", "elements": "path", "default": []},
+        "systems": {"type": "list", "elements": "str", "default": [SYSTEM]},
+        "kernels": {"type": "list", "elements": "str", "default": []},
+        "output": {"type": "str", "choices": ["text", "json"], "default": "text"},
+    }
+
+    def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Print one image per line, or JSON."""
+        texts = self.find_texts(arguments)
+        problems: list[str] = []
+        for system in arguments["systems"]:
+            check_system(system)
+        if texts:
+            given = custom_resources(texts, arguments["namespace"] or _NAMESPACE)
+            found = self._list(given, arguments, problems)
+        else:
+            found = stack_images(arguments["systems"])
+        images = [{"image": image, "users": users} for image, users in sorted(found.items())]
+        if arguments["output"] == "json":
+            self.print_data(json.dumps(images, indent=2))
+        else:
+            self.print_data("\n".join(found))
+        if problems:
+            return {"failed": True, "msg": f"cannot be served as it is: {'; '.join(problems)}"}
+        return {"changed": False, "images": images}
+
+    def _list(
+        self, given: list[dict[str, t.Any]], arguments: dict[str, t.Any], problems: list[str]
+    ) -> Images:
+        """The images of these resources, on nodes of each operating system."""
+        found: dict[str, set[str]] = {}
+        facts = read_objects(arguments["facts"])
+        for system in arguments["systems"]:
+            known = Facts(
+                [*assumed_nodes(given, facts, system, arguments["kernels"]), *facts],
+                assumed=assumed_objects(),
+                namespace=arguments["namespace"] or _NAMESPACE,
+            )
+            simulated = simulate(map(stored, given), known.ask, self.find_filters())
+            objects = (wanted.child.manifest for wanted in simulated.wanted.values())
+            for image, users in images_of(objects).items():
+                found.setdefault(image, set()).update(users)
+            for key, texts in simulated.problems.items():
+                problem = f"{name_of(key)}: {', '.join(texts)}"
+                if problem not in problems:
+                    problems.append(problem)
+        for resource in given:
+            user = f"{resource['kind']} {resource['metadata']['name']}"
+            for image in named_images(resource):
+                found.setdefault(image, {user})
+        return {image: sorted(users) for image, users in sorted(found.items())}
