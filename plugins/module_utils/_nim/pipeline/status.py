@@ -13,6 +13,7 @@ from ..._builders.nim_metadata import SERVICE_STATE, reported_state
 from ..._builders.verdict import SCALED_TO_ZERO
 from ..._engine.conditions import RECONCILING, STALLED, find_condition
 from ..._engine.desired import Assessment, Event, Outcome, Refusal, Requeue
+from ..._engine.metadata import finalizers_of
 from ..._engine.status_builder import StatusBuilder
 from .app import NIMPipelineApp
 from .entries import SERVICE, Problem, enabled_entries, find_problems
@@ -46,7 +47,12 @@ def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
     off = {name for name in states if _reported_in(now, name) == SCALED_TO_ZERO}
     builder.set_field("state", _overall_state(states, problems, off))
     builder.set_field("states", states)
-    _set_progress(builder, states, problems, undeleted, off)
+    awaited = [
+        f"{name}{_deletion_of(now, name)}"
+        for name, state in states.items()
+        if state not in (READY, FAILED) and name not in off
+    ]
+    _set_progress(builder, states, problems, undeleted, awaited)
     builder.events += _events(app, builder, states, off)
     builder.requeue = Requeue(after=_is_behind(now))
     builder.error = "; ".join(item.message for item in outcome.refusals if not item.reason)
@@ -116,6 +122,13 @@ def _reported_in(app: NIMPipelineApp, name: str) -> str:
     return reported_state((live or {}).get("status") or {}) if is_ours else NOT_READY
 
 
+def _deletion_of(app: NIMPipelineApp, name: str) -> str:
+    """That a service is being deleted, before the pipeline can create it again; else empty."""
+    live = app.live(SERVICE, name)
+    is_leaving = live is not None and live["metadata"].get("deletionTimestamp")
+    return f" to be deleted{finalizers_of(live)}" if live and is_leaving else ""
+
+
 def _overall_state(states: States, problems: t.Sequence[Problem], off: t.Container[str]) -> str:
     """The state of the pipeline, which does not wait for services that are off."""
     if problems or FAILED in states.values():
@@ -130,20 +143,18 @@ def _set_progress(
     states: States,
     problems: t.Sequence[Problem],
     undeleted: t.Sequence[Refusal],
-    off: t.Container[str],
+    awaited: t.Sequence[str],
 ) -> None:
     """Set the kstatus conditions; none if all services are Ready or off."""
     failed = [name for name, state in states.items() if state == FAILED]
-    settled = (READY, FAILED)
-    waited_for = [name for name in states if states[name] not in settled and name not in off]
     if problems:
         messages = "; ".join(problem.message for problem in problems)
         builder.stalled = (problems[0].reason, messages)
     elif failed:
         message = f"see the conditions of NIMService {', '.join(failed)}"
         builder.stalled = ("NIMServiceFailed", message)
-    elif waited_for:
-        builder.reconciling = (NOT_READY, f"waiting for NIMService {', '.join(waited_for)}")
+    elif awaited:
+        builder.reconciling = (NOT_READY, f"waiting for NIMService {', '.join(awaited)}")
     if undeleted:
         errors = ", ".join(f"{refusal.name}: {refusal.message}" for refusal in undeleted)
         builder.reconciling = ("CleanupFailed", f"errors during cleanup: [{errors}]")

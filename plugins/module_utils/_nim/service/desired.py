@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..._base.errors import TOO_LARGE, NimError
+from ..._base.types import Manifest
 from ..._builders.autoscaler import keep_aimed
 from ..._builders.name_rules import check_name
 from ..._builders.pvc import build_claim, refuse_foreign_claim
@@ -37,7 +38,16 @@ from .multi_node.groups import group_children, group_leftovers, has_leftovers
 from .scaling import build_autoscaler
 from .scraping import build_scraping
 from .tenant_limits import refuse_forbidden
-from .workload import deployment_of, has_workload, live_spec, live_workload, workload_of
+from .workload import (
+    INFERENCE_SERVICE,
+    deployment_of,
+    groups_of,
+    has_workload,
+    inference_service_of,
+    live_workload,
+    spec_of,
+    workload_of,
+)
 
 _DOMAIN = "ComputeDomain"
 _KEPT = ("name", "namespace", "labels", "annotations", "ownerReferences")
@@ -155,22 +165,31 @@ def _workload(app: NIMServiceApp) -> list[Child]:
 
 
 def _scaled_down(app: NIMServiceApp) -> list[Child]:
-    """The live workload without pods if the spec wants none, which needs no usable store."""
-    live = live_workload(app)
-    if app.spec.replicas != 0 or live is None or not has_workload(app, workload_of(app)):
+    """The live workloads without pods if the spec wants none, which needs no usable store.
+
+    They include one of another kind or platform that the wanted workload has not replaced yet.
+    """
+    if app.spec.replicas != 0:
         return []
+    workloads = (inference_service_of(app), deployment_of(app), groups_of(app))
+    found = (app.live(*workload) for workload in workloads if has_workload(app, workload))
+    return [Child(_without_pods(live), merged=True) for live in found if live]
+
+
+def _without_pods(live: Manifest) -> Manifest:
     metadata = {key: live["metadata"][key] for key in _KEPT if key in live["metadata"]}
     annotations = dict(metadata.pop("annotations", {}))
     annotations.pop(_REVISION, None)
-    replicas = {} if app.spec.is_kserve else {"replicas": 0}
-    if app.spec.is_kserve:
+    spec = spec_of(live)
+    if live["kind"] == INFERENCE_SERVICE:
         annotations[STOP_ANNOTATION] = "true"
-    manifest = {
+    else:
+        spec["replicas"] = 0
+    return {
         **{key: live[key] for key in ("apiVersion", "kind")},
         "metadata": {**metadata, "annotations": annotations},
-        "spec": live_spec(app) | replicas,
+        "spec": spec,
     }
-    return [Child(manifest, merged=True)]
 
 
 def _replaced(app: NIMServiceApp) -> list[tuple[str, str]]:

@@ -79,9 +79,9 @@ def live_template(app: NIMServiceApp, role: str = LEADER) -> Manifest:
     return spec.get("template") or {}
 
 
-def live_spec(app: NIMServiceApp) -> dict[str, t.Any]:
-    """The spec of the live workload, empty if there is none."""
-    return dict((live_workload(app) or {}).get("spec") or {})
+def spec_of(live: Manifest) -> dict[str, t.Any]:
+    """The spec of a live workload, which the caller may modify."""
+    return dict(live.get("spec") or {})
 
 
 def pods_of(app: NIMServiceApp) -> list[t.Any]:

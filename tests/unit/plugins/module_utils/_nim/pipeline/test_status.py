@@ -154,6 +154,10 @@ def test_assess_foreign_service(make, owned):
     )
     assert world.condition("Stalled") == ("NIMServiceNotOwned", message)
     assert not result.error, "nobody tries again, but it is looked at now and then"
+    world.services["b"]["metadata"] |= {"deletionTimestamp": "now", "finalizers": ["a/b"]}
+    world.reconcile()
+    waiting = "waiting for NIMService b to be deleted (finalizers: a/b)"
+    assert world.condition("Reconciling") == ("NotReady", waiting)
     del world.services["b"]
     world.reconcile()
     assert world.applied == ["b"]

@@ -184,6 +184,15 @@ def test_desired_scaled_down_without_cache(make):
     assert live == before
 
 
+def test_desired_scaled_down_former_workload(make):
+    """A workload that the wanted one has not replaced yet may hold the claim that all wait for."""
+    cr = make.cr(GONE | {"multiNode": {"parallelism": {"pipeline": 2}}})
+    live = make.rolled_out(make.cr({"replicas": 2}))
+    found = [child.manifest for child in desired(make.app(cr, live)).children]
+    (deployment,) = [item for item in found if item["kind"] == "Deployment"]
+    assert deployment["spec"]["replicas"] == 0
+
+
 UNSERVED = {
     "no store": {"storage": {}},
     "a forbidden host path": {"storage": {"hostPath": "/models"}},
