@@ -117,7 +117,7 @@ SPEC_BYTES = 96 << 10
 
 # ansible-core reserves these keys (__ansible_unsafe, __ansible_vault …) when it decodes JSON.
 RESERVED = "__ansible"
-# Of the words that CEL reserves, the only one that is also a name of a field.
+# The only word reserved by CEL that is also the name of a field.
 RESERVED_WORD = re.compile(r"\b(namespace)\b")
 RESERVED_MESSAGE = f"keys that begin with {RESERVED} are reserved for Ansible"
 

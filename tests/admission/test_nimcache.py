@@ -511,7 +511,7 @@ def test_nimcache_update_puller_message(caches: Any) -> None:
 
 @pytest.mark.parametrize(("manifest", "patch"), GOOD_UPDATES.values(), ids=GOOD_UPDATES.keys())
 def test_nimcache_update_valid(caches_with: Any, manifest: Manifest, patch: Manifest) -> None:
-    """What the reference rewrites, and the manifest that its user applies again."""
+    """Changes that the reference makes, and the manifest that its user applies again."""
     assert caches_with(READY).replace(manifest, patch) is None
 
 

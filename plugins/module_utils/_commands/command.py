@@ -32,7 +32,7 @@ RESOURCES_SPEC: Json = {
 
 
 class Console(t.Protocol):
-    """What a command needs of the program that runs it."""
+    """The program that runs a command."""
 
     is_dry: bool
     """Whether nothing may be written, as in Ansible's check mode."""

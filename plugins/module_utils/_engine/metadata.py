@@ -94,6 +94,6 @@ def operator_labels(name: str) -> Labels:
 
 
 def finalizers_of(live: Fields) -> str:
-    """What delays the deletion of an object, for a message; empty without finalizers."""
+    """The finalizers that delay the deletion of an object, for a message; empty without any."""
     names = [printable(name, _MAX_NAME) for name in live["metadata"].get("finalizers") or []]
     return f" (finalizers: {', '.join(names[:_MAX_FINALIZERS])})" if names else ""

@@ -51,7 +51,7 @@ _OFF = {
         "set the label to true; if no node needs the plugin, set devicePlugin.enabled: false",
     ),
 }
-"""What the validation of a node waits for without a component, and how to provide it."""
+"""Things that the validation of a node waits for without a component, and how to provide them."""
 
 
 @dataclass(frozen=True)

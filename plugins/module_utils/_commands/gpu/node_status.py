@@ -202,7 +202,7 @@ def _status_of(node: Node, view: StackView, deployed: t.Collection[str]) -> Node
 
 
 def _diagnose_node(node: Node, view: StackView, deployed: t.Collection[str]) -> dict[str, _Found]:
-    """What each component waits for that is not ready, as its pods, labels and taints show."""
+    """The causes why components are not ready, as pods, labels and taints show them."""
     pods = [pod for pod in view.pods if node_of(pod) == node.name]
     found: dict[str, _Found] = {}
     for component in COMPONENTS:
@@ -306,7 +306,7 @@ def _leads_to(parents: t.Mapping[str, str], name: str, root: str) -> bool:
 
 
 def _wait_of(step: NodeStep, whole: Step) -> str:
-    """What the upgrade of a node waits for; one that is pending also names nodes in progress."""
+    """The cause why the upgrade of a node waits; if it is pending, with the nodes in progress."""
     waits = step.waits or f"{step.state} to start"
     if step.state != states.REQUIRED or step.is_held:
         return waits

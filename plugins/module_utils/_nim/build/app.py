@@ -35,7 +35,7 @@ class NIMBuildApp(App):
 
     @property
     def content(self) -> Json:
-        """What decides on the engine that the pod builds."""
+        """The fields that decide on the engine that the pod builds."""
         spec = self.spec
         return {
             "cache": spec.cache_name,

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a download fetches and how far it is, as far as its Job and the stored manifest show it."""
+"""The content and progress of a download, as its Job and the stored manifest show them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def count_profiles(app: NIMCacheApp, job: Manifest, probe: Probe) -> int:
 
 
 def describe_content(job: Manifest, count: int) -> str:
-    """What the Job fetches; empty if the image decides."""
+    """The content that the Job fetches; empty if the image decides."""
     ids = profiles_of(job)
     if ALL_PROFILES in ids:
         return f"all {count} profiles of the image" if count else "all profiles of the image"

@@ -25,7 +25,7 @@ def source_of(app: NIMCacheApp) -> Source:
 
 
 def content_of(app: NIMCacheApp) -> Json:
-    """What decides on the content of the store, except for the choice of profiles.
+    """The fields that decide on the content of the store, except for the choice of profiles.
 
     A store of profiles holds any choice of them, so the choice may change until it is complete.
     """

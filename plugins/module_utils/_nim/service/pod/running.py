@@ -20,7 +20,7 @@ PROFILE = "nimops.nim/profile"
 
 
 class Form(t.NamedTuple):
-    """What may differ between pods of the same spec.
+    """Properties that may differ between pods of the same spec.
 
     ``requires_key``: as in `base_env`. Releases of the reference before 3.1.3 require the key of
     `spec.authSecret`, and so did ours. ``profile``: the only profile of the cache, if the spec
