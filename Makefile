@@ -48,7 +48,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production),
 	@$(BIN)/mypy -p nimops_release
 	@$(BIN)/mypy release/chart/ready.py
 	@$(BIN)/mypy release/write_sbom.py
-	@$(BIN)/mypy tests/harness/nimops_harness tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/manifests/nimops_manifests
+	@$(BIN)/mypy tests/harness/nimops_harness tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/manifests/nimops_manifests tests/reports/nimops_reports
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@MYPYPATH=hack/image:sandbox $(BIN)/mypy -p nimops_image
 	@$(BIN)/yamllint --strict .
@@ -67,8 +67,8 @@ test: venv collection $(RELEASE_VENV)/.installed ## Lint, unit tests, sanity and
 
 # What CI has no time for.
 .PHONY: nightly
-nightly: ## What `make test` leaves out: the matrix, all of attack, faults and fuzz, endurance, a release, bench
-	@hack/run_parts.sh matrix prefork attack faults fuzz endurance scenario-role release-check bench
+nightly: ## What `make test` leaves out: the matrix, all of attack, faults, reports and fuzz, endurance, a release, bench
+	@hack/run_parts.sh matrix prefork attack faults reports fuzz endurance scenario-role release-check bench
 
 .PHONY: generate
 generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas (needs the API server of $KUBECONFIG)

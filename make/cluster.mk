@@ -13,7 +13,7 @@ lane-checks: collection ## Lint, unit tests, packages, and the tests on a sandbo
 
 .PHONY: lane-runtime
 lane-runtime: collection ## The tests of the packages and of other versions, and the quick parts of attack and faults
-	@nice -n 5 hack/run_parts.sh image-versions supervisor apiproxy prefork-package quick operators
+	@nice -n 5 hack/run_parts.sh image-versions supervisor apiproxy prefork-package quick reports-quick operators
 
 .PHONY: lane-node
 lane-node: collection ## The tests on the real node

@@ -16,6 +16,14 @@ faults: collection ## Faults, each with 60 resources in progress, on a sandbox o
 manifests: collection ## What becomes of files of users, on a sandbox of its own (FILES="a.yaml b.yaml", MANIFESTS=--placeholders)
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/python tests/manifests $(MANIFESTS) $(or $(FILES),$(error set FILES: make manifests FILES="a.yaml b.yaml"))
 
+.PHONY: reports
+reports: collection ## Public bug reports, played with the operator on a sandbox of its own (REPORTS=--list, --only NAME, --quick)
+	@$(BIN)/python tests/reports $(REPORTS)
+
+.PHONY: reports-quick
+reports-quick: ## The quick part of reports; test includes it
+	@$(MAKE) reports REPORTS=--quick
+
 .PHONY: fuzz
 fuzz: collection ## 1,000 malformed and 1,000 odd resources per kind, on $KUBECONFIG or the sandbox (FUZZ=--seed N)
 ifdef KUBECONFIG

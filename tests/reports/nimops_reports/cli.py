@@ -1,0 +1,165 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The command: make reports."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import tempfile
+import time
+import typing as t
+from pathlib import Path
+
+from nimops_harness.cases import (
+    Row,
+    Rows,
+    add_case_options,
+    choose,
+    make_parser,
+    run_cases,
+    run_program,
+)
+from nimops_harness.cluster import Json
+from nimops_harness.errors import HarnessError
+from nimops_harness.progress import say
+from nimops_harness.runtime import ContainedOperator
+from nimops_harness.sandbox import Sandbox
+from nimops_harness.workload import create_namespace
+
+from .cases import ReportCase, read_cases
+from .objects import Objects, trim
+from .play import OPERANDS, Play
+
+NODE_LABELS = {
+    "feature.node.kubernetes.io/system-os_release.ID": "ubuntu",
+    "feature.node.kubernetes.io/system-os_release.VERSION_ID": "24.04",
+    "feature.node.kubernetes.io/kernel-version.full": "6.8.0-60-generic",
+}
+GPU_KINDS = ("NVIDIADriver", "ClusterPolicy")
+
+
+def parse_arguments(argv: t.Sequence[str] | None = None) -> argparse.Namespace:
+    parser = make_parser(
+        "reports",
+        "Plays public bug reports, with the operator on a sandbox of its own.",
+        "0 all outcomes are right; 1 not all of them",
+    )
+    add_case_options(parser, "a few cases of each kind")
+    return parser.parse_args(argv)
+
+
+class RunningOperator:
+    """The operator of the run, which a case may stop and start."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._starts = 0
+        self._current: ContainedOperator | None = None
+
+    def start(self) -> None:
+        if not self._current:
+            self._starts += 1
+            self._current = self._sandbox.start_operator(
+                f"operator-{self._starts}", LEAST_PRIVILEGE="1", REPLACE_CRDS="1"
+            )
+            self._current.wait_until_ready()
+
+    def stop(self) -> None:
+        if self._current:
+            self._current.stop()
+            self._current = None
+
+    def check(self) -> None:
+        if self._current:
+            self._current.check()
+
+    def read_log(self) -> str:
+        return self._current.log.read_text(errors="replace") if self._current else ""
+
+
+class Stage:
+    """The sandbox with its operator, as each case finds it."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.api = sandbox.api
+        self.operator = RunningOperator(sandbox)
+        objects = Objects(sandbox.api, "default")
+        for item in objects.select("Node/*"):
+            place = objects.path(f"Node/{item['metadata']['name']}")
+            sandbox.api.patch(place, {"metadata": {"labels": NODE_LABELS}})
+        self.nodes = [trim(item) for item in objects.select("Node/*")]
+
+    def play(self, case: ReportCase) -> Row:
+        """One case, from an empty namespace to the nodes as they were."""
+        say(f"{case.name}: {case.right}")
+        began = time.monotonic()
+        objects = Objects(self.api, f"report-{case.name.lower()}")
+        problems: list[str] = []
+        with tempfile.TemporaryDirectory() as folder:
+            play = Play(objects, self.operator, Path(folder))
+            with recording(problems):
+                self.operator.start()
+                create_namespace(self.api, objects.namespace)
+                play.run(case.steps)
+            if problems and "CustomResourceDefinition" in str(case.steps):
+                # A new one puts our CRDs back.
+                self.operator.stop()
+            with recording(problems):
+                self.clear(play)
+        seen = "; ".join(problems) or "as expected"
+        say(f"  {'NOT ' if problems else ''}ok ({time.monotonic() - began:.0f} s): {seen}")
+        return Row(case.name, case.right, seen, not problems)
+
+    def clear(self, play: Play) -> None:
+        """Remove what the case made."""
+        self.operator.start()
+        objects = play.objects
+        for item in play.hidden:
+            objects.send("POST", objects.complete(item)[0], item)
+        for place in (f"Namespace/{objects.namespace}", "Event/default/"):
+            objects.send("DELETE", objects.path(place).rstrip("/"))
+        made = [f"{kind}/*" for kind in GPU_KINDS] + play.cluster_wide
+        play.run([{"delete": reference} for reference in made])
+        play.run([{"expect": {f"DaemonSet/{OPERANDS}/*": "none", f"Pod/{OPERANDS}/*": "none"}}])
+        if list(map(shape_of, objects.select("Node/*"))) != list(map(shape_of, self.nodes)):
+            play.run([{"delete": "Node/*"}])
+            for node in self.nodes:
+                objects.send("POST", objects.complete(node)[0], node)
+
+
+def shape_of(node: Json) -> Json:
+    """The fields of a node that cases change."""
+    metadata = {key: node["metadata"].get(key) for key in ("name", "labels", "annotations")}
+    return metadata | {key: node["spec"].get(key) for key in ("taints", "unschedulable")}
+
+
+@contextlib.contextmanager
+def recording(problems: list[str]) -> t.Iterator[None]:
+    """Record an error as a problem of the case, and continue."""
+    try:
+        yield
+    except (HarnessError, OSError) as error:
+        problems.append(str(error))
+
+
+def run(options: argparse.Namespace) -> int:
+    cases = read_cases()
+    chosen = choose(cases, [case for case in cases if case.quick], options)
+
+    def run_all(sandbox: Sandbox, rows: Rows) -> None:
+        stage = Stage(sandbox)
+        try:
+            for case in chosen:
+                rows.add(stage.play(case))
+        finally:
+            stage.operator.stop()
+
+    return run_cases(options, cases, run_all)
+
+
+def main() -> int:
+    """The exit code: see --help."""
+    options = parse_arguments()
+    return run_program("reports", lambda: run(options))
