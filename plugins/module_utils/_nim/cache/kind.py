@@ -34,7 +34,8 @@ KIND = Kind(
         Access(
             "Pod",
             "read list write delete",
-            "prints the model manifest; listed to name those that use a claim being deleted",
+            "prints the model manifest; listed to name those that use a claim being deleted, and to"
+            " explain why a download does not start",
         ),
         Access(
             "Job",

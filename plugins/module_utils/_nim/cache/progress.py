@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from ..._base.errors import NimError
 from ..._base.types import Fields, Manifest
+from ..._builders.pod_problems import explain_pods
+from ..._builders.unready_pods import pods_of
+from ..._engine.reads import Read, ReadPods
 from ..profiles.profile_selection import short_id
 from .app import NIMCacheApp
 from .constants import NATIVE
@@ -14,6 +17,7 @@ from .job import profiles_of
 from .probe import Probe, stored_manifest
 from .source import ALL_PROFILES, source_of
 
+_MAX_LABEL = 63
 _MAX_NAMED = 8
 
 
@@ -45,10 +49,22 @@ def describe_content(job: Manifest, count: int) -> str:
     return f"{len(ids)} profile{'s' if len(ids) > 1 else ''}: {names}"
 
 
-def describe_progress(message: str, job: Manifest, count: int) -> str:
-    """The message about a Job, with what it fetches and whether a pod does so now."""
+def pod_reads(app: NIMCacheApp) -> list[Read]:
+    """The read of the pods of a Job whose pod is not running yet."""
+    job = app.live("Job", app.job_name) or {}
+    is_awaited = _is_awaited(job.get("status") or {}) and len(app.job_name) <= _MAX_LABEL
+    return [_pods_of(app)] if is_awaited else []
+
+
+def why_waiting(app: NIMCacheApp) -> str:
+    """Why the pod of the Job is not running; empty if unknown."""
+    return explain_pods(app.observed.get(_pods_of(app).key) or [])
+
+
+def describe_progress(message: str, job: Manifest, count: int, why: str = "") -> str:
+    """The message about a Job, with what it fetches and whether a pod does so now, or why not."""
     content, stage = describe_content(job, count), _stage(job.get("status") or {})
-    parts = [f"it fetches {content}" if content else "", stage]
+    parts = [f"it fetches {content}" if content else "", stage, why]
     details = "; ".join(part for part in parts if part)
     return f"{message}: {details}" if details else message
 
@@ -56,4 +72,13 @@ def describe_progress(message: str, job: Manifest, count: int) -> str:
 def _stage(status: Fields) -> str:
     if status.get("ready"):
         return "its pod is running"
-    return "its pod is not running yet" if status.get("active") else ""
+    return "its pod is not running yet" if _is_awaited(status) else ""
+
+
+def _is_awaited(status: Fields) -> bool:
+    """Whether the Job has a pod that is not running yet."""
+    return bool(status.get("active")) and not status.get("ready")
+
+
+def _pods_of(app: NIMCacheApp) -> ReadPods:
+    return pods_of(app, "job-name", app.job_name)

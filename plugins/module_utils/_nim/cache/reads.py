@@ -12,6 +12,7 @@ from ..profiles.manifest_pod import read_log_of
 from .app import NIMCacheApp
 from .constants import CONTAINER, READY, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from .probe import PROTOCOL, needs_probe, needs_protocol
+from .progress import pod_reads
 from .source import source_of
 from .steps import has_pvc
 
@@ -48,6 +49,8 @@ def _dependent_reads(app: NIMCacheApp) -> list[Read]:
     wanted += claim_user_reads(app, app.spec.claim.name)
     if not pvc_exists:
         return wanted
+    if not settled:
+        wanted += pod_reads(app)
     probing = needs_probe(app)
     if probing or not settled:
         wanted += [ReadNodes(), *selector_reads(app)]

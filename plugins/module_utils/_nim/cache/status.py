@@ -35,7 +35,7 @@ from .constants import (
 )
 from .job import BACKOFF_LIMIT, profiles_of
 from .probe import PROTOCOL, unknown_profiles
-from .progress import count_profiles, describe_content, describe_progress
+from .progress import count_profiles, describe_content, describe_progress, why_waiting
 from .reads import USERS
 from .source import ALL_PROFILES, source_of
 from .steps import (
@@ -202,7 +202,7 @@ def _follow_job(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, outcome:
     else:
         if "profiles" not in (builder.status.get("download") or {}):
             builder.set_field("download", {**_started(builder), **_counted(app, job, steps)})
-        _progress(builder, job)
+        _progress(builder, app, job)
 
 
 def _started(builder: StatusBuilder) -> Json:
@@ -214,9 +214,9 @@ def _counted(app: NIMCacheApp, job: Manifest, steps: Steps) -> Json:
     return {"profiles": count} if count else {}
 
 
-def _describe(builder: StatusBuilder, message: str, job: Manifest) -> str:
+def _describe(builder: StatusBuilder, message: str, job: Manifest, why: str = "") -> str:
     count = (builder.status.get("download") or {}).get("profiles") or 0
-    return describe_progress(message, job, count)
+    return describe_progress(message, job, count, why)
 
 
 def _start(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, job: Manifest) -> None:
@@ -289,7 +289,7 @@ def _give_up(builder: StatusBuilder, job: Manifest) -> None:
     )
 
 
-def _progress(builder: StatusBuilder, job: Manifest) -> None:
+def _progress(builder: StatusBuilder, app: NIMCacheApp, job: Manifest) -> None:
     """A failed pod is not final: the Job retries several times."""
     status = job.get("status") or {}
     failed = int(status.get("failed") or 0)
@@ -304,7 +304,7 @@ def _progress(builder: StatusBuilder, job: Manifest) -> None:
         progress = ("JobPending", "The Job to cache NIM is in pending state")
         builder.set_condition(JOB_PENDING, True, *progress)
         builder.set_field("state", PENDING)
-    builder.reconciling = (progress[0], _describe(builder, progress[1], job))
+    builder.reconciling = (progress[0], _describe(builder, progress[1], job, why_waiting(app)))
     builder.requeue = replace(builder.requeue, wake_on_child=True)
 
 

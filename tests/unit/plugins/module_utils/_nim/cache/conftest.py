@@ -25,6 +25,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadNodes,
     ReadObject,
     ReadObjects,
+    ReadPods,
     ReadProtocol,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
@@ -105,6 +106,7 @@ class World:
     protocol: str = "legacy"
     users: dict = field(default_factory=dict)
     pods: list = field(default_factory=list)
+    job_pods: list = field(default_factory=list)
     refused: dict = field(default_factory=dict)
     failure: str = ""
 
@@ -120,6 +122,7 @@ class World:
                     ReadObject: lambda key=read.key: copy.deepcopy(self.objects.get(key)),
                     ReadClaimUsers: lambda: self.pods,
                     ReadNodes: lambda: self.nodes,
+                    ReadPods: lambda: self.job_pods,
                     ReadObjects: lambda key=read.key: self.users.get(key),
                     ReadLog: lambda: self.log,
                     ReadProtocol: lambda: self.protocol,

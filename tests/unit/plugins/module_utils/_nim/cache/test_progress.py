@@ -58,6 +58,37 @@ def test_describe_progress(world, source, content, count):
     assert "(2 of 6 attempts failed)" in cluster.condition("Reconciling")[2]
 
 
+@pytest.mark.parametrize(
+    ("status", "is_read"),
+    [({"active": 1}, True), ({"active": 1, "ready": 1}, False), ({"failed": 1}, False)],
+)
+def test_describe_progress_pending_pod(world, status, is_read):
+    """A class of storage that does not exist: the pod waits for its claim, and the message says so."""
+    cluster = world(source={"hf": HF})
+    cluster.reconcile()
+    cluster.run_pod()
+    cluster.reconcile()
+    why = "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims"
+    scheduled = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": why,
+    }
+    pod = {
+        "metadata": {"name": "llama-job-x"},
+        "status": {"phase": "Pending", "conditions": [scheduled]},
+    }
+    cluster.job_pods = [pod]
+    cluster.set_job(**status)
+    done = cluster.reconcile()
+    assert ("Pod/nim/*?job-name=llama-job" in done.keys) is is_read
+    message = cluster.condition("Reconciling")[2]
+    assert (
+        "its pod is not running yet; Pod llama-job-x: Unschedulable: 0/3 nodes" in message
+    ) is is_read
+
+
 def test_describe_progress_without_manifest(world):
     """The download does not need the manifest; the text does without the number."""
     cluster = world(source={"ngc": NGC | {"model": {"profiles": ["all"]}}})
