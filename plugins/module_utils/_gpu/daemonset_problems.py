@@ -22,7 +22,7 @@ from .node_problems import (
     problem_of_taints,
     problems_of_labels,
     problems_of_validation,
-    selects,
+    selected_nodes,
     write_problems,
 )
 from .nodes import GPU_PRESENT, Nodes
@@ -102,18 +102,17 @@ def report_problems(
 
 
 def _lacks_nodes(live: Manifest, nodes: Nodes) -> str:
-    return lacks_nodes(live, len(_selected(live, nodes)))
-
-
-def _selected(live: Manifest, nodes: Nodes) -> list[Manifest]:
-    return [node for node in nodes.with_gpu if selects(live, node)]
+    found = nodes.with_gpu
+    wanted = int((live.get("status") or {}).get("desiredNumberScheduled") or 0)
+    return lacks_nodes(live, len(selected_nodes(live, found))) if wanted < len(found) else ""
 
 
 def _untolerated(app: StackApp, live: Manifest) -> list[NodeProblem]:
     if not _lacks_nodes(live, app.nodes):
         return []
     known = {str(node["metadata"]["name"]): node for node in app.observed.get(_NODES.key) or []}
-    whole = [known.get(str(node["metadata"]["name"]), node) for node in _selected(live, app.nodes)]
+    selected = selected_nodes(live, app.nodes.with_gpu)
+    whole = [known.get(str(node["metadata"]["name"]), node) for node in selected]
     return [item for node in whole if (item := problem_of_taints(node, live))]
 
 

@@ -99,14 +99,14 @@ def problems_of_labels(live: Manifest, deployed: t.Collection[str]) -> list[Node
     return found
 
 
-def selects(daemon_set: Manifest, node: Manifest) -> bool:
-    """Whether a DaemonSet selects a node by labels; false if an affinity selects as well."""
+def selected_nodes(daemon_set: Manifest, nodes: t.Iterable[Manifest]) -> list[Manifest]:
+    """The nodes that a DaemonSet selects by labels; none if an affinity selects as well."""
     pod = ((daemon_set.get("spec") or {}).get("template") or {}).get("spec") or {}
     component = component_of(daemon_set)
-    default = {component.deploy: "true"} if component.name else {}
-    selector = pod.get("nodeSelector") or default
-    is_open = bool(selector) and "nodeAffinity" not in (pod.get("affinity") or {})
-    return is_open and selector.items() <= labels_of(node).items()
+    selector = pod.get("nodeSelector") or ({component.deploy: "true"} if component.name else {})
+    if not selector or "nodeAffinity" in (pod.get("affinity") or {}):
+        return []
+    return [node for node in nodes if selector.items() <= labels_of(node).items()]
 
 
 def problem_of_taints(live: Manifest, daemon_set: Manifest) -> NodeProblem | None:

@@ -25,7 +25,7 @@ from ..._gpu.node_problems import (
     problem_of_taints,
     problems_of_labels,
     problems_of_validation,
-    selects,
+    selected_nodes,
 )
 from ..._gpu.nodes import DEPLOY, GPU_PRESENT, MISSING_SINCE, has_device
 from ..._gpu.upgrade import labels, states
@@ -235,7 +235,7 @@ def _diagnose(
     if pods or wanted != "true":
         return None
     for daemon_set in view.daemon_sets:
-        is_wanted = component.owns(_labels(daemon_set)) and selects(daemon_set, node.live)
+        is_wanted = component.owns(_labels(daemon_set)) and selected_nodes(daemon_set, [node.live])
         if is_wanted and (problem := problem_of_taints(node.live, daemon_set)):
             return _diagnosis_of(problem), "", ""
     waits = "a pod: its DaemonSet has none here, or it is not scheduled; check the node's taints"

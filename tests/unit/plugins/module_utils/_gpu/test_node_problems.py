@@ -10,7 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.node_problems impo
     problem_of_taints,
     problems_of_labels,
     problems_of_validation,
-    selects,
+    selected_nodes,
     write_problems,
 )
 
@@ -199,13 +199,15 @@ def test_problems_of_validation(labels, needs, expected):
         ({"affinity": {"nodeAffinity": {}}}, False),
     ],
 )
-def test_selects(pod, expected):
-    assert selects(daemon_set(**pod), node_of()) is expected
+def test_selected_nodes(pod, expected):
+    nodes = [node_of()]
+    assert selected_nodes(daemon_set(**pod), nodes) == (nodes if expected else [])
 
 
-def test_selects_without_spec():
-    assert selects({"metadata": {"name": "nvidia-dcgm"}}, node_of())
-    assert not selects({"metadata": {"name": "other"}}, node_of())
+def test_selected_nodes_without_spec():
+    nodes = [node_of(), node_of({f"{DEPLOY}dcgm": "false"})]
+    assert selected_nodes({"metadata": {"name": "nvidia-dcgm"}}, nodes) == nodes[:1]
+    assert selected_nodes({"metadata": {"name": "other"}}, nodes) == []
 
 
 def test_write_problems_bounds():
