@@ -41,9 +41,9 @@ def lacks_nodes(live: Manifest, selected: int) -> str:
     are complete without it. A pod that was there before the taint keeps running. Without counts, as
     in a simulation, nothing lacks.
     """
-    status = live.get("status") or {}
     if "status" not in live:
         return ""
+    status = live["status"] or {}
     wanted, kept = (
         int(status.get(key) or 0) for key in ("desiredNumberScheduled", "numberMisscheduled")
     )
