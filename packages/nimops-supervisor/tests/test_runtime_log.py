@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from nimops_supervisor.runtime_log import QUIET_SECONDS, Filter
+from nimops_supervisor.runtime_log import NOT_SERVED, QUIET_SECONDS, Filter
 
 STACK = "github.com/operator-framework/x\n\t/x.go:1"
 GVK = "apps.nvidia.com/v1alpha1, Kind={}"
@@ -121,7 +121,8 @@ def test_take_reconciler_error_alone(passed):
 
 
 def test_take_missing_kind(passed, clock):
-    assert len(passed(error(**MAPPER))) == 1
+    (line,) = passed(error(**MAPPER))
+    assert line == {"level": "info", "ts": "t"} | MAPPER | {"msg": NOT_SERVED}
     for clock.now in range(0, 3 * int(QUIET_SECONDS), 60):
         assert passed(error(**MAPPER)) == []
     assert len(passed(error(**MAPPER | {"error": 'no matches for kind "Y"'}))) == 1

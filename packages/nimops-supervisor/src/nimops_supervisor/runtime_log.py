@@ -39,6 +39,9 @@ _FAILED_TASK = "[playbook task failed]"
 """An error whose cause is in the output of the run, which follows."""
 _RECONCILER_ERROR = "Reconciler error"
 """The last error of a failed pass, without the cause."""
+_NO_KIND = "Cache miss, can not find in rest mapper"
+NOT_SERVED = "The API server does not serve a kind that a resource needs"
+"""A message with the cause instead of the runtime's; the status of the resource has the remedy."""
 _VARYING = ("ts", "job", "reconcileID")
 
 Subject = tuple[str, str, str]
@@ -73,6 +76,8 @@ class Filter:
         entry.pop("stacktrace", None)
         if not self._is_new(entry):
             return b""
+        if entry.get("msg") == _NO_KIND:
+            entry |= {"level": "info", "msg": NOT_SERVED}
         return json.dumps(entry, separators=(",", ":")).encode() + b"\n"
 
     def _note(self, line: bytes) -> None:
