@@ -88,6 +88,11 @@ def test_take_same_failure_again(passed):
     assert errors(passed(*failure("2"), *failure("3"))) == []
 
 
+def test_take_other_start(passed):
+    passed(*failure("1", "prefork: starting one\n\r\nPLAY [a]\nno"))
+    assert errors(passed(*failure("2", "\r\nPLAY [a]\nno"))) == []
+
+
 def test_take_change(passed):
     passed(*failure("1"))
     assert len(errors(passed(*failure("2", "other")))) == 1
