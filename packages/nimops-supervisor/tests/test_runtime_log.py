@@ -88,9 +88,11 @@ def test_take_same_failure_again(passed):
     assert errors(passed(*failure("2"), *failure("3"))) == []
 
 
-def test_take_other_start(passed):
-    passed(*failure("1", "prefork: starting one\n\r\nPLAY [a]\nno"))
-    assert errors(passed(*failure("2", "\r\nPLAY [a]\nno"))) == []
+def test_take_result(passed):
+    result = 'PLAY [a]\r\nfatal: [localhost]: FAILED! => {{"changed": {}, "msg": "no \\"{}\\" here", "written": {}}}'
+    passed(*failure("1", "prefork: starting one\n" + result.format("true", "X", '["Role/a"]')))
+    assert errors(passed(*failure("2", result.format("false", "X", "[]")))) == []
+    assert len(errors(passed(*failure("3", result.format("false", "Y", "[]"))))) == 1
 
 
 def test_take_change(passed):

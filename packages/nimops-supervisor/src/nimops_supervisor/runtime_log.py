@@ -29,8 +29,8 @@ _DRAIN_SECONDS = 1.0
 _MAXIMUM_LINE = 1 << 20
 _MAXIMUM_KEPT = 4096
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
-_PLAY = "PLAY ["
-"""The beginning of the output of a run; what is before it is about the start of its process."""
+_RESULT = re.compile(r"FAILED! => .*?\"msg\": (\"(?:[^\"\\]|\\.)*\")")
+"""The message in the result of a failed task; the rest of the output also has what the pass wrote."""
 _KIND = re.compile(r"Kind=(\w+)")
 _ERROR = b'"level":"error"'
 _START = b'"msg":"[playbook task start]"'
@@ -104,7 +104,8 @@ class Filter:
         if not is_last:
             _keep(self._told, subject, True)
         cause = _COLORS.sub("", str(entry.get("error" if is_last else "msg") or ""))
-        cause = cause[max(0, cause.find(_PLAY)) :]
+        if found := _RESULT.search(cause):
+            cause = found[1]
         is_new = self._causes.get(subject) != cause
         _keep(self._causes, subject, cause)
         return is_new
