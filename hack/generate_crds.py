@@ -22,8 +22,6 @@ has only types and templates. A type, a field, spec and status are all nodes:
              each: {field: zero} makes one rule per field, with @field and @zero filled in.
              template: a name under templates, which supplies the omitted keys of the rule
   checks     rules that the reference operator's schema does not have
-  embedded   true omits the checks inside: for a type with its own kind, which contains them,
-             because in a list their cost would multiply
   listType, listMapKeys, preserveUnknownFields and the constraints of JSON schema, spelled as
   Kubernetes does
 
@@ -103,7 +101,7 @@ CONSTRAINTS = {
     "preserveUnknownFields": UNKNOWN,
 }
 NODE_KEYS = {
-    *("type", "doc", "fields", "items", "values", "rules", "checks", "embedded"),
+    *("type", "doc", "fields", "items", "values", "rules", "checks"),
     *CONSTRAINTS,
 }
 RULE_KEYS = {"each", "template", "rule", "message", "messageExpression", "at", "reason"}
@@ -183,20 +181,15 @@ class Builder:
         types: dict[str, Node],
         templates: dict[str, Node],
         kubernetes: KubernetesTypes,
-        with_checks: bool = True,
     ) -> None:
         self._types = types
         self._templates = templates
         self._kubernetes = kubernetes
-        self._with_checks = with_checks
 
     def build(self, node: Node, where: str, base: Schema | None = None) -> Schema:
         """Return the schema of node; base is the schema that a node without a type amends."""
         if unknown := set(node) - NODE_KEYS:
             raise SourceError(f"{where}: unknown keys {', '.join(sorted(map(str, unknown)))}")
-        if node.get("embedded") and self._with_checks:
-            builder = Builder(self._types, self._templates, self._kubernetes, with_checks=False)
-            return builder.build(node, where, base)
         schema: Schema = {"type": "object"} if base is None else base
         if "type" in node:
             schema = self._resolve(node["type"].removesuffix("!"), where)
@@ -234,7 +227,7 @@ class Builder:
             schema["required"] = sorted({*schema.get("required", []), name})
 
     def _rules(self, node: Node, where: str) -> Iterator[Schema]:
-        for source in node.get("rules", []) + (node.get("checks", []) if self._with_checks else []):
+        for source in node.get("rules", []) + node.get("checks", []):
             name = source.get("template")
             if name and name not in self._templates:
                 raise SourceError(f"{where}: there is no template {name}")

@@ -81,7 +81,7 @@ options:
                 description: A semantic version, such as V(9.0.0).
                 type: str
       capacitySelectors:
-        description: Conditions on capacities, 12 at most. No key may be selected twice.
+        description: Conditions on capacities, 12 at most.
         type: list
         elements: dict
         suboptions:

@@ -107,6 +107,7 @@ class Cluster:
         return Cluster(self._api, group)
 
     apply_crds = staticmethod(apply_crds)
+    patched = staticmethod(patched)
 
     def build(self, kustomization: str) -> list[Manifest]:
         """Return the objects built from a folder of config/."""

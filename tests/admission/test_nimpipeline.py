@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Refusals of NIMPipelines by the API server, and checks that are left to the services."""
+"""Refusals of NIMPipelines by the API server; test_nimservice.py compares them with services."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ GOOD: dict[str, Manifest] = {
     "one name twice": entries({"name": "llm"}, {"name": "llm"}),
     "a name that no object can have": entries({"name": "A/b", "enabled": True, "spec": SERVICE}),
     "no spec of a service": entries({"name": "llm", "enabled": True}),
-    # Refused when the NIMService is written.
+    # The operator reports the first, and ignores a part of the second.
     "no storage": serving(storage=None),
     "two kinds of storage": serving(storage={"emptyDir": {}, "hostPath": "/models"}),
     "zero values of the reference": serving(

@@ -294,7 +294,7 @@ def test_leftover_nemo_other_fields(old: Any, manifest: Manifest) -> None:
 
 def test_leftover_bad_value_replaced(old: Any) -> None:
     refusal = old.replace(SERVICE, {"spec.storage.sharedMemorySizeLimit": -1})
-    assert refusal.names("spec.storage.sharedMemorySizeLimit", "must be > 0")
+    assert refusal.names("spec.storage.sharedMemorySizeLimit", "must not be negative")
 
 
 @pytest.mark.parametrize("manifest", OLD, ids=KINDS)

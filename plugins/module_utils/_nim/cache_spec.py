@@ -76,6 +76,7 @@ class CacheSpec:
     ``source``: None if none is given. ``host_path``: if there is no `spec.storage.pvc`.
     ``amounts``: CPU and memory, zero where unset. ``node_selector``: an empty one means any node,
     None the default. ``has_cert_config``: whether the deprecated `spec.certConfig` is used.
+    ``ignores_host_path``: whether there is a `spec.storage.hostPath` beside the claim.
     """
 
     source: Source | None
@@ -91,6 +92,7 @@ class CacheSpec:
     tolerations: t.Sequence[Fields]
     node_selector: t.Mapping[str, str] | None
     has_cert_config: bool
+    ignores_host_path: bool = False
 
 
 def parse_cache(cache: Fields) -> CacheSpec:
@@ -112,6 +114,7 @@ def parse_cache(cache: Fields) -> CacheSpec:
         tolerations=fields.get("tolerations") or [],
         node_selector=fields.get("nodeSelector"),
         has_cert_config=bool(fields.get("certConfig")),
+        ignores_host_path=bool(pvc and storage.get("hostPath")),
     )
 
 

@@ -307,22 +307,6 @@ NODES = {
             ],
         },
     ),
-    "embedded has no checks": (
-        {"fields": {"list": {"type": "Checked[]", "doc": "L.", "embedded": True}}},
-        {
-            "type": "object",
-            "properties": {
-                "list": {
-                    "type": "array",
-                    "description": "L.",
-                    "items": {
-                        "type": "object",
-                        "x-kubernetes-validations": [{"rule": "a", "message": "a"}],
-                    },
-                }
-            },
-        },
-    ),
 }
 TYPES: Schema = {
     "Name": {"type": "string", "doc": "A name."},

@@ -221,6 +221,9 @@ def _describe(builder: StatusBuilder, message: str, job: Manifest, why: str = ""
 
 def _start(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, job: Manifest) -> None:
     builder.events += _choice_events(app, steps)
+    if app.spec.ignores_host_path:
+        text = "spec.storage.hostPath has no effect beside spec.storage.pvc"
+        builder.events.append(Event("Warning", "Ignored", text))
     count = (builder.status.get("download") or {}).get("profiles") or 0
     if ALL_PROFILES in profiles_of(job):
         text = f"the download fetches {describe_content(job, count)}"
@@ -238,6 +241,9 @@ def _choice_events(app: NIMCacheApp, steps: Steps) -> list[Event]:
     source = source_of(app)
     if not source.profiles:
         return []
+    if ALL_PROFILES in source.profiles and len(source.profiles) > 1:
+        text = f"{_MODEL}.profiles contains {ALL_PROFILES}, so its other items have no effect"
+        return [Event("Warning", "Ignored", text)]
     events = []
     if source.ignored_options:
         ignored = ", ".join(f"{_MODEL}.{name}" for name in source.ignored_options)

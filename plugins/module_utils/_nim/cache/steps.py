@@ -128,6 +128,8 @@ def _replace_pvc(app: NIMCacheApp, steps: Steps, job: Manifest | None) -> Steps:
     steps = replace(steps, is_job_stale=is_stale)
     if not claim.is_created:
         message = f'PersistentVolumeClaim "{claim.name}" not found'
+        if not claim.is_named:
+            message += f": set {claim.field}.create to create it, or name another one"
         return replace(steps, problem=Problem(message, "PVCNotFound", is_requeued=True))
     if is_stale or app.state == READY:
         message = f"PersistentVolumeClaim {claim.name} is lost: the model will be cached again"

@@ -41,6 +41,12 @@ def template_name(owner: str, index: int, prefix: str | None = None) -> str:
     return f"{prefix or DEFAULT_PREFIX}-{hash_name(owner)}-{index}"
 
 
+def named_claims(resources: t.Sequence[Fields]) -> list[str]:
+    """The existing ResourceClaims that the pods use."""
+    names = (item.get("resourceClaimName") for item in resources)
+    return [name for name in names if name]
+
+
 def name_pod_claims(
     owner: str, resources: t.Sequence[Fields], domain_template: str = ""
 ) -> list[PodClaim]:

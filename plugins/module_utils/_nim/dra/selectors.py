@@ -54,7 +54,6 @@ def _conditions(device: Fields, driver: str, where: str) -> list[str]:
         )
     if len(given) > MAX_SELECTORS:
         raise NimError(f"{where}.celExpressions: must have at most {MAX_SELECTORS} items")
-    seen: set[str] = set()
     found = []
     for field, limit in _LIMITS.items():
         if len(selectors[field]) > limit:
@@ -62,9 +61,6 @@ def _conditions(device: Fields, driver: str, where: str) -> list[str]:
         for index, selector in enumerate(selectors[field]):
             at = f"{where}.{field}[{index}]"
             domain, name = _split_key(selector, driver, at)
-            if (key := f"{domain}/{name}") in seen:
-                raise NimError(f'{at}.key: "{key}" is selected twice, select it once')
-            seen.add(key)
             found.append(_BUILDERS[field](selector, f"[{_quote(domain)}].{name}", at))
     return [*given, *found]
 

@@ -24,8 +24,7 @@ _VERSION = re.compile(
 def check_resources(resources: t.Sequence[t.Mapping[str, t.Any]], *, is_served: bool) -> None:
     """NimError if the cluster or the spec cannot support the claims.
 
-    ``is_served``: whether the API server serves resource.k8s.io/v1. All other errors can only occur
-    in a resource that is older than our CRDs.
+    ``is_served``: whether the API server serves resource.k8s.io/v1.
     """
     if resources and not is_served:
         raise NimError(
@@ -44,6 +43,7 @@ def check_resources(resources: t.Sequence[t.Mapping[str, t.Any]], *, is_served: 
             )
         seen.add(name)
         _check_versions(resource, where)
+        _check_requests(resource, where)
 
 
 def check_single_requests(
@@ -71,6 +71,18 @@ def check_version(selector: t.Mapping[str, t.Any], where: str) -> None:
         raise NimError(
             f'{where}.value.versionValue.version: invalid version "{version}":'
             " use a semantic version such as 1.2.3",
+            reason=UNSUPPORTED,
+        )
+
+
+def _check_requests(resource: t.Mapping[str, t.Any], where: str) -> None:
+    """NimError if containers would use requests that the claim lacks: no kubelet starts them."""
+    creation = resource.get("claimCreationSpec")
+    names = {device.get("name") for device in (creation or {}).get("devices") or []}
+    unknown = [name for name in resource.get("requests") or () if name not in names]
+    if creation and unknown:
+        raise NimError(
+            f"{where}.requests: {', '.join(unknown)}: must be names of claimCreationSpec.devices",
             reason=UNSUPPORTED,
         )
 

@@ -11,7 +11,7 @@ from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._builders.nim_metadata import keep_hash
 from ..._engine.reads import Read, ReadObject, ReadObjects
-from ..dra.pod_claims import CLAIM, TEMPLATE, PodClaim, name_pod_claims
+from ..dra.pod_claims import CLAIM, TEMPLATE, PodClaim, name_pod_claims, named_claims
 from ..dra.statuses import claim_statuses
 from ..dra.templates import resolve_spec, template_specs
 from ..dra.validation import check_resources, check_single_requests
@@ -50,6 +50,13 @@ def find_error(app: NIMServiceApp) -> NimError | None:
     except NimError as error:
         return error
     return None
+
+
+def shared_claims(app: NIMServiceApp) -> list[str]:
+    """The claims that several replicas use at the same time."""
+    if not app.spec.is_autoscaled and (app.spec.replicas or 1) < 2:
+        return []
+    return named_claims(app.spec.dra_resources)
 
 
 def pod_claims(app: NIMServiceApp) -> list[PodClaim]:

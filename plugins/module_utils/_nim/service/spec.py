@@ -101,7 +101,8 @@ class Spec:
     ``auth_secret``: the Secret with the credentials of NGC or Hugging Face. ``amounts``: requests
     and limits of the model container. ``probes``: field of that container → the user's settings.
     ``scheduling``: the fields that have the same name in the pod spec. ``for_knative``: the given
-    fields that Knative ignores. ``autoscaler``, ``service_monitor``: None if not enabled.
+    fields that Knative ignores. ``without_effect``: the given fields that others exclude.
+    ``autoscaler``, ``service_monitor``: None if not enabled.
     """
 
     image: Image
@@ -116,6 +117,7 @@ class Spec:
     user: int
     group: int
     for_knative: t.Sequence[str]
+    without_effect: t.Sequence[str]
     init_containers: t.Sequence[SideContainer]
     sidecars: t.Sequence[SideContainer]
     proxy: Proxy
@@ -166,6 +168,7 @@ def parse_spec(service: Fields) -> Spec:
         user=user_id(fields),
         group=group_id(fields),
         for_knative=_ignored_by_knative(fields),
+        without_effect=_without_effect(fields, is_kserve=is_kserve),
         init_containers=parse_side_containers(fields.get("initContainers")),
         sidecars=parse_side_containers(fields.get("sidecarContainers")),
         proxy=parse_proxy(fields.get("proxy")),
@@ -175,7 +178,7 @@ def parse_spec(service: Fields) -> Spec:
         autoscaler=(scale.get("hpa") or {}) if scale.get("enabled") else None,
         autoscaler_annotations=scale.get("annotations") or {},
         service_monitor=(metrics.get("serviceMonitor") or {}) if metrics.get("enabled") else None,
-        multi_node=_parse_multi_node(fields.get("multiNode") or {}),
+        multi_node=_parse_multi_node({} if is_kserve else fields.get("multiNode") or {}),
         is_kserve=is_kserve,
         expose=expose,
         picker=_parse_picker({} if is_kserve else expose.picker),
@@ -186,6 +189,32 @@ def _ignored_by_knative(fields: Fields) -> list[str]:
     """The given fields without effect; KServe stops a service of no replicas in each mode."""
     given = [name for name in _IGNORED_BY_KNATIVE if name in fields]
     return [name for name in given if (name, fields[name]) != ("replicas", 0)]
+
+
+def _without_effect(fields: Fields, *, is_kserve: bool) -> list[str]:
+    """The paths of given fields that have no effect beside other fields, as in the reference."""
+    storage = fields.get("storage") or {}
+    cache, claim = storage.get("nimCache") or {}, storage.get("pvc") or {}
+    stores = {
+        "nimCache": bool(cache.get("name")),
+        "pvc": bool(claim.get("create") or claim.get("name")),
+        "emptyDir": storage.get("emptyDir") is not None,
+        "hostPath": bool(storage.get("hostPath")),
+    }
+    unused = [name for name, is_given in stores.items() if is_given][1:]
+    if any(claim.values()) and not stores["pvc"]:
+        unused.append("pvc")
+    if cache.get("profile") and not cache.get("name"):
+        unused.append("nimCache.profile")
+    paths = [f"spec.storage.{name}" for name in unused]
+    if (fields.get("resources") or {}).get("claims"):
+        paths.append("spec.resources.claims")
+    router = (fields.get("expose") or {}).get("router") or {}
+    if is_kserve and fields.get("multiNode"):
+        paths.append("spec.multiNode")
+    if is_kserve and router.get("eppConfig"):
+        paths.append("spec.expose.router.eppConfig")
+    return paths
 
 
 def _parse_storage(service: Fields, given: Fields) -> Storage:

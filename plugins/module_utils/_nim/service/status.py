@@ -29,6 +29,7 @@ from ..._builders.verdict import (
     with_pods,
 )
 from ..._builders.verdict import refuse as refuse_service
+from ..._engine.created_once import has_spec_changed
 from ..._engine.desired import Assessment, Event, Outcome, Requeue, Trigger
 from ..._engine.metadata import controller_of
 from ..._engine.status_builder import StatusBuilder
@@ -37,7 +38,7 @@ from ..dra.statuses import has_vanishing_claims
 from . import compute_domain
 from .app import NIMServiceApp
 from .desired import why_recreated
-from .dra import dra_statuses, find_error, has_claims, missing_source
+from .dra import dra_statuses, find_error, has_claims, missing_source, shared_claims
 from .endpoint_picker.picker import picker_readiness
 from .endpoints import cluster_endpoint, external_endpoint, missing_endpoint
 from .expose.service import name_clash
@@ -251,11 +252,13 @@ def _trigger_pipeline(app: NIMServiceApp, verdict: Verdict) -> list[Trigger]:
 
 
 def _events(app: NIMServiceApp, verdict: Verdict) -> list[Event]:
-    """Events for changes since the last pass, and a warning about fields without effect."""
+    """Events for changes since the last pass, and warnings about fields without effect."""
     events = events_of(f"NIMService {app.name}", app.status, verdict)
     if events and verdict.state == READY:
         events += overridden_events(app.overridden) + _choice_events(app)
         events += _ignored_fields_warning(ignored_fields(app)) if app.spec.is_kserve else []
+    if not app.status.get("state") or has_spec_changed(app.resource):
+        events += _spec_warnings(app)
     return events
 
 
@@ -272,3 +275,15 @@ def _choice_events(app: NIMServiceApp) -> list[Event]:
 def _ignored_fields_warning(ignored: t.Sequence[str]) -> list[Event]:
     text = f"KServe runs in knative mode, where {', '.join(ignored)} has no effect"
     return [Event("Warning", "Ignored", text)] if ignored else []
+
+
+def _spec_warnings(app: NIMServiceApp) -> list[Event]:
+    """Warnings about a new or changed spec that the API server accepts."""
+    spec, events = app.spec, []
+    if spec.without_effect:
+        text = f"{', '.join(spec.without_effect)} has no effect beside other fields of the spec"
+        events.append(Event("Warning", "Ignored", text))
+    if shared := shared_claims(app):
+        text = f"all replicas share ResourceClaim {', '.join(shared)}, and so its devices"
+        events.append(Event("Warning", "SharedClaim", text))
+    return events

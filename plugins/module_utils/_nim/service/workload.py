@@ -5,7 +5,7 @@
 
 On KServe it is an InferenceService; `kserve/platform.py` handles the change of the platform.
 
-`spec.multiNode` is immutable, but may still change if the CRDs are not ours. Then one workload
+If `spec.multiNode` changes, one workload
 replaces the other: the new one is created, the old one is deleted once the new one exists, and the
 Service switches when the old one is gone. Until then, the Service's selector shows which workload
 is the old one, so a service of one node need not read groups that it never had. Groups that the

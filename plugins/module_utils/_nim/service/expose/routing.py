@@ -33,10 +33,10 @@ ROUTING: tuple[Feature, ...] = (
 )
 
 
-def refused_by_knative(expose: Expose) -> dict[str, bool]:
+def replaced_by_knative(expose: Expose) -> dict[str, bool]:
     """Fields that Knative replaces with its own features → whether they are set."""
     return {
         "spec.expose.ingress.enabled": bool(expose.legacy_ingress),
-        "spec.router.ingress": bool(expose.ingress),
-        "spec.router.gateway": bool(expose.gateway),
+        "spec.expose.router.ingress": bool(expose.ingress),
+        "spec.expose.router.gateway": bool(expose.gateway),
     }

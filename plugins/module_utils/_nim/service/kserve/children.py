@@ -5,26 +5,20 @@
 
 from __future__ import annotations
 
-from ...._base.errors import NimError
 from ...._engine.desired import Child
 from ..app import NIMServiceApp
 from ..model_store import Store
 from ..scraping import build_scraping
-from .mode import check_mode, deployment_mode, is_standard
+from .mode import deployment_mode, is_standard
 from .predictor import build_inference_service
 
 
 def kserve_children(app: NIMServiceApp, store: Store) -> list[Child]:
     """The InferenceService and its ServiceMonitor.
 
-    NimError if its mode is unknown or incompatible with the spec.
+    NimError if its mode is unknown.
     """
-    if app.spec.multi_node.is_given:
-        raise NimError(
-            "nimservice.spec.multiNode cannot be set when the inferencePlatform is KServe"
-        )
     mode = deployment_mode(app)
-    check_mode(app, mode)
     children = [Child(build_inference_service(app, store, mode))]
     if is_standard(mode) and app.spec.is_monitored:
         children.insert(0, Child(build_scraping(app)))

@@ -18,7 +18,7 @@ from ...._engine.metadata import MANAGED_BY, MANAGED_BY_LABEL
 from ...._engine.observed import Observed
 from ...._engine.reads import Read, ReadLabelled, ReadObject, ReadObjects
 from ..app import NIMServiceApp
-from ..expose.routing import refused_by_knative
+from ..expose.routing import replaced_by_knative
 from ..workload import INFERENCE_SERVICE, is_known, live_workload
 
 KSERVE = "KServe, for spec.inferencePlatform: kserve"
@@ -103,29 +103,20 @@ def deployment_mode(app: NIMServiceApp) -> str:
     return settings.default_mode()
 
 
-def check_mode(app: NIMServiceApp, mode: str) -> None:
-    """NimError if the spec uses features that Knative provides in a different way."""
-    if mode not in _KNATIVE:
-        return
-    fields = {
-        "spec.scale (autoscaling)": app.spec.is_autoscaled,
-        **refused_by_knative(app.spec.expose),
-        "spec.metrics.enabled": app.spec.is_monitored,
-    }
-    errors = [
-        f"nimservice.{field} cannot be set when KServe runs in knative mode"
-        for field, is_set in fields.items()
-        if is_set
-    ]
-    if errors:
-        raise NimError("; ".join(errors))
-
-
 def ignored_fields(app: NIMServiceApp) -> list[str]:
-    """Fields that are set but have no effect in the mode of the InferenceService."""
+    """Fields that are set but have no effect in the mode of the InferenceService.
+
+    Knative scales, and routes to the pods, in its own way.
+    """
     if _settled_mode(app) in ("", *_STANDARD):
         return []
-    return [f"spec.{field}" for field in app.spec.for_knative]
+    features = {
+        "spec.scale.enabled": app.spec.is_autoscaled,
+        **replaced_by_knative(app.spec.expose),
+        "spec.metrics.enabled": app.spec.is_monitored,
+    }
+    given = [field for field, is_set in features.items() if is_set]
+    return [*(f"spec.{field}" for field in app.spec.for_knative), *given]
 
 
 def _settled_mode(app: NIMServiceApp) -> str:

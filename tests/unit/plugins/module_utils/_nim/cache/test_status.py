@@ -38,6 +38,22 @@ def types(cluster):
     return [kind for kind in found if kind != "Ready"]
 
 
+def test_assess_ignored_fields(world):
+    """The CRDs of the reference accept these; only its optional webhook rejects them."""
+    profiles = {"profiles": ["all", "aaaa"]}
+    cluster = world(source={"ngc": {"modelPuller": "x:1", "authSecret": "s", "model": profiles}})
+    cluster.cr["spec"]["storage"]["hostPath"] = "/models"
+    cluster.reconcile()
+    cluster.run_pod()
+    messages = [event.message for event in cluster.reconcile().assessment.events]
+    assert (
+        "spec.source.ngc.model.profiles contains all, so its other items have no effect" in messages
+    )
+    assert "spec.storage.hostPath has no effect beside spec.storage.pvc" in messages
+    container = cluster.objects["Job/nim/llama-job"]["spec"]["template"]["spec"]["containers"][0]
+    assert container["args"] == ["--all"]
+
+
 def test_assess_start_to_ready(world):
     cluster = world()
     created, job_created = "NIM_CACHE_PVC_CREATED", "NIM_CACHE_JOB_CREATED"

@@ -160,10 +160,6 @@ SELECT_REFUSES = {
     "no quantity": ({"capacitySelectors": [{"key": "k"}]}, "is not a quantity"),
     "no key": (attribute({"intValue": 1}, key=""), r"\[0\]\.key: set the name"),
     "no name": (attribute({"intValue": 1}, key="a/"), r"\.key: set the name"),
-    "key twice": (
-        attribute({"intValue": 1}) | capacity(1, key="gpu.nvidia.com/k"),
-        r'd\.capacitySelectors\[0\]\.key: "gpu\.nvidia\.com/k" is selected twice',
-    ),
     "both ways": (
         attribute({"intValue": 1}) | {"celExpressions": ["true"]},
         r"d\.celExpressions must not be set if",

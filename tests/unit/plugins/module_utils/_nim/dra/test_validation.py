@@ -27,6 +27,10 @@ REFUSES = {
         [{"resourceClaimName": "x"}, {"resourceClaimName": "y"}, {"resourceClaimName": "x"}], True,
         "spec.draResources[2].resourceClaimName: duplicate resource claim name: 'x'",
     ),
+    "requests": (
+        [{**versions("1.0.0"), "requests": ["gpu", "a", "b"]}], True,
+        "spec.draResources[0].requests: a, b: must be names of claimCreationSpec.devices",
+    ),
     "version": (
         [{"resourceClaimName": "x"}, versions("1.0.0", "1.0")], True,
         'spec.draResources[1].claimCreationSpec.devices[1].attributeSelectors[1].value.versionValue.version: invalid version "1.0": use a semantic version such as 1.2.3',

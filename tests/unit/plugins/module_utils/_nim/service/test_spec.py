@@ -41,6 +41,45 @@ def test_spec_predicate(make, predicate, spec, wanted):
     assert attrgetter(predicate)(parse_spec(make.cr(spec))) is wanted
 
 
+CACHED = {"nimCache": {"name": "c"}}
+WITHOUT_EFFECT = {
+    "one store": ({"storage": CACHED | {"pvc": {}, "hostPath": ""}}, []),
+    "cache before all": (
+        {"storage": CACHED | {"pvc": {"create": True}, "emptyDir": {}, "hostPath": "/m"}},
+        ["spec.storage.pvc", "spec.storage.emptyDir", "spec.storage.hostPath"],
+    ),
+    "claim before the others": (
+        {"storage": {"pvc": {"name": "p"}, "emptyDir": {}}},
+        ["spec.storage.emptyDir"],
+    ),
+    "claim without name": ({"storage": CACHED | {"pvc": {"size": "1Gi"}}}, ["spec.storage.pvc"]),
+    "profile without cache": (
+        {"storage": {"nimCache": {"profile": "a"}, "emptyDir": {}}},
+        ["spec.storage.nimCache.profile"],
+    ),
+    "claims of containers": (
+        {"storage": CACHED, "resources": {"claims": [{"name": "gpu"}]}},
+        ["spec.resources.claims"],
+    ),
+    "nodes": ({"storage": CACHED, "multiNode": {"parallelism": {"pipeline": 2}}}, []),
+    "nodes and a picker on KServe": (
+        {
+            "storage": CACHED,
+            "inferencePlatform": "kserve",
+            "multiNode": {"parallelism": {"pipeline": 2}},
+            **router(eppConfig={"containerSpec": {"name": "e"}}),
+        },
+        ["spec.multiNode", "spec.expose.router.eppConfig"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "paths"), WITHOUT_EFFECT.values(), ids=WITHOUT_EFFECT)
+def test_parse_spec_without_effect(make, spec, paths):
+    """The CRDs of the reference accept these; only its optional webhook rejects them."""
+    assert parse_spec(make.cr(spec)).without_effect == paths
+
+
 @pytest.mark.parametrize("expose", [None, {}, {"service": None, "router": None}])
 def test_parse_spec_expose(make, expose):
     found = parse_spec(make.cr({"expose": expose}))

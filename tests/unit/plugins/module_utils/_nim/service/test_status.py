@@ -95,6 +95,36 @@ def test_assess_ready_overridden(make):
     ]
 
 
+@pytest.mark.parametrize("seen", [None, 1], ids=["new", "changed"])
+@pytest.mark.parametrize(
+    ("spec", "event"),
+    [
+        (
+            {"resources": {"claims": [{"name": "gpu"}]}},
+            ("Ignored", "spec.resources.claims has no effect beside other fields of the spec"),
+        ),
+        (
+            {"draResources": [{"resourceClaimName": "a"}], "replicas": 2},
+            ("SharedClaim", "all replicas share ResourceClaim a, and so its devices"),
+        ),
+        (
+            {"draResources": [{"resourceClaimName": "a"}], "scale": {"enabled": True}},
+            ("SharedClaim", "all replicas share ResourceClaim a, and so its devices"),
+        ),
+    ],
+    ids=["claims", "replicas", "autoscaler"],
+)
+def test_assess_spec_warnings(make, seen, spec, event):
+    cr = make.cr(spec, None if seen is None else {"state": "NotReady", "observedGeneration": seen})
+    result = assess(around(make, cr, model=NAMED), Outcome())
+    assert event in [(item.reason, item.message) for item in result.events]
+    settled = make.cr(spec, result.status | {"observedGeneration": 2})
+    assert event not in [
+        (item.reason, item.message)
+        for item in assess(around(make, settled, model=NAMED), Outcome()).events
+    ]
+
+
 CACHE = {"storage": {"nimCache": {"name": "cache"}}}
 STUCK = [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}]
 DEADLINE = 'deployment "llm" exceeded its progress deadline'

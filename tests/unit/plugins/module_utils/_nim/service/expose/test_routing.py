@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.expose.routing import (
     ROUTING,
-    refused_by_knative,
+    replaced_by_knative,
 )
 
 GATEWAY = {"name": "g", "namespace": "gw", "grpcRoutesEnabled": True}
@@ -58,7 +58,7 @@ def test_routing_deprecated_ingress(make):
     assert set(made["metadata"]["annotations"]) == {"openshift.io/required-scc", "b"}
 
 
-def test_refused_by_knative(make):
+def test_replaced_by_knative(make):
     given = make.app(expose(gateway=GATEWAY)).spec.expose
-    refused = [field for field, is_set in refused_by_knative(given).items() if is_set]
-    assert refused == ["spec.router.gateway"]
+    refused = [field for field, is_set in replaced_by_knative(given).items() if is_set]
+    assert refused == ["spec.expose.router.gateway"]

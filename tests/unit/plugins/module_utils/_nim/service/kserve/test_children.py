@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.children import (
     kserve_children,
     unscraped,
@@ -24,11 +23,14 @@ def app_in(make, mode, spec):
     return make.app(spec, live)
 
 
+NODES = {"multiNode": {"parallelism": {"pipeline": 2, "tensor": 4}}}
 KSERVE_CHILDREN = {
     "standard": ("Standard", KSERVE, ["InferenceService"]),
     "standard, monitored": ("Standard", MONITORED, ["ServiceMonitor", "InferenceService"]),
     "its old name": ("RawDeployment", MONITORED, ["ServiceMonitor", "InferenceService"]),
     "Knative": ("Knative", KSERVE, ["InferenceService"]),
+    "Knative, monitored": ("Knative", MONITORED, ["InferenceService"]),
+    "several nodes": ("Standard", KSERVE | NODES, ["InferenceService"]),
     "ModelMesh, monitored": ("ModelMesh", MONITORED, ["InferenceService"]),
 }
 
@@ -38,25 +40,6 @@ def test_kserve_children(make, mode, spec, kinds):
     children = kserve_children(app_in(make, mode, spec), STORE)
     assert [child.manifest["kind"] for child in children] == kinds
     assert [child.manifest["metadata"]["name"] for child in children] == ["llm"] * len(kinds)
-
-
-@pytest.mark.parametrize(
-    ("mode", "spec", "message"),
-    [
-        pytest.param(
-            "Standard",
-            KSERVE | {"multiNode": {"parallelism": {"pipeline": 2}}},
-            r"spec\.multiNode cannot be set when the inferencePlatform is KServe",
-            id="several nodes",
-        ),
-        pytest.param(
-            "Knative", MONITORED, r"spec\.metrics\.enabled cannot be set", id="Knative, monitored"
-        ),
-    ],
-)
-def test_kserve_children_refuses(make, mode, spec, message):
-    with pytest.raises(NimError, match=message):
-        kserve_children(app_in(make, mode, spec), STORE)
 
 
 @pytest.mark.parametrize(
