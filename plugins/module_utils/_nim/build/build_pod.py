@@ -84,13 +84,13 @@ def _resources(app: NIMBuildApp, profile: t.Mapping[str, t.Any]) -> Json:
     if not size and not has_gpus(amounts):
         raise NimError(
             "tensorParallelism is not set in the profile tags or resources: set"
-            f" {GPU} in spec.resources of a new NIMBuild",
+            f" {GPU} in spec.resources",
             reason="GPUCountMissing",
         )
     if size and has_gpus(amounts):
         raise NimError(
             f"tensorParallelism is set in the profile tags, but {GPU} is already set in resources:"
-            f" leave {GPU} out of spec.resources of a new NIMBuild",
+            f" remove {GPU} from spec.resources",
             reason="GPUCountTwice",
         )
     if size:
