@@ -31,7 +31,7 @@ NODE_LABELS = {
 }
 STEADY_SECONDS = 25.0
 PAUSE = 1.0
-NO_KIND = ("no matches for kind", "ensure CRDs are installed first", "could not find the requested")
+NO_KIND = ("no matches for kind", "could not find the requested")
 
 
 def parse_arguments(argv: t.Sequence[str] | None = None) -> argparse.Namespace:

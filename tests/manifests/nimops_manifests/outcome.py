@@ -20,6 +20,13 @@ _NAMED = re.compile(
 )
 """Objects and fields, one of which a message must name."""
 
+_LOGGED = re.compile(r"[IWE]\d{4} ")
+"""The beginning of a line of kubectl's own log."""
+
+_NO_KIND = re.compile(r'no matches for kind "[^"]*" in version "[^"]*"')
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""A warning about an object that the run itself created, such as a namespace."""
+
 
 def is_ready(resource: Json) -> bool:
     """Whether it is ready for its current spec."""
@@ -67,14 +74,20 @@ def judge(resource: Json | None) -> tuple[str, str, bool]:
 def refusal(text: str) -> str:
     """The API server's message, without the parts of kubectl; fields and reasons stay."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    kept = [line for line in lines if not line.startswith("Warning:")]
-    return " ".join(kept).removeprefix("error: ").removeprefix("Error from server ")
+    kept = [line for line in lines if not line.startswith("Warning:") and not _LOGGED.match(line)]
+    whole = " ".join(kept).removeprefix("error: ").removeprefix("Error from server ")
+    found = _NO_KIND.search(whole)
+    return found[0] if found else whole
 
 
 def warnings(text: str) -> list[str]:
     """The warnings of the API server, such as unknown fields."""
     lines = (line.strip() for line in text.splitlines())
-    return [line.removeprefix("Warning: ") for line in lines if line.startswith("Warning: ")]
+    return [
+        line.removeprefix("Warning: ")
+        for line in lines
+        if line.startswith("Warning: ") and _APPLIED not in line
+    ]
 
 
 def join(parts: t.Iterable[str]) -> str:

@@ -73,3 +73,17 @@ def test_refusal_and_warnings():
     )
     assert refusal(text) == 'The NIMCache "c" is invalid: * spec.source: Required value'
     assert warnings(text) == ['unknown field "spec.a"']
+
+
+def test_refusal_missing_kind():
+    text = (
+        "W1126 16:55:24.955117     252 schema.go:145] cannot perform warn validation\n"
+        'error: resource mapping not found for name: "c" namespace: "" from "STDIN": '
+        'no matches for kind "X" in version "x/v1"\nensure CRDs are installed first\n'
+    )
+    assert refusal(text) == 'no matches for kind "X" in version "x/v1"'
+
+
+def test_warnings_own_namespace():
+    key = "kubectl.kubernetes.io/last-applied-configuration"
+    assert warnings(f"Warning: resource namespaces/a is missing the {key} annotation") == []
