@@ -132,6 +132,7 @@ def why_recreated(app: NIMServiceApp) -> str:
     if not app.spec.is_kserve:
         names.append(("Service", service_name(app)))
         names += [(kind, app.name) for kind, is_wanted, _build in FEATURES if is_wanted(app.spec)]
+        names += [("InferencePool", app.name)] if app.spec.picker.is_wanted else []
     for kind, name in names:
         live = app.live(kind, name)
         if live and app.controls(live) and live["metadata"].get("deletionTimestamp"):

@@ -507,6 +507,22 @@ def test_assess_child_being_deleted(make, kind, finalizers, text):
     assert (found["reason"], found["message"]) == ("Terminating", text)
 
 
+def test_assess_pool_being_deleted(make):
+    cr = make.cr(EPP, READY)
+    pool = {
+        "kind": "InferencePool",
+        "metadata": {
+            "name": "llm",
+            "namespace": "ns",
+            "ownerReferences": [owner_reference(cr)],
+            "deletionTimestamp": "now",
+        },
+    }
+    status = assess(around(make, cr, picker(cr, **EPP_UP), pool, model=None), Outcome()).status
+    (found,) = (item for item in status["conditions"] if item["type"] == "Reconciling")
+    assert found["message"] == 'waiting for InferencePool "llm" to be deleted'
+
+
 def test_assess_domain_being_deleted(make):
     spec = {"multiNode": {"parallelism": {"pipeline": 2}, "computeDomain": {"create": True}}}
     cr = make.cr(spec, READY)
