@@ -24,6 +24,7 @@ IMAGE = r"(nim-operator:)([\w.-]+)"
 TAG = r"(newTag: )(\S+)"
 ARCHIVE = r"(dist/nimops(?:-nim)?-)(.+?)(?=\.t)"
 DEFINED = r"(nimops\.nim/operator-version: )(\S+)"
+MANIFESTS = "plugins/module_utils/_commands/install/data"
 PLACES = {
     "config/crd/kustomization.yaml": DEFINED,
     "config/crd/bases/Kustomization": DEFINED,
@@ -32,6 +33,11 @@ PLACES = {
     "docs/operate/install.md": f"{IMAGE}|{TAG}|{ARCHIVE}",
     "docs/operate/takeover.md": TAG,
     "execution-environment.yml": r"(nimops-nim-)(.+?)(?=\.tar\.gz)",
+    **{
+        f"{MANIFESTS}/{file.name}": r'("nimops\.nim/operator-version": ")([^"]+)'
+        for file in (ROOT / MANIFESTS).glob("*.nvidia.com.json")
+    },
+    f"{MANIFESTS}/objects.json": rf'{IMAGE}|("OPERATOR_VERSION",\s+"value": ")([^"]+)',
 }
 """file that names the version → the expression that finds it"""
 

@@ -35,6 +35,7 @@ cluster: ## The tests that need a cluster, on the sandbox
 .PHONY: admission
 admission: collection ## Admission tests against $KUBECONFIG; also checks that the CRDs are up to date
 	@$(BIN)/python hack/generate_crds.py --check
+	@$(BIN)/python hack/generate_install.py --check
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/admission
 
 .PHONY: kinds

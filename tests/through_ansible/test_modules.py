@@ -212,6 +212,18 @@ def test_release(run, cluster):
     assert "finalizers" not in cluster.objects[path]["metadata"]
 
 
+def test_install(run, cluster):
+    cluster.has_controllers = True
+    found = run("nimops.nim.nim_install")
+    assert (found["changed"], found.get("failed", False)) == (True, False)
+    assert {item["action"] for item in found["changes"]} == {"create"}
+    assert any(path.endswith("/nimservices.apps.nvidia.com") for path in cluster.objects)
+    assert run("nimops.nim.nim_install")["changed"] is False
+    found = run("nimops.nim.nim_install", state="absent")
+    assert (found["changed"], found["kept"]) == (True, [])
+    assert cluster.objects == {}
+
+
 def test_databases(run, cluster, tmp_path, monkeypatch):
     """Nothing is written for a server that does not answer; Ansible's own Python asks it."""
     broken = tmp_path / "python3.13"

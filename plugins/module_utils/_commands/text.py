@@ -8,8 +8,9 @@ from __future__ import annotations
 import typing as t
 from collections import Counter
 
+from .._base.types import Json
 from .._engine.api_resources import ObjectKey as Key
-from .plan.diff import ADOPT, CHANGE, CREATE, DELETE, Change
+from .plan.diff import ADOPT, CHANGE, CREATE, DELETE, Change, to_yaml
 from .render.simulation import SimulationResult
 
 _SIGNS = {CREATE: "+", CHANGE: "~", ADOPT: "=", DELETE: "-"}
@@ -32,13 +33,33 @@ def write_plan(changes: t.Sequence[Change], simulated: SimulationResult) -> str:
     lines = []
     for change in changes:
         tail = "  (its pods are replaced)" if change.restarts else ""
-        lines.append(f"{_SIGNS[change.action]} {change.action} {name_of(change.key)}{tail}")
+        lines.append(f"{_write_change(change)}{tail}")
         if change.action == CHANGE:
             lines += [f"    {line}" for line in change.diff().splitlines()]
     for sign, texts in (("!", simulated.problems), ("#", simulated.notes)):
         for key, found in texts.items():
             lines += [f"{sign} {name_of(key)}: {text}" for text in found]
     return "\n".join([*lines, summarize(changes)])
+
+
+def write_changes(changes: t.Sequence[Change]) -> str:
+    """A line for each object, and a summary."""
+    return "\n".join([*map(_write_change, changes), summarize(changes)])
+
+
+def to_diff(change: Change) -> Json:
+    """A change in the format of Ansible's diff mode."""
+    name = name_of(change.key)
+    return {
+        "before": to_yaml(change.before),
+        "after": to_yaml(change.after),
+        "before_header": name,
+        "after_header": f"{name} ({change.action})",
+    }
+
+
+def _write_change(change: Change) -> str:
+    return f"{_SIGNS[change.action]} {change.action} {name_of(change.key)}"
 
 
 def summarize(changes: t.Sequence[Change]) -> str:

@@ -215,6 +215,7 @@ class FakeCluster:
         self.refuse: dict[tuple[str, str], list[Answer]] = {}
         self.missing_kinds: set[str] = set()
         self.cluster_scoped_kinds = {kind for kind, item in KINDS.items() if not item.is_namespaced}
+        self.has_controllers = False
         self._version = 100
         self.server = Server(self._respond)
 
@@ -225,11 +226,21 @@ class FakeCluster:
 
     def put(self, path: str, item: Json) -> Json:
         self._version += 1
-        stored = copy.deepcopy(item)
+        stored = copy.deepcopy(item) | self._control(path)
         stored["metadata"]["resourceVersion"] = str(self._version)
         stored["metadata"].setdefault("uid", f"uid-{self._version}")
         self.objects[path] = stored
         return stored
+
+    def _control(self, path: str) -> Json:
+        """The status that controllers give an object at once."""
+        true = [{"type": name, "status": "True"} for name in ("NamesAccepted", "Established")]
+        statuses = {
+            "customresourcedefinitions": {"conditions": true},
+            "deployments": {"updatedReplicas": 1, "availableReplicas": 1},
+        }
+        kind = path.split("/")[-2] if self.has_controllers else ""
+        return {"status": statuses[kind]} if kind in statuses else {}
 
     def calls(self, method: str) -> list[Request]:
         return [item for item in self.server.requests if item.method == method]
@@ -283,7 +294,7 @@ class FakeCluster:
         if manager := request.query.get("fieldManager"):
             entry = {"manager": manager, "operation": "Apply", "fieldsV1": {}}
             done["metadata"]["managedFields"] = [entry]
-        return Answer(200, self.put(path, done))
+        return Answer(200, done if request.query.get("dryRun") else self.put(path, done))
 
     def _delete(self, request: Request) -> Answer:
         live = self.objects.get(request.path)
@@ -411,6 +422,13 @@ def cluster() -> Iterator[FakeCluster]:
     fake = FakeCluster()
     yield fake
     fake.server.close()
+
+
+@pytest.fixture
+def controllers(cluster: FakeCluster) -> FakeCluster:
+    """The cluster, with controllers."""
+    cluster.has_controllers = True
+    return cluster
 
 
 class GpuObjects:

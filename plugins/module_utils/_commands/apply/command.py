@@ -10,11 +10,11 @@ from ..._base.types import Json
 from ..._cluster.client import Client
 from ..command import CONNECTION_SPEC, RESOURCES_SPEC, ResourcesCommand
 from ..loader import custom_resources
-from ..plan.diff import Change, to_yaml
 from ..plan.preview import preview
 from ..text import (
     name_of,
     summarize,
+    to_diff,
     write_plan,
 )
 from .apply import (
@@ -60,14 +60,3 @@ class ApplyCommand(ResourcesCommand):
             self.print_message(write_plan(found.changes, found.simulated))
             return result
         return result | {"diff": [to_diff(change) for change in found.changes]}
-
-
-def to_diff(change: Change) -> Json:
-    """A change in the format of Ansible's diff mode."""
-    name = name_of(change.key)
-    return {
-        "before": to_yaml(change.before),
-        "after": to_yaml(change.after),
-        "before_header": name,
-        "after_header": f"{name} ({change.action})",
-    }

@@ -36,8 +36,9 @@ def read_policies(client: Client) -> list[Json]:
     found = _list(client, POLICIES)
     if found is None:
         raise NimError(
-            f"the cluster does not know the kind {POLICIES.kind}: install the CRDs of nimops.nim,"
-            " see docs/operate/install.md"
+            f"the cluster does not know the kind {POLICIES.kind}: install the CRDs with"
+            " ansible-playbook nimops.nim.install -e components=gpu,nemo, or in another way of"
+            " docs/operate/install.md"
         )
     return in_order(found)
 

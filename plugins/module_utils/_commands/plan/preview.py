@@ -125,8 +125,8 @@ def refused(resource: Json, error: ApiError) -> Exception:
         return error
     if error.status == 404 and not _lacks_namespace(error):
         return NimError(
-            f"the cluster does not know the kind {kind}: install the CRDs of nimops.nim, see"
-            " docs/operate/install.md"
+            f"the cluster does not know the kind {kind}: install the CRDs with ansible-playbook"
+            " nimops.nim.install, or in another way of docs/operate/install.md"
         )
     return NimError(f"{kind} {name}: {error}")
 

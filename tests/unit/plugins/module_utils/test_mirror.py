@@ -18,6 +18,7 @@ UNTESTED = {
     "_commands/gpu/status_command.py": "tests/unit/plugins/playbooks runs it",
     "_commands/gpu/upgrade_plan_command.py": "tests/unit/plugins/playbooks runs it",
     "_commands/images/command.py": "tests/unit/plugins/playbooks runs it",
+    "_commands/install/command.py": "tests/unit/plugins/playbooks runs it",
     "_commands/plan/command.py": "tests/unit/plugins/playbooks runs it",
     "_commands/profiles/command.py": "tests/unit/plugins/playbooks runs it",
     "_commands/release/command.py": "tests/unit/plugins/playbooks runs it",

@@ -23,6 +23,7 @@ MODULES = {
     "gpu_status": "gpu_status_info",
     "gpu_upgrade_plan": "gpu_upgrade_plan_info",
     "images": "nim_images_info",
+    "install": "nim_install",
     "nemo_dependencies": "nim_databases",
     "plan": "nim_plan_info",
     "profiles": "nim_profiles_info",
@@ -103,7 +104,7 @@ def test_examples_of_all_modules():
     modules = {file.stem for file in (ROOT / "plugins/modules").glob("*.py")}
     assert modules == known | {
         *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover", "nim_release"),
-        *("gpu_status_info", "gpu_upgrade_plan_info"),
+        *("nim_install", "gpu_status_info", "gpu_upgrade_plan_info"),
     }
 
 

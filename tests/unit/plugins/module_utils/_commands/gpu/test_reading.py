@@ -39,7 +39,7 @@ def test_read_policies_active_first(cluster, client, answer):
 
 def test_read_policies_unknown_kind(cluster, client, refused):
     cluster.refuse["GET", POLICIES] = [refused(404, "not found", "NotFound")]
-    with pytest.raises(NimError, match="install the CRDs"):
+    with pytest.raises(NimError, match=r"nimops\.nim\.install -e components=gpu"):
         read_policies(client)
 
 

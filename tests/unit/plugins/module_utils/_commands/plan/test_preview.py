@@ -96,7 +96,7 @@ def test_submit_dry_run_invalid(cluster, client, make_service, refused):
     ("status", "text", "message"),
     [
         pytest.param(422, "is invalid", "NIMService llm: is invalid", id="a rule"),
-        pytest.param(404, "not found", "install the CRDs of nimops.nim", id="no such kind"),
+        pytest.param(404, "not found", "nimops.nim.install", id="no such kind"),
         pytest.param(
             404, 'namespaces "nim" not found', "NIMService llm: namesp", id="no namespace"
         ),

@@ -1,0 +1,239 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Installs CRDs, admission policies, roles for users and, on request, the operator."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from dataclasses import dataclass
+
+from ..._base.errors import ApiError, NimError
+from ..._base.printable import printable
+from ..._base.types import Json
+from ..._cluster.client import Client
+from ..._engine.api_resources import collection_path, identity
+from ..._engine.conditions import find_condition
+from ..plan.diff import CREATE, DELETE, Change
+from ..takeover.installations import Installation
+from ..text import name_of
+from .manifests import (
+    CRD,
+    MANAGER_NAME,
+    NAMESPACE,
+    Order,
+    is_in_watched_namespace,
+    known_objects,
+    path_of,
+    plural_of,
+    select_manifests,
+)
+from .ownership import find_change, is_ours, obstacle
+
+MANAGER = "nimops.nim.install"
+"""Our field manager."""
+
+_RBAC = "rbac.authorization.k8s.io/v1"
+_POLICY = collection_path(
+    "admissionregistration.k8s.io/v1",
+    "validatingadmissionpolicybindings",
+    None,
+    "nimops-operator-account",
+)
+_PAUSE = 0.5
+_MAX_MESSAGE = 300
+
+
+@dataclass(frozen=True)
+class Step:
+    """One write. ``item``: the object to apply, or the live one to delete."""
+
+    change: Change
+    item: Json
+
+
+class Installer:
+    """One installation. ``notify`` reports progress."""
+
+    def __init__(self, client: Client, order: Order, notify: t.Callable[[str], None]) -> None:
+        order.check()
+        self._client = client
+        self._order = order
+        self._notify = notify
+        self.namespace = find_namespace(client)
+
+    def plan(self) -> list[Step]:
+        """The changes, in the order of the writes. NimError if something may not be replaced."""
+        wanted = select_manifests(self._order, self.namespace)
+        live = [self._read(path_of(item)) for item in wanted]
+        pairs = [
+            (old, new)
+            for old, new in zip(live, wanted, strict=True)
+            if new["kind"] != "Namespace" or old is None
+        ]
+        obstacles = [text for old, new in pairs if (text := obstacle(old, new))]
+        if obstacles:
+            raise NimError(f"nothing was changed: {'; '.join(obstacles)}")
+        steps = [Step(change, new) for old, new in pairs if (change := self._compare(old, new))]
+        return steps + (self._unwanted(wanted) if self._order.image else [])
+
+    def install(self, steps: t.Iterable[Step], seconds: float) -> None:
+        """Write the changes; wait until CRDs are established before what uses them."""
+        items = list(steps)
+        for step in items:
+            if step.item["kind"] == CRD:
+                self._write(step, seconds)
+        self._wait_established(seconds)
+        for step in items:
+            if step.item["kind"] != CRD:
+                self._write(step, seconds)
+
+    def wait_available(self, seconds: float) -> None:
+        """Wait until the operator is available. NimError after a timeout."""
+        path = collection_path("apps/v1", "deployments", self.namespace, MANAGER_NAME)
+
+        def missing() -> str:
+            live = self._client.get(path)
+            if live and Installation(live, is_ours=True).is_available:
+                return ""
+            found = find_condition((live or {}).get("status", {}).get("conditions"), "Available")
+            return printable(
+                str((found or {}).get("message") or "no pod is available"), _MAX_MESSAGE
+            )
+
+        self._notify(f"waiting for the operator in the namespace {self.namespace}")
+        wait_while(missing, f"Deployment {self.namespace}/{MANAGER_NAME} is not available", seconds)
+
+    def _read(self, path: str) -> Json | None:
+        """The live object; None if it is being deleted, because changes of it would be lost."""
+        live = self._client.get(path)
+        return None if live and is_terminating(live) else live
+
+    def _compare(self, live: Json | None, wanted: Json) -> Change | None:
+        after = wanted
+        if live is not None:
+            try:
+                after = self._client.apply(path_of(wanted), wanted, MANAGER, dry=True)
+            except ApiError as error:
+                raise _explain(wanted, error) from error
+        return find_change(live, {**after, "kind": wanted["kind"]}, MANAGER)
+
+    def _unwanted(self, wanted: list[Json]) -> list[Step]:
+        """The operator's objects of other installations, such as a component that is off now."""
+        kept = {path_of(item) for item in wanted}
+        return [
+            deletion(item)
+            for item in find_installed(self._client, self.namespace, of_operator=True)
+            if path_of(item) not in kept
+        ]
+
+    def _write(self, step: Step, seconds: float) -> None:
+        if step.change.action == DELETE:
+            delete(self._client, step.item)
+            return
+        path = path_of(step.item)
+        if step.change.action == CREATE:
+            wait_until_gone(self._client, path, seconds)
+        try:
+            self._client.apply(path, step.item, MANAGER)
+        except ApiError as error:
+            raise _explain(step.item, error) from error
+
+    def _wait_established(self, seconds: float) -> None:
+        paths = [
+            path_of(item)
+            for item in select_manifests(self._order, self.namespace)
+            if item["kind"] == CRD
+        ]
+
+        def missing() -> str:
+            while paths and (why := _why_not_served(self._client.get(paths[-1]))) == "":
+                paths.pop()
+            return f"{paths[-1].rpartition('/')[2]}: {why}" if paths else ""
+
+        wait_while(missing, "CRDs are not established", seconds)
+
+
+def find_namespace(client: Client) -> str:
+    """The operator's namespace: where it is installed or, by default, the one of config/.
+
+    A takeover installs it into the namespace of the reference operator.
+    """
+    live = client.get(_POLICY) or {}
+    reference = (live.get("spec") or {}).get("paramRef") or {}
+    return str(reference.get("namespace") or NAMESPACE)
+
+
+def find_installed(client: Client, namespace: str, *, of_operator: bool = False) -> list[Json]:
+    """Our live objects in the order of their deletion, except for CRDs and the namespace."""
+    found = []
+    for item in known_objects(namespace, of_operator=of_operator):
+        api = {"apiVersion": item["apiVersion"], "kind": item["kind"]}
+        if not is_in_watched_namespace(item):
+            live = client.get(path_of(item))
+            found += [{**live, **api}] if live and is_ours(live) else []
+            continue
+        everywhere = client.list_objects(collection_path(_RBAC, plural_of(item["kind"]))) or []
+        found += [
+            {**live, **api}
+            for live in everywhere
+            if live["metadata"]["name"] == item["metadata"]["name"] and is_ours(live)
+        ]
+    return found
+
+
+def deletion(live: Json) -> Step:
+    """The deletion of a live object."""
+    key = identity(live)
+    return Step(Change(DELETE, key, key), live)
+
+
+def delete(client: Client, live: Json) -> None:
+    """Delete an object, unless another one has taken its place."""
+    try:
+        client.delete(path_of(live), live["metadata"].get("uid", ""))
+    except ApiError as error:
+        if error.status != 404:
+            raise
+
+
+def is_terminating(live: Json) -> bool:
+    """Whether an object is being deleted."""
+    return bool(live["metadata"].get("deletionTimestamp"))
+
+
+def wait_until_gone(client: Client, path: str, seconds: float) -> None:
+    """Wait while an object is being deleted. NimError after a timeout."""
+
+    def left() -> str:
+        live = client.get(path)
+        return path if live and is_terminating(live) else ""
+
+    wait_while(left, "an object is still being deleted", seconds)
+
+
+def wait_while(missing: t.Callable[[], str], what: str, seconds: float) -> None:
+    """Wait until nothing is missing. NimError after a timeout."""
+    end = time.monotonic() + seconds
+    while found := missing():
+        if time.monotonic() > end:
+            raise NimError(f"{what} after {seconds:g} s: {found}")
+        time.sleep(_PAUSE)
+
+
+def _why_not_served(definition: Json | None) -> str:
+    """Why the API server does not serve a CRD; empty if it does."""
+    conditions = ((definition or {}).get("status") or {}).get("conditions")
+    for kind in ("NamesAccepted", "Established"):
+        found = find_condition(conditions, kind)
+        if not found or found["status"] != "True":
+            text = str((found or {}).get("message") or f"waits for the condition {kind}")
+            return printable(text, _MAX_MESSAGE)
+    return ""
+
+
+def _explain(item: Json, error: ApiError) -> Exception:
+    if not error.status:
+        return error
+    return NimError(f"{name_of(identity(item))}: {error}")

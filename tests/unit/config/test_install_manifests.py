@@ -1,0 +1,98 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""nim_install applies the same objects as the kustomizations in config/."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._commands.install.manifests import (
+    COMPONENTS,
+    Order,
+    select_manifests,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+IMAGE = "registry.example.com/nim-operator:1.2.3"
+NEMO = frozenset({"nemo"})
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+pytestmark = pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
+
+
+@pytest.fixture
+def build():
+    """Build an overlay with an image, below the checkout as kustomize wants."""
+    folder = ROOT / "build/install-manifests"
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def run(overlay):
+        name, _colon, tag = IMAGE.rpartition(":")
+        images = [{"name": "example.com/nimops/nim-operator", "newName": name, "newTag": tag}]
+        content = {"resources": [f"../../config/{overlay}"], "images": images}
+        (folder / "kustomization.yaml").write_text(yaml.safe_dump(content))
+        command = ["kubectl", "kustomize", str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return list(yaml.load_all(done.stdout, LOADER))
+
+    yield run
+    shutil.rmtree(folder)
+
+
+def by_key(items):
+    found = {}
+    for item in items:
+        metadata = item["metadata"]
+        if item["kind"].startswith("ValidatingAdmissionPolicy"):  # cluster-scoped
+            metadata.pop("namespace", None)
+        found[item["kind"], metadata.get("namespace"), metadata["name"]] = item
+    assert len(found) == len(items)
+    return found
+
+
+OVERLAYS = {
+    "default": Order(NEMO, IMAGE),
+    "overlays/gpu": Order(NEMO | {"gpu"}, IMAGE),
+    "overlays/without-nemo": Order(frozenset(), IMAGE),
+    "overlays/namespaced": Order(NEMO, IMAGE, ("nim",)),
+}
+
+
+@pytest.mark.parametrize(("overlay", "order"), OVERLAYS.items(), ids=OVERLAYS)
+def test_select_manifests_like_overlay(build, overlay, order):
+    assert by_key(select_manifests(order)) == by_key(build(overlay))
+
+
+def test_select_manifests_without_operator(build):
+    shared = by_key(select_manifests(Order()))
+    built = by_key(build("default"))
+    assert {key: built[key] for key in shared} == shared
+    assert {kind for kind, _namespace, _name in shared} == {
+        "ClusterRole",
+        "CustomResourceDefinition",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    }
+    files = {path.stem for path in (ROOT / "config/rbac").glob("*_role.yaml")}
+    for_users = {
+        name for name in files if name.endswith(("admin_role", "editor_role", "viewer_role"))
+    }
+    roles = {name for kind, _namespace, name in shared if kind == "ClusterRole"}
+    assert roles == {f"nimops-{name.replace('_', '-')}" for name in for_users}
+
+
+def test_components():
+    names = {path.name for path in (ROOT / "config/components").iterdir()}
+    assert set(COMPONENTS) == {name for name in names if not name.startswith("without-")}
+
+
+def test_generated_manifests():
+    command = [sys.executable, str(ROOT / "hack/generate_install.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
