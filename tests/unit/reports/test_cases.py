@@ -20,7 +20,7 @@ NUMBERS = {
     "G": [1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 14, 15, 17, 18, 19, 20, 21],
 }
 NAMES = {f"{letter}{number:02}" for letter, numbers in NUMBERS.items() for number in numbers}
-FOUND = {f"S{number}" for number in range(1, 8)} | {f"N{number}" for number in range(1, 7)}
+FOUND = {f"S{number}" for number in range(1, 9)} | {f"N{number}" for number in range(1, 7)}
 HEAD = "name: X\nsource: s\nfault: f\nright: r\nsteps:\n"
 
 
