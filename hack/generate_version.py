@@ -35,7 +35,7 @@ PLACES = {
     "execution-environment.yml": r"(nimops-nim-)(.+?)(?=\.tar\.gz)",
     **{
         f"{MANIFESTS}/{file.name}": r'("nimops\.nim/operator-version": ")([^"]+)'
-        for file in (ROOT / MANIFESTS).glob("*.nvidia.com.json")
+        for file in (ROOT / MANIFESTS).glob("*.*.json")
     },
     f"{MANIFESTS}/objects.json": rf'{IMAGE}|("OPERATOR_VERSION",\s+"value": ")([^"]+)',
 }
