@@ -366,7 +366,8 @@ def test_nvidiadriver_stays_with_oversized_policy() -> None:
 def test_nvidiadriver_oversized_keeps_nodes() -> None:
     """Without a spec, a driver seems to select all nodes."""
     policy = served("ClusterPolicy", {"driver": {"useNvidiaDriverCRD": True}}, "policy")
-    driver = served("NVIDIADriver", {"nodeSelector": {}})
+    image = {"repository": "registry.example", "image": "driver", "version": "1"}
+    driver = served("NVIDIADriver", {"nodeSelector": {}, **image})
     others = [policy, driver, live_stub("NVIDIADriver", "other"), gpu_node("other")]
     done = reconcile(kind_of(driver), driver, SimulatedCluster(Facts(others).ask))
     assert [item for item in done.plan.patch if OWNER in str(item)] == []
