@@ -350,7 +350,8 @@ def test_nimcache_ignores_oversized_users() -> None:
 
 
 def gpu_node(owner: str) -> Json:
-    labels = {"nvidia.com/gpu.present": "true", OWNER: owner}
+    nfd = {"feature.node.kubernetes.io/pci-10de.present": "true"}
+    labels = {**nfd, "nvidia.com/gpu.present": "true", OWNER: owner}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": labels}}
 
 
