@@ -24,13 +24,12 @@ from nimops_harness.cases import (
 from nimops_harness.cluster import Json
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import say
-from nimops_harness.runtime import ContainedOperator
 from nimops_harness.sandbox import Sandbox
 from nimops_harness.workload import create_namespace
 
 from .cases import ReportCase, read_cases
 from .objects import Objects, trim
-from .play import OPERANDS, Play
+from .play import OPERANDS, Play, RunningOperator
 
 NODE_LABELS = {
     "feature.node.kubernetes.io/system-os_release.ID": "ubuntu",
@@ -48,35 +47,6 @@ def parse_arguments(argv: t.Sequence[str] | None = None) -> argparse.Namespace:
     )
     add_case_options(parser, "a few cases of each kind")
     return parser.parse_args(argv)
-
-
-class RunningOperator:
-    """The operator of the run, which a case may stop and start."""
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
-        self._starts = 0
-        self._current: ContainedOperator | None = None
-
-    def start(self) -> None:
-        if not self._current:
-            self._starts += 1
-            self._current = self._sandbox.start_operator(
-                f"operator-{self._starts}", LEAST_PRIVILEGE="1", REPLACE_CRDS="1"
-            )
-            self._current.wait_until_ready()
-
-    def stop(self) -> None:
-        if self._current:
-            self._current.stop()
-            self._current = None
-
-    def check(self) -> None:
-        if self._current:
-            self._current.check()
-
-    def read_log(self) -> str:
-        return self._current.log.read_text(errors="replace") if self._current else ""
 
 
 class Stage:

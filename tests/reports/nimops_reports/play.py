@@ -16,6 +16,8 @@ from pathlib import Path
 from nimops_harness.cluster import Json
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Deadline, wait_until
+from nimops_harness.runtime import ContainedOperator
+from nimops_harness.sandbox import Sandbox
 
 from .objects import APPLY, MERGE, Objects, trim
 from .patterns import Pattern, find_mismatches, is_words
@@ -34,13 +36,33 @@ QUIET = {
 }
 
 
-class Operator(t.Protocol):
-    """The operator that serves the cases."""
+class RunningOperator:
+    """The operator of the run, which a case may stop and start."""
 
-    def start(self) -> None: ...
-    def stop(self) -> None: ...
-    def read_log(self) -> str: ...
-    def check(self) -> None: ...
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._starts = 0
+        self._current: ContainedOperator | None = None
+
+    def start(self) -> None:
+        if not self._current:
+            self._starts += 1
+            self._current = self._sandbox.start_operator(
+                f"operator-{self._starts}", LEAST_PRIVILEGE="1", REPLACE_CRDS="1"
+            )
+            self._current.wait_until_ready()
+
+    def stop(self) -> None:
+        if self._current:
+            self._current.stop()
+            self._current = None
+
+    def check(self) -> None:
+        if self._current:
+            self._current.check()
+
+    def read_log(self) -> str:
+        return self._current.log.read_text(errors="replace") if self._current else ""
 
 
 class Play:
@@ -49,7 +71,7 @@ class Play:
     `hidden` objects are created again at its end, `cluster_wide` ones are deleted.
     """
 
-    def __init__(self, objects: Objects, operator: Operator, folder: Path) -> None:
+    def __init__(self, objects: Objects, operator: RunningOperator, folder: Path) -> None:
         self.objects = objects
         self.operator = operator
         self.folder = folder
