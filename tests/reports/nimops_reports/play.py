@@ -28,7 +28,8 @@ STEADY_SECONDS = 2.0
 OPERANDS = "nimops-system"
 OPTION = {"as": "manager", "with": "change"}
 """Options whose names are words of Python, or say too little here."""
-PASS = re.compile(r'"msg":"Ansible-runner exited.*?"name":"([^"]*)","namespace":"([^"]*)"')
+PASS = re.compile(r'"\[playbook task start\]","name":"([^"]*)","namespace":"([^"]*)"')
+"""A pass is one task; the log has no line of its own for the end of one that failed."""
 QUIET = {
     "ANSIBLE_STDOUT_CALLBACK": "nimops.nim.pipe",
     "ANSIBLE_LOCALHOST_WARNING": "false",
@@ -60,6 +61,11 @@ class RunningOperator:
     def check(self) -> None:
         if self._current:
             self._current.check()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no pass is in progress."""
+        return self._current is not None and self._current.metrics.read().running == 0
 
     def read_log(self) -> str:
         return self._current.log.read_text(errors="replace") if self._current else ""
@@ -202,7 +208,8 @@ class Play:
             before[f"{kind.name}/{namespace or '-'}/{name}"] = poked["metadata"]["resourceVersion"]
 
         def is_done() -> bool:
-            return all(self._count_passes(name) > count for name, count in counts.items())
+            began = all(self._count_passes(name) > count for name, count in counts.items())
+            return began and self.operator.is_idle
 
         wait_until(is_done, f"a pass over {', '.join(references)}", SECONDS, self.operator.check)
         time.sleep(PAUSE)

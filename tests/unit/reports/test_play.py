@@ -18,7 +18,7 @@ from nimops_reports import play
 from nimops_reports.objects import Objects
 from nimops_reports.play import Play
 
-LINE = '"msg":"Ansible-runner exited successfully","job":"1","name":"{}","namespace":"{}"\n'
+LINE = '"msg":"[playbook task start]","name":"{}","namespace":"{}"\n'
 SERVICE = {
     "metadata": {"name": "llm", "namespace": "n", "resourceVersion": "1"},
     "status": {"state": "Ready"},
@@ -30,6 +30,7 @@ class Server:
 
     def __init__(self) -> None:
         self.items: list[Json] = [SERVICE]
+        self.is_idle = True
         self.refusal = ""
         self.writes = False
         self.lines = "old\n"
