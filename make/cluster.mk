@@ -5,7 +5,7 @@
 .PHONY: lane-scenarios
 lane-scenarios: collection ## The scenarios on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) hack/run_parts.sh $(SCENARIOS) scenario-gpu scenario-kind
+	@$(IN_SANDBOX) hack/run_parts.sh kinds $(SCENARIOS) scenario-gpu scenario-kind
 
 .PHONY: lane-checks
 lane-checks: collection ## Lint, unit tests, packages, and the tests on a sandbox without an operator
@@ -19,7 +19,7 @@ lane-runtime: collection ## The tests of the packages and of other versions, and
 lane-node: collection ## The tests on the real node
 	@hack/run_parts.sh node-test scenario-node
 
-CHECKS := admission commands database installing kinds
+CHECKS := admission commands database installing
 
 .PHONY: checks
 checks: ## The tests that need a cluster without an operator, on a sandbox of their own
@@ -30,7 +30,7 @@ checks: ## The tests that need a cluster without an operator, on a sandbox of th
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) hack/run_parts.sh $(CHECKS) $(SCENARIOS) scenario-gpu
+	@$(IN_SANDBOX) hack/run_parts.sh $(CHECKS) kinds $(SCENARIOS) scenario-gpu
 
 .PHONY: admission
 admission: collection ## Admission tests against $KUBECONFIG; also checks that the CRDs are up to date

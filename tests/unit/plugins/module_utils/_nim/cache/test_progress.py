@@ -63,7 +63,7 @@ def test_describe_progress(world, source, content, count):
     [({"active": 1}, True), ({"active": 1, "ready": 1}, False), ({"failed": 1}, False)],
 )
 def test_describe_progress_pending_pod(world, status, is_read):
-    """A class of storage that does not exist: the pod waits for its claim, and the message says so."""
+    """A class of storage that does not exist: the pod waits for its claim, which the message reports."""
     cluster = world(source={"hf": HF})
     cluster.reconcile()
     cluster.run_pod()

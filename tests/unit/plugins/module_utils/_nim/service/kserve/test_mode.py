@@ -261,7 +261,7 @@ IGNORED_FIELDS_CASES = {
 )
 @pytest.mark.parametrize("mode", ["Knative", "Serverless", "Standard", ""])
 def test_ignored_fields(make, spec, fields, mode):
-    """As in the reference without its optional webhook, which rejects some of them."""
+    """The reference accepts them without its optional webhook, which rejects some."""
     cr = make.cr(KSERVE | spec)
     del cr["spec"]["replicas"]
     expected = fields if mode in ("Knative", "Serverless") else []
