@@ -12,7 +12,7 @@ lane-checks: collection ## Lint, unit tests, packages, and the tests on a sandbo
 	@nice -n 5 hack/run_parts.sh lint unit packaging galaxy sanity checks
 
 .PHONY: lane-runtime
-lane-runtime: collection ## The tests of the packages and of other versions, and the quick parts of attack and faults
+lane-runtime: collection ## The tests of the packages and of other versions, and the quick parts of attack, faults and reports
 	@nice -n 5 hack/run_parts.sh image-versions supervisor apiproxy prefork-package quick reports-quick operators
 
 .PHONY: lane-node
