@@ -2,7 +2,7 @@
 # Run make targets at the same time: hack/run_lanes.sh TARGET…
 #
 # Their parts write to build/test/PART.log. The end of each part prints a line. The first failure stops the other lanes,
-# prints the log of its part last, and is the exit code.
+# prints the log of its part last, and is the exit code. With KEEP_GOING=1, all lanes run to their ends first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,7 +32,7 @@ stop_lanes() {
 }
 trap 'stop_lanes; exit 130' INT TERM
 
-printed=0
+printed=0 failure=''
 print_durations() {
 	local lines
 	mapfile -t lines <"$LANES/durations"
@@ -43,7 +43,7 @@ print_durations() {
 # The innermost part writes its line first.
 fail() {
 	local code=$1 target=$2 failed
-	stop_lanes
+	[[ ${KEEP_GOING:-} ]] || stop_lanes
 	print_durations
 	failed=$(awk '/: failed$/ {print $1; exit}' "$LANES/durations")
 	cat "$LANES/${failed:-$target}.log"
@@ -59,8 +59,12 @@ while ((${#lanes[@]})); do
 		target=${lanes[$pid]} code=0
 		wait "$pid" || code=$?
 		unset "lanes[$pid]"
-		((code == 0)) || fail "$code" "$target"
+		((code == 0)) || failure=${failure:-"$code $target"}
+		# shellcheck disable=SC2086 # two words
+		[[ ! $failure || ${KEEP_GOING:-} ]] || fail $failure
 	done
 done
 print_durations
+# shellcheck disable=SC2086 # two words
+[[ ! $failure ]] || fail $failure
 printf '%-18s %4d s\n' "all lanes" "$SECONDS" >&2

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Run make targets one after the other and print how long each took: hack/run_parts.sh TARGET…
-# It stops at the first failure, with its exit code.
+# It stops at the first failure, with its exit code; with KEEP_GOING=1 it runs the other targets first.
 #
 # In a lane (see run_lanes.sh), LANES is a folder: the output of each target goes to $LANES/TARGET.log, and a line
 # with its duration to $LANES/durations.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-durations=()
+durations=() result=0
 report() {
 	printf 'durations:\n' >&2
 	printf '  %s\n' "${durations[@]}" >&2
@@ -28,5 +28,7 @@ for part in "$@"; do
 	else
 		durations+=("$line")
 	fi
-	((code == 0)) || exit "$code"
+	((code == 0)) || result=$code
+	((code == 0)) || [[ ${KEEP_GOING:-} ]] || break
 done
+exit "$result"

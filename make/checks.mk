@@ -10,7 +10,7 @@ prose: ## vale on documents, comments and docstrings
 # version, its endurance, and the cases of ansible-playbook, which the image only runs as part of ansible-runner.
 .PHONY: plugins
 plugins: collection ## Tests of what Ansible loads: action plugins, filters, playbooks, modules
-	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n auto --dist loadfile $(addprefix tests/unit/plugins/,action filter playbooks plugin_utils)
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n auto --dist loadfile $(addprefix tests/unit/plugins/,action filter playbooks)
 	@$(BIN)/pytest -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
 
 .PHONY: image-versions

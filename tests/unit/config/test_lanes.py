@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -34,9 +35,11 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(project: Path, script: str, *targets: str) -> subprocess.CompletedProcess[str]:
+def run(
+    project: Path, script: str, *targets: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [project / "hack" / script, *targets],
+        [project / "hack" / script, *targets], env=os.environ | environment,
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 
@@ -77,3 +80,12 @@ def test_run_parts_failure(project: Path) -> None:
     lines = done.stderr[done.stderr.index("durations:") :].splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["first", "bad"]
     assert lines[2].endswith("failed")
+
+
+def test_run_lanes_keep_going(project: Path) -> None:
+    done = run(project, "run_lanes.sh", "lane-bad", "lane-a", KEEP_GOING="1")
+    assert done.returncode == 2
+    assert "the reason" in done.stdout
+    assert {"first", "second", "unreached"} <= {
+        line.split()[0] for line in done.stderr.splitlines()
+    }
