@@ -8,11 +8,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 durations=() result=0
-report() {
-	printf 'durations:\n' >&2
-	printf '  %s\n' "${durations[@]}" >&2
-}
-[[ ${LANES:-} ]] || trap report EXIT
 for part in "$@"; do
 	start=$SECONDS
 	code=0
@@ -31,4 +26,5 @@ for part in "$@"; do
 	((code == 0)) || result=$code
 	((code == 0)) || [[ ${KEEP_GOING:-} ]] || break
 done
+[[ ${LANES:-} ]] || printf '%s\n' durations: "${durations[@]/#/  }" >&2
 exit "$result"
