@@ -71,17 +71,25 @@ def with_os(image: str, os_tag: str) -> str:
     return image if _DIGEST in image else f"{image}-{os_tag}"
 
 
-def precompiled_image(operand: OperandSpec, kernel: str, os_tag: str) -> str:
-    """Return the driver image with modules for a kernel; NimError if the spec sets none."""
+def precompiled_image(
+    operand: OperandSpec, kernel: str, os_tag: str, *, field: str = "driver"
+) -> str:
+    """Return the image with modules for a kernel; NimError if the spec sets none.
+
+    ``field``: the block of the spec.
+    """
     if not any((operand.repository, operand.image, operand.version)):
         raise SpecError(
             "unable to resolve driver image path for pre-compiled drivers, driver.repository,"
             " driver.image and driver.version have to be specified in the ClusterPolicy"
+            if field == "driver"
+            else f"{field}.usePrecompiled: no image has modules for all kernels: set"
+            f" {field}.repository, {field}.image and {field}.version"
         )
     image = given_image(operand)
     if _DIGEST in image:
         raise SpecError(
-            f"driver.version: {operand.version or image} is a digest, which identifies the image"
+            f"{field}.version: {operand.version or image} is a digest, which identifies the image"
             " of one kernel: set a version for precompiled drivers"
         )
     return f"{image}-{kernel}-{os_tag}"

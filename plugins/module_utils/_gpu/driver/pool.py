@@ -13,7 +13,8 @@ from ..._base.types import Manifest
 from ..._engine.observed import Observed
 from ..._engine.reads import Read, ReadObject, ReadPresence
 from .. import scripts
-from ..images import resolve_image, with_os
+from ..fields import SpecError
+from ..images import precompiled_image, resolve_image, with_os
 from ..nodes import OperatingSystem
 from ..operand_spec import OperandSpec
 from ..pods import Item
@@ -59,19 +60,29 @@ def pool_reads(driver: Driver, namespace: str) -> list[Read]:
     return found
 
 
-def pool_images(driver: Driver, image: str, system: OperatingSystem, observed: Observed) -> Images:
+def pool_images(driver: Driver, image: str, pool: Pool, observed: Observed) -> Images:
     """Resolve the images; ``image``: the driver's. NimError if the spec sets only part of one."""
+    tag = pool.system.tag
 
-    def side(operand: OperandSpec, variable: str) -> str:
+    def side(operand: OperandSpec, variable: str, *, is_precompiled: bool = False) -> str:
         if not operand.is_enabled:
             return ""
-        return with_os(resolve_image(operand, variable, observed), system.tag)
+        if is_precompiled and not pool.kernel:
+            raise SpecError(
+                "gdrcopy.usePrecompiled: its image is for one kernel, as that of a precompiled"
+                " driver: set usePrecompiled of the driver as well, or neither"
+            )
+        if is_precompiled:
+            return precompiled_image(operand, pool.kernel, tag, field="gdrcopy")
+        return with_os(resolve_image(operand, variable, observed), tag)
 
     return Images(
         driver=image,
         manager=resolve_image(driver.manager, "DRIVER_MANAGER_IMAGE", observed),
         gds=side(driver.gds, "GDS_IMAGE"),
-        gdrcopy=side(driver.gdrcopy, "GDRCOPY_IMAGE"),
+        gdrcopy=side(
+            driver.gdrcopy, "GDRCOPY_IMAGE", is_precompiled=driver.has_precompiled_gdrcopy
+        ),
     )
 
 
@@ -102,7 +113,8 @@ def pool_pod(
 def why_not_precompiled(driver: Driver) -> str:
     """Why the driver cannot be precompiled: a side container is compiled; empty if it can be."""
     for field, what in _NOT_PRECOMPILED.items():
-        if getattr(driver, field).is_enabled:
+        is_precompiled = field == "gdrcopy" and driver.has_precompiled_gdrcopy
+        if getattr(driver, field).is_enabled and not is_precompiled:
             return f"{what} is not supported along with pre-compiled NVIDIA drivers"
     return ""
 

@@ -82,6 +82,7 @@ class Driver:
     has_rdma: bool = False
     uses_host_mofed: bool = False
     is_precompiled: bool = False
+    has_precompiled_gdrcopy: bool = False
     root: str = ""
     probe: Fields = field(default_factory=dict)
     secret_env: str = ""
@@ -99,6 +100,7 @@ def parse_driver(spec: Fields, around: Fields, sources: Sources, *, root: str = 
         has_rdma=flag(spec, "rdma", "enabled"),
         uses_host_mofed=flag(spec, "rdma", "useHostMofed"),
         is_precompiled=flag(spec, "usePrecompiled"),
+        has_precompiled_gdrcopy=flag(around, "gdrcopy", "usePrecompiled"),
         root=root,
         probe=block(spec, "startupProbe"),
         secret_env=text(spec, "secretEnv"),

@@ -39,7 +39,7 @@ def build_daemon_set(app: DriverApp, pool: Pool) -> Manifest:
     spec, driver = app.spec, replace(app.spec.driver, root=app.stack.root)
     if pool.kernel and (why := why_not_precompiled(driver)):
         raise SpecError(f"kernel {pool.kernel}: {why}")
-    images = pool_images(driver, _image(driver.operand, pool), pool.system, app.observed)
+    images = pool_images(driver, _image(driver.operand, pool), pool, app.observed)
     pod = pool_pod(driver, images, pool, app.nodes.runtime, app.namespace, app.live)
     account = account_name(app, pool.system.tag)
     _place(app, pool, pod, account)

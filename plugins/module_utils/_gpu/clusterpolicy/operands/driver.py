@@ -98,7 +98,7 @@ def _refuse_side_containers(driver: Driver, kernel: str) -> None:
 
 def _daemon_set(app: PolicyApp, driver: Driver, pool: Pool) -> Manifest:
     image = _image(driver, pool, app.observed)
-    images = pool_images(driver, image, pool.system, app.observed)
+    images = pool_images(driver, image, pool, app.observed)
     kernel = {KERNEL: pool.kernel} if pool.kernel else {}
     pod = pool_pod(driver, images, pool, app.nodes.runtime, app.namespace, app.live)
     marks = license_marks(app, driver.sources, pool.name)

@@ -18,6 +18,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pool import
     why_not_precompiled,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import Driver, Sources
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.fields import SpecError
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OperatingSystem
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import OperandSpec
 
@@ -39,7 +40,7 @@ def build(driver=DRIVER, *live, **sources):
     app = App(RESOURCE, Observed(answers))
     given = Sources(fields=FIELDS, **sources)
     driver = replace(driver, sources=given)
-    images = pool_images(driver, "d:1", POOL.system, app.observed)
+    images = pool_images(driver, "d:1", POOL, app.observed)
     return pool_pod(driver, images, POOL, "containerd", app.namespace, app.live)
 
 
@@ -107,3 +108,35 @@ def test_pool_reads():
         ("ConfigMap", "gpu", "c"),
         ("Secret", "gpu", "s"),
     ]
+
+
+GDRCOPY = {"repository": "r.test", "image": "gdrdrv", "version": "v2.6"}
+
+
+@pytest.mark.parametrize(
+    ("gdrcopy", "kernel", "expected"),
+    [
+        pytest.param(GDRCOPY, "6.8.0-60-generic", "r.test/gdrdrv:v2.6-6.8.0-60-generic", id="used"),
+        pytest.param({}, "6.8.0-60-generic", "set gdrcopy.repository, gdrcopy", id="no image"),
+        pytest.param(
+            {**GDRCOPY, "version": "sha256:1"}, "6.8", "gdrcopy.version: sha256:1 is", id="digest"
+        ),
+        pytest.param(GDRCOPY, "", "set usePrecompiled of the driver", id="compiled driver"),
+    ],
+)
+def test_pool_images_precompiled_gdrcopy(make_app, gdrcopy, kernel, expected):
+    driver = replace(DRIVER, gdrcopy=OperandSpec(**gdrcopy), has_precompiled_gdrcopy=True)
+    pool = replace(POOL, kernel=kernel)
+    try:
+        found = pool_images(driver, "d:1", pool, make_app().observed).gdrcopy
+    except SpecError as error:
+        found = str(error)
+    assert expected in found
+
+
+def test_why_not_precompiled_gdrcopy():
+    driver = replace(DRIVER, gdrcopy=OperandSpec())
+    assert why_not_precompiled(driver).startswith("GDRCopy is not supported")
+    assert why_not_precompiled(replace(driver, has_precompiled_gdrcopy=True)) == ""
+    both = replace(driver, gds=OperandSpec(), has_precompiled_gdrcopy=True)
+    assert why_not_precompiled(both).startswith("GPUDirect Storage")
