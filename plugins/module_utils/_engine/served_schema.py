@@ -104,13 +104,31 @@ def _is_news(resource: Json, status: Json, known: Tree) -> bool:
 
 
 def _message(crd: str, paths: t.Sequence[str], count: int) -> str:
-    named = list(paths[:_MAX_NAMED])
-    if count > len(named):
-        named.append(f"{count - len(named)} more")
+    groups = _by_parent(paths)[:_MAX_NAMED]
+    named = [_join(group) for group in groups]
+    if rest := count - sum(map(len, groups)):
+        named.append(f"{rest} more")
     return (
         f"{_CRD} {crd} is not that of this operator, so the API server drops fields:"
         f" {', '.join(named)}; apply the CRDs of this operator"
     )
+
+
+def _by_parent(paths: t.Sequence[str]) -> list[list[str]]:
+    """The paths in groups that differ in the parent of the field only."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for path in paths:
+        parent, _dot, name = path.rpartition(".")
+        groups.setdefault((parent.rpartition(".")[0], name), []).append(path)
+    return list(groups.values())
+
+
+def _join(group: t.Sequence[str]) -> str:
+    """The paths of a group as one, such as `spec.{dcgm,driver}.hostNetwork`."""
+    if len(group) == 1:
+        return group[0]
+    above, _parent, name = group[0].rsplit(".", 2)
+    return f"{above}.{{{','.join(path.rsplit('.', 2)[1] for path in group)}}}.{name}"
 
 
 def _compare(ours: Json, served: Json) -> Json:

@@ -93,6 +93,18 @@ def test_served_schema_dropped_spec():
     assert "spec.cdi" not in message_of(again)
 
 
+def test_served_schema_dropped_in_several_components():
+    """With the CRD of a release of the GPU Operator that lacks a field of each component."""
+    paths = ["gdrcopy.usePrecompiled"]
+    for name in ("extraVolumes", "extraVolumeMounts"):
+        paths += [f"{component}.{name}" for component in ("driver", "dcgm")]
+    message = message_of(report(answers_of(*paths), OURS))
+    assert (
+        "fields: spec.{dcgm,driver}.extraVolumeMounts, spec.{dcgm,driver}.extraVolumes,"
+        " spec.gdrcopy.usePrecompiled;"
+    ) in message
+
+
 def test_served_schema_dropped_status():
     answers = answers_of(status=STATUS)
     status = {**OURS, "conditions": [{"type": "Ready", "observedGeneration": 3}]}
