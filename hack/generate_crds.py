@@ -303,6 +303,8 @@ def select_known(schema: Schema, root: str, path: str = "") -> Iterator[str]:
     if UNKNOWN in schema:
         return
     if "items" in schema:
+        if UNKNOWN in schema["items"]:
+            return
         inside = ", ".join(select_known(schema["items"], "item"))
         name = path.removeprefix(".?")
         if root != "self" or "." in name:

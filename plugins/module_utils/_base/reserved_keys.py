@@ -16,8 +16,9 @@ from .errors import NimError
 from .types import Json
 
 PREFIX = "__ansible"
-OPEN_FIELD = ".eppConfig.config"
-"""The field of an endpoint picker that keeps unknown fields, so no CRD rule can check it."""
+OPEN_FIELDS = (".eppConfig.config", ".extraVolumes")
+"""Fields of an endpoint picker, and volumes of the GPU stack: they keep unknown fields, so no CRD
+rule can check them."""
 
 _MAX_SHOWN = 5
 
@@ -59,6 +60,11 @@ def refuse_reserved_keys(document: t.Any) -> None:
     """NimError if a document contains reserved keys."""
     if found := find_reserved_keys(document):
         raise NimError(explain_reserved_keys(found))
+
+
+def is_in_open_field(path: str) -> bool:
+    """Whether no CRD rule can check a path."""
+    return any(field in path for field in OPEN_FIELDS)
 
 
 def explain_reserved_keys(paths: t.Sequence[str]) -> str:

@@ -9,8 +9,8 @@ import typing as t
 
 from .._base.errors import NimError
 from .._base.reserved_keys import (
-    OPEN_FIELD,
     explain_reserved_keys,
+    is_in_open_field,
     refuse_reserved_keys,
     remove_reserved_keys,
 )
@@ -27,7 +27,7 @@ def load_resource(client: Client, given: Json, *, strict: bool = True) -> Json |
 
     Keys that Ansible reserves are refused in ``given``. From an object of the API server they are
     removed, so that existing objects keep working. Where the API server cannot refuse them
-    (`OPEN_FIELD`), we do if ``strict``, unless the resource is being deleted.
+    (`OPEN_FIELDS`), we do if ``strict``, unless the resource is being deleted.
     """
     if "spec" in given:
         refuse_reserved_keys(given)
@@ -37,7 +37,7 @@ def load_resource(client: Client, given: Json, *, strict: bool = True) -> Json |
     found = client.get_whole(path)
     if found is None:
         return None
-    refused = [path for path in remove_reserved_keys(found) if OPEN_FIELD in path]
+    refused = [path for path in remove_reserved_keys(found) if is_in_open_field(path)]
     if refused and strict and not found["metadata"].get("deletionTimestamp"):
         raise NimError(explain_reserved_keys(refused))
     return {**found, "kind": given["kind"]}

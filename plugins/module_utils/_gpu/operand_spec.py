@@ -15,8 +15,13 @@ _PULL_POLICIES = ("Always", "Never", "IfNotPresent")
 
 @dataclass(frozen=True)
 class OperandSpec:
-    """Common fields of an operand; ``given_policy``: the pull policy in the spec."""
+    """Common fields of an operand; ``given_policy``: the pull policy in the spec.
 
+    ``path``: the path of the operand in the spec, for messages.
+    ``volumes``, ``mounts``: volumes of the user, and their mounts in the main container.
+    """
+
+    path: str = ""
     repository: str = ""
     image: str = ""
     version: str = ""
@@ -26,6 +31,8 @@ class OperandSpec:
     args: tuple[str, ...] = ()
     env: tuple[EnvVar, ...] = ()
     host_network: bool = False
+    volumes: tuple[Fields, ...] = ()
+    mounts: tuple[Fields, ...] = ()
     is_enabled: bool = True
 
     @property
@@ -39,11 +46,12 @@ class OperandSpec:
         return found[-1] if found else None
 
 
-def parse_operand(given: Fields | None, *, is_enabled: bool = True) -> OperandSpec:
+def parse_operand(given: Fields | None, *, path: str = "", is_enabled: bool = True) -> OperandSpec:
     """Parse an operand; ``is_enabled``: the default of `enabled`."""
     fields = given or {}
     enabled = fields.get("enabled")
     return OperandSpec(
+        path=path,
         repository=fields.get("repository") or "",
         image=fields.get("image") or "",
         version=fields.get("version") or "",
@@ -53,5 +61,7 @@ def parse_operand(given: Fields | None, *, is_enabled: bool = True) -> OperandSp
         args=tuple(fields.get("args") or ()),
         env=tuple(fields.get("env") or ()),
         host_network=bool(fields.get("hostNetwork")),
+        volumes=tuple(fields.get("extraVolumes") or ()),
+        mounts=tuple(fields.get("extraVolumeMounts") or ()),
         is_enabled=is_enabled if enabled is None else bool(enabled),
     )

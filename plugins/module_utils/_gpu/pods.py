@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Fields
 from .._builders.env import EnvVar, field_env
+from .fields import SpecError
 from .operand_spec import OperandSpec
 
 Container = dict[str, t.Any]
@@ -22,6 +24,9 @@ PRIVILEGED: t.Final = {"privileged": True}
 AS_ROOT: t.Final = {"privileged": True, "runAsUser": 0}
 """Security context for the validator image, whose default user is not root."""
 SE_LINUX: t.Final = {"seLinuxOptions": {"level": "s0"}}
+
+_SHOWN = 100
+"""Characters of a user's text in a message."""
 
 NODE_NAME = field_env("NODE_NAME", "spec.nodeName")
 POD_NAME = field_env("POD_NAME", "metadata.name")
@@ -113,12 +118,53 @@ def use_host_network(pod: Item) -> None:
 
 
 def complete_pod(pod: Item, operand: OperandSpec, *, before: t.Iterable[OperandSpec] = ()) -> Item:
-    """Set the pull secrets and the network of a pod; the secrets of ``before`` come first."""
+    """Set the pull secrets, the network and the volumes of the user.
+
+    The secrets of ``before`` come first. NimError if the pod has one of the volumes or mounts.
+    """
     if secrets := pull_secrets(*before, operand):
         pod["imagePullSecrets"] = secrets
     if operand.host_network:
         use_host_network(pod)
+    add_user_volumes(pod, operand)
     return pod
+
+
+def add_user_volumes(pod: Item, operand: OperandSpec) -> None:
+    """Add the volumes of the user, and their mounts in the main container, the first one.
+
+    NimError if the pod has such a volume, or the container such a mount, or a mount has no volume.
+    """
+    if not (operand.volumes or operand.mounts):
+        return
+    volumes = pod.setdefault("volumes", [])
+    mounts = pod["containers"][0].setdefault("volumeMounts", [])
+    _add_new(volumes, operand.volumes, f"{operand.path}.extraVolumes", "name")
+    field = f"{operand.path}.extraVolumeMounts"
+    names = {item["name"] for item in volumes}
+    for index, item in enumerate(operand.mounts):
+        if item["name"] not in names:
+            raise SpecError(
+                f"{field}[{index}].name: the pods have no volume {_shown(item['name'])}:"
+                f" add it to {operand.path}.extraVolumes"
+            )
+    _add_new(mounts, operand.mounts, field, "mountPath")
+
+
+def _add_new(items: list[Item], new: t.Iterable[Fields], field: str, key: str) -> None:
+    taken = {item[key] for item in items}
+    for index, item in enumerate(new):
+        if item[key] in taken:
+            raise SpecError(
+                f"{field}[{index}].{key}: {_shown(item[key])} is in use in these pods already:"
+                " choose another one"
+            )
+        taken.add(item[key])
+        items.append(dict(item))
+
+
+def _shown(text: str) -> str:
+    return repr(text[:_SHOWN])
 
 
 def containers_of(pod: Item) -> list[Container]:

@@ -177,6 +177,10 @@ SPECS = {
         """[["c"].map(name, dyn(item)[?name].orValue(''))])]""",
     ),
     "nothing known": ({"properties": {"a": ANY}}, "[]"),
+    "open objects in a list": (
+        {"properties": {"a": {"properties": {"b": {"items": ANY}, "c": TEXT}}}},
+        """[["c"].map(name, dyn(self).?a[?name].orValue(''))]""",
+    ),
 }
 
 

@@ -70,6 +70,47 @@ SCALE_TO_ZERO: Difference = {
     ("spec.scale.hpa.minReplicas", "minimum"): (0, "since 3.1.3"),
     ("spec.scale.hpa.metrics", "maxItems"): (5, "since 3.1.3"),
 }
+PRECOMPILED_GDRCOPY: Difference = {
+    ("spec.gdrcopy.usePrecompiled", "+"): (
+        {"type": "boolean"},
+        "pull request 2516 of the GPU Operator",
+    ),
+}
+COMPONENTS = (
+    *("driver", "toolkit", "devicePlugin", "dcgm", "dcgmExporter", "gfd", "nodeStatusExporter"),
+    *("migManager", "validator", "vfioManager", "sandboxDevicePlugin", "kataSandboxDevicePlugin"),
+    *("vgpuManager", "vgpuDeviceManager", "ccManager", "kataManager"),
+)
+TEXT = {"type": "string", "maxLength": 4096}
+VOLUME_FIELDS: dict[str, Any] = {
+    "extraVolumes": {
+        "type": "object",
+        "required": ["name"],
+        "properties": {"name": {"type": "string", "maxLength": 63}},
+        "x-kubernetes-preserve-unknown-fields": True,
+    },
+    "extraVolumeMounts": {
+        "type": "object",
+        "required": ["mountPath", "name"],
+        "properties": {
+            "mountPath": TEXT,
+            "mountPropagation": TEXT,
+            "name": TEXT,
+            "readOnly": {"type": "boolean"},
+            "recursiveReadOnly": TEXT,
+            "subPath": TEXT,
+            "subPathExpr": TEXT,
+        },
+    },
+}
+VOLUMES: Difference = {
+    (f"spec.{component}.{field}", "+"): (
+        {"type": "array", "maxItems": 32, "items": items},
+        "pull request 2507 of the GPU Operator",
+    )
+    for component in COMPONENTS
+    for field, items in VOLUME_FIELDS.items()
+}
 
 
 def image_of(*paths: str) -> Difference:
@@ -144,10 +185,13 @@ DIFFERENCES: dict[str, Difference] = {
     },
     "clusterpolicies": {
         ("", "required"): (["spec"], "there is nothing to deploy without one"),
+        **PRECOMPILED_GDRCOPY,
+        **VOLUMES,
         **REPORTED_GPU,
     },
     "nvidiadrivers": {
         ("", "required"): (["spec"], "there is nothing to deploy without one"),
+        **PRECOMPILED_GDRCOPY,
         **REPORTED_GPU,
     },
     "nimbuilds": {

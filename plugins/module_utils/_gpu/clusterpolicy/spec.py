@@ -192,14 +192,14 @@ def parse_spec(spec: Fields) -> ClusterPolicySpec:
         stack=stack,
         driver=parse_driver(driver, spec, _sources(driver), root=stack.root),
         upgrade=block(driver, "upgradePolicy"),
-        toolkit=parse_operand(block(spec, "toolkit")),
-        device_plugin=parse_operand(block(spec, "devicePlugin")),
-        dcgm=parse_operand(block(spec, "dcgm")),
-        dcgm_exporter=parse_operand(block(spec, "dcgmExporter")),
-        feature_discovery=parse_operand(block(spec, "gfd")),
-        mig_manager=parse_operand(block(spec, "migManager")),
-        validator=parse_operand(block(spec, "validator")),
-        node_status_exporter=parse_operand(block(spec, "nodeStatusExporter"), is_enabled=False),
+        toolkit=_operand(spec, "toolkit"),
+        device_plugin=_operand(spec, "devicePlugin"),
+        dcgm=_operand(spec, "dcgm"),
+        dcgm_exporter=_operand(spec, "dcgmExporter"),
+        feature_discovery=_operand(spec, "gfd"),
+        mig_manager=_operand(spec, "migManager"),
+        validator=_operand(spec, "validator"),
+        node_status_exporter=_operand(spec, "nodeStatusExporter", is_enabled=False),
         daemonsets=_daemon_sets(block(spec, "daemonsets")),
         plugin=_plugin(block(spec, "devicePlugin")),
         exporter=_exporter(block(spec, "dcgmExporter")),
@@ -217,6 +217,10 @@ def parse_spec(spec: Fields) -> ClusterPolicySpec:
             "/"
         ),
     )
+
+
+def _operand(spec: Fields, path: str, *, is_enabled: bool = True) -> OperandSpec:
+    return parse_operand(block(spec, path), path=path, is_enabled=is_enabled)
 
 
 def _validation_env(validator: Fields) -> dict[str, tuple[EnvVar, ...]]:

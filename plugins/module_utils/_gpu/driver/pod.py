@@ -23,6 +23,7 @@ from ..pods import (
     SE_LINUX,
     Container,
     Item,
+    add_user_volumes,
     apply_operand,
     config_map,
     host_path,
@@ -78,6 +79,7 @@ def build_driver_pod(driver: Driver, images: Images, files: Files) -> Item:
         set_path(pod, "host-root", driver.root)
     if driver.operand.host_network:
         use_host_network(pod)
+    add_user_volumes(pod, driver.operand)
     return pod
 
 

@@ -92,7 +92,7 @@ class Driver:
 def parse_driver(spec: Fields, around: Fields, sources: Sources, *, root: str = "") -> Driver:
     """Parse a driver; ``around``: the object with the fields of its side containers."""
     return Driver(
-        operand=parse_operand(spec),
+        operand=parse_operand(spec, path="driver"),
         manager=parse_operand(block(spec, "manager")),
         gds=parse_operand(block(around, "gds"), is_enabled=False),
         gdrcopy=parse_operand(block(around, "gdrcopy"), is_enabled=False),

@@ -15,6 +15,7 @@ from ...pods import (
     PRIVILEGED,
     Container,
     Item,
+    add_user_volumes,
     apply_operand,
     host_path,
     mount,
@@ -79,6 +80,7 @@ def _pod(app: PolicyApp) -> Item:
         pod["imagePullSecrets"] = secrets
     if discovery.host_network:
         use_host_network(pod)
+    add_user_volumes(pod, discovery)
     return pod
 
 
