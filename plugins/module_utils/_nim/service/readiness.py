@@ -29,6 +29,8 @@ def readiness_of(app: NIMServiceApp, before: NIMServiceApp | None = None) -> Rea
     is_changed = not is_steady and _generation_of(before) != _generation_of(app)
     if former := _former_workload(app):
         return Readiness(False, f"Waiting for {former} to be replaced", moving=True)
+    if live is None and app.spec.replicas == 0:
+        return Readiness(False, "spec.replicas is 0", is_off=True)
     if app.spec.is_kserve and is_off(live):
         return readiness_of_stopped(app.name, live)
     if app.spec.is_kserve:

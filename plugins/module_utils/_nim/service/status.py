@@ -97,14 +97,11 @@ def _judge(app: NIMServiceApp, now: NIMServiceApp, outcome: Outcome) -> Verdict:
         return failed(error.reason, str(error))
     if verdict := judge_outcome(outcome, _PROVIDERS):
         return verdict
-    store = select_store(now)
-    if isinstance(store, Unusable):
-        if app.spec.replicas == 0 and (rollout := readiness_of(now, before=app)).is_off:
+    rollout, store = readiness_of(now, before=app), select_store(now)
+    if isinstance(store, Unusable) or is_layout_awaited(app):
+        if app.spec.replicas == 0 and rollout.is_off:
             return scaled_to_zero(rollout.message)
-        return _without_store(app, store)
-    if is_layout_awaited(app):
-        return _without_layout(app)
-    rollout = readiness_of(now, before=app)
+        return _without_store(app, store) if isinstance(store, Unusable) else _without_layout(app)
     verdict = _with_model(now, rollout) if rollout.ready else _rolling(now, rollout)
     return _with_recreated(now, verdict)
 

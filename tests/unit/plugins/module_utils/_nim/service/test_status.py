@@ -569,6 +569,20 @@ def test_assess_scaled_down_without_cache(make):
     assert status["conditions"][0]["reason"] == "ScaledToZero"
 
 
+@pytest.mark.parametrize(
+    "change", [{}, {"multiNode": {"parallelism": {"pipeline": 2}}}, {"inferencePlatform": "kserve"}]
+)
+def test_assess_off_from_the_start(make, change):
+    """A service that never had a workload is off as well, and its pipeline does not wait for it."""
+    cr = make.cr({"replicas": 0, "storage": {"nimCache": {"name": "gone"}}} | change)
+    status = assess(make.app(cr), Outcome()).status
+    found = {item["type"]: item["reason"] for item in status["conditions"]}
+    assert found["Ready"] == "ScaledToZero"
+    assert "Reconciling" not in found
+    on = assess(make.app(make.cr(cr["spec"] | {"replicas": 1})), Outcome()).status
+    assert on["conditions"][0]["reason"] != "ScaledToZero"
+
+
 def test_assess_endpoint_changed(make):
     gateway = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
     cr = make.cr({"expose": {"router": gateway}}, READY)
