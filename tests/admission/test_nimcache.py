@@ -457,8 +457,11 @@ def test_nimcache_update_other_fields(caches_with: Any, status: Manifest) -> Non
         assert found.replace(manifest, patch) is None, patch
 
 
-def test_nimcache_update_puller_message(caches: Any) -> None:
-    refusal = caches.replace(FULL, {f"{NGC}.modelPuller": "nvcr.io/nim/other:1"})
+def test_nimcache_update_puller_message(caches_with: Any) -> None:
+    """The message of the reference, which refuses a change even before anything is downloaded."""
+    patch = {f"{NGC}.modelPuller": "nvcr.io/nim/other:1"}
+    assert caches_with(WITH_CLAIM).replace(FULL, patch) is None
+    refusal = caches_with(DOWNLOADING).replace(FULL, patch)
     assert refusal.names(
         f"{NGC}.modelPuller",
         "modelPuller is an immutable field. Please create a new NIMCache resource instead when you want to "

@@ -374,6 +374,14 @@ RELAXED: dict[str, dict[tuple[str, str, str], str]] = {
     "nimbuilds": {
         ("spec", "self == oldSelf", "spec is immutable"): "only what the engine is built from is",
     },
+    "nimcaches": {
+        (
+            "spec.source.ngc.modelPuller",
+            "self == oldSelf",
+            "modelPuller is an immutable field. Please create a new NIMCache resource instead when"
+            " you want to change this container.",
+        ): "a wrong tag can be corrected before the download",
+    },
 }
 
 
