@@ -3,9 +3,11 @@
 # `make test` runs these four at the same time. Only one operator can use the runtime's fixed ports, so all scenarios are in one
 # lane, which is the longest; the others leave the processor to it. The node is a network of its own, and waits most of the time.
 .PHONY: lane-scenarios
-lane-scenarios: collection ## The scenarios on the sandbox
+lane-scenarios: collection ## The scenarios on the sandbox; an interruption stops what they started
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) hack/run_parts.sh kinds $(SCENARIOS) scenario-gpu scenario-kind
+	@trap 'for file in build/molecule/*.pid; do \
+		[[ ! -e $$file ]] || hack/process.sh build/molecule stop "$$(basename "$$file" .pid)"; done' EXIT; \
+	$(IN_SANDBOX) hack/run_parts.sh kinds $(SCENARIOS) scenario-gpu scenario-kind
 
 .PHONY: lane-checks
 lane-checks: collection ## Lint, unit tests, packages, and the tests on a sandbox without an operator
