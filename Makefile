@@ -63,12 +63,12 @@ unit: collection ## The unit tests, against the installed collection
 
 .PHONY: test
 test: venv collection $(RELEASE_VENV)/.installed ## Lint, unit tests, sanity and the scenarios on the sandbox; prints how long each part took
-	@hack/run_lanes.sh lane-scenarios lane-checks lane-runtime lane-node
+	@hack/run_lanes.sh lane-main lane-node
 
 # What CI has no time for.
 .PHONY: nightly
 nightly: ## What `make test` leaves out: the matrix, all of attack, faults, reports and fuzz, endurance, a release, bench
-	@hack/run_parts.sh matrix prefork attack faults reports fuzz endurance scenario-role release-check bench
+	@hack/run_parts.sh matrix prefork prefork-package operators attack faults reports fuzz endurance scenario-role release-check bench
 
 .PHONY: generate
 generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas, manifests (needs the API server of $KUBECONFIG)

@@ -1,38 +1,23 @@
 # The tests on the sandbox and on a real node.
 #
-# `make test` runs these four at the same time. Only one operator can use the runtime's fixed ports, so all scenarios are in one
-# lane, which is the longest; the others leave the processor to it. The node is a network of its own, and waits most of the time.
-.PHONY: lane-scenarios
-lane-scenarios: collection ## The scenarios on the sandbox; an interruption stops what they started
-	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
+# `make test` runs these two at the same time: the node is a network of its own, and waits most of the time. On two cores, more
+# lanes are not faster.
+.PHONY: lane-main
+lane-main: collection ## All parts of test but those on the real node; an interruption stops what the scenarios started
 	@trap 'for file in build/molecule/*.pid; do \
 		[[ ! -e $$file ]] || hack/process.sh build/molecule stop "$$(basename "$$file" .pid)"; done' EXIT; \
-	$(IN_SANDBOX) hack/run_parts.sh kinds $(SCENARIOS) scenario-gpu scenario-kind
-
-.PHONY: lane-checks
-lane-checks: collection ## Lint, unit tests, packages, and the tests on a sandbox without an operator
-	@nice -n 5 hack/run_parts.sh lint unit packaging galaxy sanity checks
-
-.PHONY: lane-runtime
-lane-runtime: collection ## The tests of the packages and of other versions, and the quick parts of attack, faults and reports
-	@nice -n 5 hack/run_parts.sh image-versions supervisor apiproxy prefork-package quick reports-quick operators
+	hack/run_parts.sh lint unit image-versions supervisor apiproxy packaging galaxy sanity cluster quick reports-quick scenario-kind
 
 .PHONY: lane-node
 lane-node: collection ## The tests on the real node
 	@hack/run_parts.sh node-test scenario-node
 
-CHECKS := admission commands database installing
-
-.PHONY: checks
-checks: ## The tests that need a cluster without an operator, on a sandbox of their own
-	@export SANDBOX_DIR=$(CURDIR)/build/checks; trap '$(SANDBOX) down' EXIT; \
-	SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null; \
-	$(IN_SANDBOX) hack/run_parts.sh $(CHECKS)
+CHECKS := admission commands database installing kinds
 
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) hack/run_parts.sh $(CHECKS) kinds $(SCENARIOS) scenario-gpu
+	@$(IN_SANDBOX) hack/run_parts.sh $(CHECKS) $(SCENARIOS) scenario-gpu
 
 .PHONY: admission
 admission: collection ## Admission tests against $KUBECONFIG; also checks that the CRDs are up to date
