@@ -88,13 +88,13 @@ EXAMPLES = r"""
 - name: Show what the operator would change
   nimops.nim.nim_install:
     operator: true
-    image: registry.example.com/nimops/nim-operator:0.1.0
+    image: registry.example.com/nimops/operator:v1
   check_mode: true
 
 - name: Install the operator with the GPU stack
   nimops.nim.nim_install:
     operator: true
-    image: registry.example.com/nimops/nim-operator:0.1.0
+    image: registry.example.com/nimops/operator:v1
     components: [gpu, nemo]
 
 - name: Remove it, but keep custom resources and models

@@ -23,8 +23,10 @@ try:
 
     _DUMPER: t.Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     _LOADER: t.Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    YAMLError: type[Exception] = yaml.YAMLError
 except ImportError:  # every file must import on a bare Python; Ansible itself needs PyYAML
     _DUMPER = _LOADER = object
+    YAMLError = Exception
 
 _TYPED_ELSEWHERE = re.compile(
     r"[-+]?(\.[0-9_]+|[0-9_]+(\.[0-9_]*)?)([eE][-+]?[0-9_]+)?$"

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import typing as t
 
-import yaml
-
 from .._base.errors import NimError
 from .._base.native_types import to_native_types
 from .._base.types import Json
-from .._base.yaml_text import dump_yaml
+from .._base.yaml_text import YAMLError, dump_yaml
 from .._cluster.client import Client
 from .._engine.adjust import Adjust
 from .files import read_texts
@@ -108,5 +106,5 @@ def _write_text(definition: t.Any) -> Text:
     objects = definition if isinstance(definition, list) else [definition]
     try:
         return Text("definition", "".join(f"---\n{dump_yaml(item)}" for item in objects))
-    except (UnicodeError, yaml.YAMLError) as error:
+    except (UnicodeError, YAMLError) as error:
         raise NimError("definition: has a value that is not YAML; pass it as text") from error

@@ -16,10 +16,9 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import yaml
-
 from ..._base.errors import NimError
 from ..._base.types import Json
+from ..._base.yaml_text import load_yaml
 from ..._cluster.client import Client
 from ..command import CONNECTION_SPEC, Command
 from ..signals import raise_on_signals
@@ -129,8 +128,8 @@ def _collection_version() -> str:
         installed = json.loads((root / "MANIFEST.json").read_text())
         return str(installed["collection_info"]["version"])
     except OSError:
-        text = (root / "galaxy.yml").read_text()
-        return f"{yaml.safe_load(text)['version']} (a working tree)"
+        (declared,) = load_yaml((root / "galaxy.yml").read_text())
+        return f"{declared['version']} (a working tree)"
 
 
 def _output_file(path: str, started: datetime) -> Path:
