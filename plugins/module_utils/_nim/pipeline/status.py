@@ -146,13 +146,14 @@ def _set_progress(
     awaited: t.Sequence[str],
 ) -> None:
     """Set the kstatus conditions; none if all services are Ready or off."""
-    failed = [name for name, state in states.items() if state == FAILED]
+    broken = {problem.entry.name for problem in problems}
+    failed = [name for name, state in states.items() if state == FAILED and name not in broken]
+    advice = f"see the conditions of NIMService {', '.join(failed)}"
     if problems:
-        messages = "; ".join(problem.message for problem in problems)
-        builder.stalled = (problems[0].reason, messages)
+        messages = [problem.message for problem in problems] + [advice] * bool(failed)
+        builder.stalled = (problems[0].reason, "; ".join(messages))
     elif failed:
-        message = f"see the conditions of NIMService {', '.join(failed)}"
-        builder.stalled = ("NIMServiceFailed", message)
+        builder.stalled = ("NIMServiceFailed", advice)
     elif awaited:
         builder.reconciling = (NOT_READY, f"waiting for NIMService {', '.join(awaited)}")
     if undeleted:

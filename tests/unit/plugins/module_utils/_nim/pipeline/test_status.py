@@ -126,6 +126,17 @@ def test_assess_refused_service(make):
     assert result.events[1:] == [Event("Warning", "NIMServiceRefused", message)]
 
 
+def test_assess_problem_and_failed_service(make):
+    """A problem with one entry does not hide that another service has failed."""
+    world = running(make, a="Failed", b="Ready")
+    world.refused["b"] = NO
+    world.cr["spec"]["services"][1]["spec"]["image"]["tag"] = "2.0"
+    world.reconcile()
+    reason, message = world.condition("Stalled")
+    assert reason == "NIMServiceRefused"
+    assert message == f"spec.services[1]: {NO}; {LOOK} a"
+
+
 def test_assess_refused_change(make):
     world = running(make, a="Ready")
     world.cr["spec"]["services"][0]["spec"]["image"]["tag"] = "2.0"
