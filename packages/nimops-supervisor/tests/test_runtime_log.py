@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -93,6 +94,21 @@ def test_take_result(passed):
     passed(*failure("1", "prefork: starting one\n" + result.format("true", "X", '["Role/a"]')))
     assert errors(passed(*failure("2", result.format("false", "X", "[]")))) == []
     assert len(errors(passed(*failure("3", result.format("false", "Y", "[]"))))) == 1
+
+
+def test_take_output_in_linear_time(passed):
+    """The output of a run contains text of users, which must not occupy the supervisor."""
+
+    def seconds(count):
+        text, times = "FAILED! => " * count, []
+        for number in range(3):
+            entries = failure(f"{count}-{number}", text)
+            begin = time.process_time()
+            passed(*entries)
+            times.append(time.process_time() - begin)
+        return min(times)
+
+    assert seconds(16_000) < 80 * seconds(1_000)
 
 
 def test_take_change(passed):

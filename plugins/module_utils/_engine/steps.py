@@ -190,8 +190,10 @@ def _report_of(
     answers = observed.answers
     assessment = report_competing_operator(resource, answers, resume(assessment), now)
     status = stored_status(resource, assessment, now, version)
-    assessment = report_dropped_fields(kind, resource, answers, assessment, status)
-    return assessment, stored_status(resource, assessment, now, version)
+    if kind.checks_crd:
+        assessment = report_dropped_fields(kind, resource, answers, assessment, status)
+        status = stored_status(resource, assessment, now, version)
+    return assessment, status
 
 
 def _assess(kind: AnyKind, app: t.Any, outcome: Outcome, excess: NimError | None) -> Assessment:

@@ -28,9 +28,10 @@ QUIET_SECONDS = 600.0
 _DRAIN_SECONDS = 1.0
 _MAXIMUM_LINE = 1 << 20
 _MAXIMUM_KEPT = 4096
+_DECODER = json.JSONDecoder()
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
-_RESULT = re.compile(r"FAILED! => .*?\"msg\": (\"(?:[^\"\\]|\\.)*\")")
-"""The message in the result of a failed task; the rest of the output also has what the pass wrote."""
+_RESULT, _MESSAGE = "FAILED! => ", '"msg": '
+"""What precedes the result of a failed task in the output of a run, and the message in it."""
 _KIND = re.compile(r"Kind=(\w+)")
 _ERROR = b'"level":"error"'
 _START = b'"msg":"[playbook task start]"'
@@ -104,8 +105,7 @@ class Filter:
         if not is_last:
             _keep(self._told, subject, True)
         cause = _COLORS.sub("", str(entry.get("error" if is_last else "msg") or ""))
-        if found := _RESULT.search(cause):
-            cause = found[1]
+        cause = _message_in(cause) or cause
         is_new = self._causes.get(subject) != cause
         _keep(self._causes, subject, cause)
         return is_new
@@ -128,6 +128,19 @@ def _keep(found: OrderedDict[Any, Any], key: Any, value: Any) -> None:
     found.move_to_end(key)
     if len(found) > _MAXIMUM_KEPT:
         found.popitem(last=False)
+
+
+def _message_in(output: str) -> str:
+    """The message in the result of a failed task; the rest of the output also has what the pass wrote.
+
+    The output contains text of users, so it is searched in linear time.
+    """
+    text = output.partition(_RESULT)[2].partition(_MESSAGE)[2]
+    try:
+        found, _end = _DECODER.raw_decode(text)
+    except ValueError:
+        return ""
+    return found if isinstance(found, str) else ""
 
 
 def _parse(line: bytes) -> dict[str, Any]:
