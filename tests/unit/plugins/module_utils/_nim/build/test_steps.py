@@ -29,7 +29,7 @@ def test_next_step_unknown_gpu_count(world):
     cluster.set_cache(state="Ready")
     done = cluster.reconcile()
     assert [item["type"] for item in cluster.status["conditions"]] == [
-        "NIM_BUILD_RECONCILE_FAILED", "Ready", "Stalled",
+        "Ready", "NIM_BUILD_RECONCILE_FAILED", "Stalled",
     ]  # fmt: skip
     assert (cluster.state, done.applied, done.report.error) == ("Pending", [], "")
     assert cluster.condition("NIM_BUILD_RECONCILE_FAILED")[:2] == ("True", "ReconcileFailed")
