@@ -3,7 +3,7 @@
 
 """The pods that keep a terminating PVC in use, and how to release it.
 
-Kubernetes deletes a PVC when no pod uses it any more. A resource that waits for that may itself be
+Kubernetes deletes a PVC once no pod uses it. A resource that waits for that may itself be
 what the pods wait for, so its message names the pods, and the field that ends them.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.printable import printable
 from .._base.types import Fields
 from .._engine.conditions import find_condition
 from .._engine.metadata import controller_of
@@ -21,7 +22,7 @@ from .pod import has_ended
 
 _PVC = "PersistentVolumeClaim"
 _UNSCHEDULABLE = "Unschedulable"
-_MAX = 3
+_MAX, _MAX_NAME = 3, 100
 _SERVICE, _SERVICE_PART = "NIMService ", "nim-service"
 _SERVICE_LABELS = ("serving.kserve.io/inferenceservice", "leaderworkerset.sigs.k8s.io/name")
 """Labels of pods of a NIMService that its own labels may not reach."""
@@ -94,7 +95,7 @@ def _owner_of(app: App, pod: Fields) -> str:
     if service:
         return f"{_SERVICE}{service.removesuffix('-lws')}"
     owner = controller_of(pod)
-    return f"{owner['kind']} {owner['name']}" if owner else ""
+    return printable(f"{owner['kind']} {owner['name']}", _MAX_NAME) if owner else ""
 
 
 def _is_unscheduled(pod: Fields) -> bool:

@@ -314,7 +314,7 @@ class ReadPods(_ReadPods):
 
 @dataclass(frozen=True)
 class ReadClaimUsers(Read):
-    """Pods of the first hundreds in a namespace that mount a claim, which they keep from deletion.
+    """Pods that mount a claim, among the first 500 of a namespace; they keep it from deletion.
 
     Answer: a list of {"metadata": …, "status": …}.
     """

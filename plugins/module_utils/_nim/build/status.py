@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import NimError
-from ..._engine.conditions import find_condition
+from ..._engine.conditions import RECONCILING, find_condition
 from ..._engine.desired import Assessment, Event, Outcome, Requeue
 from ..._engine.status_builder import Progress, StatusBuilder
 from ..cache_spec import why_not_ready
@@ -131,11 +131,13 @@ def _without_volume(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> Non
 
 
 def _wait(builder: StatusBuilder, _app: NIMBuildApp, step: Step) -> None:
+    before = find_condition(builder.conditions, RECONCILING) or {}
     builder.set_field("state", PENDING)
     builder.reconciling = step.waiting
     if step.waiting and step.waiting[0] == SPEC_CHANGED:
         builder.remove_condition(POD_CREATED, POD_PENDING, POD_COMPLETED)
-        builder.events.append(Event("Normal", *step.waiting))
+        if before.get("message") != step.waiting[1]:
+            builder.events.append(Event("Normal", *step.waiting))
 
 
 def _without_profile(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:

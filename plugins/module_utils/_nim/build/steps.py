@@ -130,13 +130,13 @@ def _build(
             app,
             cache,
         )
-    if _must_build_anew(app, pod):
+    if _must_rebuild(app, pod):
         message = f"Pod {name} is recreated, because the spec has changed"
         return Step("waiting", (SPEC_CHANGED, message))
     return replace(_follow(pod), kept=(name,), profile=profile_of(pod, cache))
 
 
-def _must_build_anew(app: NIMBuildApp, pod: Manifest) -> bool:
+def _must_rebuild(app: NIMBuildApp, pod: Manifest) -> bool:
     """Whether the spec wants another pod; a finished one suffices for the same engine."""
     if is_pod_ready(pod):
         return has_other_source(pod, app.content)

@@ -56,6 +56,8 @@ JOB_PENDING = "NIM_CACHE_JOB_PENDING"
 JOB_COMPLETED = "NIM_CACHE_JOB_COMPLETED"
 
 _MODEL = "spec.source.ngc.model"
+_WAIT_EVENTS = {SPEC_CHANGED: "Normal", PVC_AWAITED: "Warning"}
+"""The reasons of waits that an event reports, and its type."""
 
 
 def assess(app: NIMCacheApp, outcome: Outcome) -> Assessment:
@@ -137,15 +139,13 @@ def _wait(builder: StatusBuilder, reason: str, message: str) -> None:
     """Report a wait; an event reports one that may need a user."""
     before = find_condition(builder.conditions, RECONCILING) or {}
     builder.reconciling = (reason, message)
-    if reason == SPEC_CHANGED:
-        builder.events.append(Event("Normal", reason, message))
+    if reason in _WAIT_EVENTS and before.get("message") != message:
+        builder.events.append(Event(_WAIT_EVENTS[reason], reason, message))
     if reason != PVC_AWAITED:
         return
     builder.requeue_slowly()
     if builder.state != READY:
         builder.set_field("state", NOT_READY)
-    if before.get("message") != message:
-        builder.events.append(Event("Warning", reason, message))
 
 
 def _lose_pvc(builder: StatusBuilder, steps: Steps) -> None:

@@ -153,7 +153,11 @@ def _source_step(app: NIMCacheApp, steps: Steps) -> Steps:
     This is the only place that refuses it, except for the CRD.
     """
     job = app.live("Job", app.job_name)
-    is_other = job is not None and has_other_source(job, content_of(app))
+    is_other = (
+        job is not None
+        and ownership_of(job, app.resource) == "ours"
+        and has_other_source(job, content_of(app))
+    )
     if app.state == READY or not is_other:
         return steps
     if not has_started(app, job):

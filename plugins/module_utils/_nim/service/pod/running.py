@@ -47,16 +47,17 @@ def keep_running(
     A change of the form restarts the pods, so it waits for a change that also does.
     """
     wanted = Form(profile=only_profile(app, store))
+    first = build(wanted)
     if not live:
-        return _running(wanted, build(wanted))
+        return _running(wanted, first)
     annotations = ((live_workload(app) or {}).get("metadata") or {}).get("annotations") or {}
     profiles = dict.fromkeys((wanted.profile, str(annotations.get(PROFILE) or "")))
     keys = (False, True) if app.spec.auth_secret else (False,)
     for form in (Form(key, profile) for profile in profiles for key in keys):
-        pods = build(form)
+        pods = first if form == wanted else build(form)
         if has_equivalent(live, without_scaling(pods)):
             return _running(form, pods)
-    return _running(wanted, build(wanted))
+    return _running(wanted, first)
 
 
 def _running(form: Form, pods: Json) -> Running:

@@ -380,6 +380,33 @@ def test_next_steps_changed_spec_recreates_job(world, status, change):
     assert cluster.reconcile().pruned == []
 
 
+def test_next_steps_changed_spec_one_event(world):
+    """The controller may take its time to delete the Job."""
+    cluster = start_job(world(), active=1)
+    old = cluster.objects[JOB]
+    cluster.change(**PLACED)
+    assert ("Normal", "SpecChanged") in cluster.reconcile().events
+    cluster.objects[JOB] = old
+    assert ("Normal", "SpecChanged") not in cluster.reconcile().events
+
+
+def test_next_steps_waits_for_job_of_namesake(world):
+    """It downloaded something else, to a claim that the user keeps."""
+    old = start_job(world(), active=1, ready=1).objects
+    for item in (old[JOB], old.get(KEPT) or {}):
+        for owner in (item.get("metadata") or {}).get("ownerReferences") or []:
+            owner["uid"] = "u-before"
+    fresh = world(source={"ngc": {**NGC_OF_CACHE, "modelPuller": "other:1"}})
+    fresh.objects = {key: old[key] for key in (JOB, CLAIM)}
+    fresh.objects[CLAIM]["metadata"]["ownerReferences"] = []
+    for _ in range(3):
+        fresh.reconcile()
+        if POD in fresh.objects:
+            fresh.run_pod()
+    assert fresh.condition("Stalled") is None
+    assert "Job llama-job to be deleted" in fresh.condition("Reconciling")[2]
+
+
 @pytest.mark.parametrize("change", [PLACED, {"userID": 1234}])
 def test_next_steps_changed_spec_keeps_finished_download(world, change):
     cluster = start_job(world(), active=1, ready=1)
