@@ -111,6 +111,17 @@ def test_take_output_in_linear_time(passed):
     assert seconds(16_000) < 80 * seconds(1_000)
 
 
+@pytest.mark.parametrize("value", ["[" * 200_000, '"no end', "1", ""])
+def test_take_odd_result(passed, value):
+    found = passed(*failure("1", f'FAILED! => {{"msg": {value}'))
+    assert len(errors(found)) == 1
+
+
+def test_take_nested_line():
+    line = b'{"level":"error","a":' + b"[" * 200_000 + b"\n"
+    assert Filter().take(line) == line
+
+
 def test_take_change(passed):
     passed(*failure("1"))
     assert len(errors(passed(*failure("2", "other")))) == 1

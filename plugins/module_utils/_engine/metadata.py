@@ -75,6 +75,11 @@ def owner_metadata(cr: Fields, kind: ApiResource, namespace: str) -> Json:
     }
 
 
+def is_deleted(resource: Fields) -> bool:
+    """Whether an object is being deleted."""
+    return bool(resource["metadata"].get("deletionTimestamp"))
+
+
 def is_controlled_by(live: Fields, cr: Fields) -> bool:
     """Whether ``cr``, identified by its uid, controls the live object."""
     uid = cr["metadata"].get("uid")

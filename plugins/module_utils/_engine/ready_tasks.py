@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from .._base.types import Fields, Json
+from .metadata import is_deleted
 from .pause import is_paused
-from .steps import is_deleted
 
 MARK = "nimops.nim/ready-tasks"
 """Annotation with the generation of the custom resource for which the tasks succeeded."""

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from .._base.errors import NAME_TAKEN, ApiError, NimError
-from .._base.types import Fields, Json
+from .._base.types import Json
 from .adjust import Adjust, adjust_children
 from .competing_operator import report_competing_operator
 from .desired import Assessment, Desired, Event, Outcome, Requeue
 from .kind import AnyKind
+from .metadata import is_deleted
 from .observed import OPERATOR, Observed
 from .oversized import find_excess, without_spec
 from .pause import is_paused, keep_last_pass, pause, resume
@@ -223,11 +224,6 @@ def _period(
 def _is_woken(outcome: Outcome, cluster: Cluster) -> bool:
     """Whether a change of the workload, the last written child, triggers a pass."""
     return not outcome.written or cluster.watches_child(list(outcome.written.values())[-1])
-
-
-def is_deleted(resource: Fields) -> bool:
-    """Whether a custom resource is being deleted."""
-    return bool(resource["metadata"].get("deletionTimestamp"))
 
 
 def _is_over(kind: AnyKind, resource: Json) -> bool:

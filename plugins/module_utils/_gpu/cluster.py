@@ -8,7 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import NimError
-from .._base.types import Fields, Manifest
+from .._base.types import Manifest
+from .._engine.metadata import is_deleted
 from .._engine.observed import Observed
 from .._engine.reads import Read, ReadNodeRows, ReadObjects, ReadPresence
 from .stack import Stack
@@ -45,11 +46,6 @@ def in_order(policies: t.Iterable[Manifest]) -> list[Manifest]:
 def active_policy(policies: t.Iterable[Manifest]) -> Manifest | None:
     """The active ClusterPolicy: the oldest one that is not being deleted."""
     return next((item for item in in_order(policies) if not is_deleted(item)), None)
-
-
-def is_deleted(policy: Fields) -> bool:
-    """Whether a ClusterPolicy is being deleted."""
-    return bool(policy["metadata"].get("deletionTimestamp"))
 
 
 def find_gpu_cluster(observed: Observed) -> str:

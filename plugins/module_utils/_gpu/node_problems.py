@@ -26,7 +26,7 @@ from .nodes import DEPLOY, MIG_CONFIG, MIG_STATE, labels_of
 from .upgrade import states
 from .upgrade.snapshot import Node
 
-MAX_NODES = 3
+MAX_NODES, _MAX_TAINTS = 3, 3
 """The number of nodes that a message names."""
 
 _PAUSED, _FOR_DRIVER, _FOR_MIG = "paused", "driver-upgrade", "mig-change"
@@ -116,7 +116,7 @@ def problem_of_taints(live: Manifest, daemon_set: Manifest) -> NodeProblem | Non
         return problem_of_kubelet(live, component)
     pod = ((daemon_set.get("spec") or {}).get("template") or {}).get("spec")
     tolerations = pod.get("tolerations") if pod is not None else [_DEFAULT_TOLERATION]
-    taints = _untolerated(live, tolerations or [])
+    taints = _untolerated(live, tolerations or [])[:_MAX_TAINTS]
     if not taints:
         return None
     owner = controller_of(daemon_set) or {}
@@ -160,7 +160,8 @@ def write_problems(problems: t.Iterable[NodeProblem]) -> list[str]:
     """Write the problems of a few nodes, faults first."""
     found = list(dict.fromkeys(str(item) for item in _by_severity(problems)))
     more = len(found) - MAX_NODES
-    return [*found[:MAX_NODES], *([f"{more} more problems of nodes"] if more > 0 else [])]
+    rest = [f"{more} more problem{'s' if more > 1 else ''} of nodes"] if more > 0 else []
+    return [*found[:MAX_NODES], *rest]
 
 
 def _by_severity(problems: t.Iterable[NodeProblem]) -> list[NodeProblem]:

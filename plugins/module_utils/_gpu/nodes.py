@@ -123,7 +123,8 @@ class Nodes:
     def kernels(self) -> dict[str, OperatingSystem]:
         """Kernels of the GPU nodes with their operating systems; NimError if ambiguous."""
         found: dict[str, OperatingSystem] = {}
-        for node in self.with_gpu:
+        # A node that keeps the stack while Node Feature Discovery restarts has no labels of it.
+        for node in list(filter(has_device, self.with_gpu)) or self.with_gpu:
             kernel, system = kernel_of(node), _os_of(node)
             if found.setdefault(kernel, system) != system:
                 raise NimError(

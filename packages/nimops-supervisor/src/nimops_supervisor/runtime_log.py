@@ -136,17 +136,18 @@ def _message_in(output: str) -> str:
     The output contains text of users, so it is searched in linear time.
     """
     text = output.partition(_RESULT)[2].partition(_MESSAGE)[2]
+    if not text.startswith('"'):
+        return ""
     try:
-        found, _end = _DECODER.raw_decode(text)
+        return str(_DECODER.raw_decode(text)[0])
     except ValueError:
         return ""
-    return found if isinstance(found, str) else ""
 
 
 def _parse(line: bytes) -> dict[str, Any]:
     try:
         entry = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return entry if isinstance(entry, dict) else {}
 
@@ -188,5 +189,8 @@ def _copy(reading: int, writing: int) -> None:
     chosen = Filter()
     with open(reading, "rb") as lines, open(writing, "wb", buffering=0) as out:
         while line := lines.readline(_MAXIMUM_LINE):
+            passed = line  # an error of the filter must not end the runtime
+            with contextlib.suppress(Exception):
+                passed = chosen.take(line)
             with contextlib.suppress(OSError):
-                out.write(chosen.take(line))
+                out.write(passed)

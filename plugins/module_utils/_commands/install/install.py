@@ -15,6 +15,7 @@ from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._engine.api_resources import collection_path, identity
 from ..._engine.conditions import find_condition
+from ..._engine.metadata import is_deleted
 from ..plan.diff import CREATE, DELETE, Change
 from ..takeover.installations import Installation
 from ..text import name_of
@@ -108,7 +109,7 @@ class Installer:
     def _read(self, path: str) -> Json | None:
         """The live object; None if it is being deleted, because changes of it would be lost."""
         live = self._client.get(path)
-        return None if live and is_terminating(live) else live
+        return None if live and is_deleted(live) else live
 
     def _compare(self, live: Json | None, wanted: Json) -> Change | None:
         after = wanted
@@ -194,13 +195,8 @@ def delete(client: Client, live: Json) -> None:
     try:
         client.delete(path_of(live), live["metadata"].get("uid", ""))
     except ApiError as error:
-        if error.status != 404:
+        if error.status not in (404, 409):
             raise
-
-
-def is_terminating(live: Json) -> bool:
-    """Whether an object is being deleted."""
-    return bool(live["metadata"].get("deletionTimestamp"))
 
 
 def wait_until_gone(client: Client, path: str, seconds: float) -> None:
@@ -208,7 +204,7 @@ def wait_until_gone(client: Client, path: str, seconds: float) -> None:
 
     def left() -> str:
         live = client.get(path)
-        return path if live and is_terminating(live) else ""
+        return path if live and is_deleted(live) else ""
 
     wait_while(left, "an object is still being deleted", seconds)
 

@@ -30,7 +30,12 @@ _WATCHED = "nim"
 _WATCH_VARIABLE = "WATCH_NAMESPACE"
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _IMAGE = re.compile(r"[A-Za-z0-9][\w.:/@-]{0,511}")
-_RANKS = ("Namespace", CRD, "ServiceAccount", "ClusterRole", "Role", "ValidatingAdmissionPolicy")
+_RANKS = (
+    *("Namespace", CRD, "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+    *("ServiceAccount", "ClusterRole", "Role"),
+)
+"""The order of creation; deletion reverses it. A binding names the namespace of the operator, by
+which a second removal finds what a failed one has left."""
 _LAST = "Deployment"
 
 

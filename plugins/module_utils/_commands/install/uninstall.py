@@ -14,6 +14,7 @@ from ..._base.errors import NimError
 from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._engine.api_resources import collection_path
+from ..._engine.metadata import is_deleted
 from ..plan.preview import list_resources
 from ..release.release import check_stopped, find_held, release
 from .definitions import has_our_status
@@ -23,7 +24,6 @@ from .install import (
     deletion,
     find_installed,
     find_namespace,
-    is_terminating,
     wait_until_gone,
     wait_while,
 )
@@ -87,7 +87,7 @@ class Uninstaller:
         unused, kept = [], []
         for wanted in definitions():
             live = self._client.get(path_of(wanted))
-            if live is None or is_terminating(live):
+            if live is None or is_deleted(live):
                 continue
             name = wanted["metadata"]["name"]
             if not has_our_status(live):

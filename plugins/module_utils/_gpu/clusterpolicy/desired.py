@@ -9,8 +9,8 @@ from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._engine.api_resources import key_of
 from ..._engine.desired import Child, Desired, Field, Patch
-from ..._engine.metadata import controller_of
-from ..cluster import NODES, POLICIES, is_deleted
+from ..._engine.metadata import controller_of, is_deleted
+from ..cluster import NODES, POLICIES
 from ..components import component_of
 from ..fields import SpecError
 from ..upgrade.snapshot import Node

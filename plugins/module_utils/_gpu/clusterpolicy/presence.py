@@ -76,9 +76,10 @@ def report_presence(
     if new:
         builder.events.append(Event("Warning", _REASON, _describe(new, [])))
     users = [pod for node in kept for pod in _users(observed, node) or []]
+    is_idle = builder.reconciling is None
     reason, before = builder.reconciling or (_REASON, "")
     builder.reconciling = (reason, "; ".join(filter(None, (before, _describe(kept, users)))))
-    if not builder.requeue.after:
+    if is_idle and not builder.requeue.after:
         builder.requeue_slowly()
 
 

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from ..._base.errors import NimError
+from ..._engine.metadata import is_deleted
 from ..._engine.reads import Read, ReadChild, ReadObject
-from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads, is_deleted
+from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
 from ..daemonset_problems import problem_reads
 from ..driver.license import license_reads
 from ..driver.pod import DAEMON_SETS
