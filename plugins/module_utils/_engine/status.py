@@ -22,9 +22,13 @@ _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 
 
 def status_of(resource: Fields) -> Fields:
-    """The status of a resource, empty before the first pass."""
+    """The status of a resource, empty before the first pass.
+
+    The reference operator, which knows no observedGeneration, may add its status to that of a CRD.
+    """
     status: Fields = resource.get("status") or {}
-    return {} if status.get("observedGeneration") == UNSEEN else status
+    is_seen = status.get("observedGeneration") != UNSEEN or status.get("conditions")
+    return status if is_seen else {}
 
 
 def stored_status(resource: Json, assessment: Assessment, now: datetime, version: str = "") -> Json:

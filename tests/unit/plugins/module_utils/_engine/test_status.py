@@ -13,6 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.status import (
     format_time,
     merge_patch,
     requeue_period,
+    status_of,
     wake_period,
 )
 
@@ -115,3 +116,21 @@ def test_merge_patch_reproduces_new(merge_json):
         assert merge_json(old, patch) == new
         assert merge_patch(merge_json(old, patch), new) == {}
         assert (old, new) == before
+
+
+UNSEEN_STATUSES = {
+    "none": ({}, True),
+    "of the CRD": ({"observedGeneration": -1}, True),
+    "of a CRD that requires a state": ({"observedGeneration": -1, "state": "notReady"}, True),
+    "of the reference": ({"state": "Ready", "conditions": [{"type": "Ready"}]}, False),
+    "of the reference, added to that of the CRD": (
+        {"observedGeneration": -1, "state": "Ready", "conditions": [{"type": "Ready"}]},
+        False,
+    ),
+    "ours": ({"observedGeneration": 1, "state": "Ready", "conditions": []}, False),
+}
+
+
+@pytest.mark.parametrize(("status", "is_new"), UNSEEN_STATUSES.values(), ids=UNSEEN_STATUSES)
+def test_status_of(status, is_new):
+    assert status_of({"status": status}) == ({} if is_new else status)
