@@ -74,7 +74,8 @@ if [[ ${nemo,,} == off ]]; then
 fi
 
 # Only after the comparison: the CRDs of others, such as NVIDIA's GPU operator, describe resources that are in use.
-definitions=$(kubectl kustomize "$overlay" | python hack/check_crds.py ${REPLACE_CRDS:+--replace}) ||
+manifests=$(kubectl kustomize "$overlay")
+definitions=$(python hack/check_crds.py ${REPLACE_CRDS:+--replace} <<<"$manifests") ||
 	fail "nothing was applied: the CRDs above are in use by another operator. See docs/operate/install.md#without-an-image"
 kubectl apply --server-side --force-conflicts -f - <<<"$definitions" >&2
 kubectl wait --for=condition=Established --timeout=60s -f - <<<"$definitions" >&2

@@ -16,8 +16,6 @@ import typing as t
 from dataclasses import dataclass
 
 from .._base.types import Fields, Manifest
-from .._engine.conditions import find_condition
-from .._engine.desired import Event
 from .._engine.metadata import Labels
 from .._engine.reads import Read, ReadObjects
 from .._engine.status_builder import StatusBuilder
@@ -93,13 +91,8 @@ def record_replicas(app: App, scaling: Scaling) -> Labels:
 
 def report_hold(builder: StatusBuilder, hold: Hold | None) -> None:
     """Report in a condition, and once in an event, that `spec.replicas` is not applied."""
-    if hold is None:
-        builder.remove_condition(CONDITION)
-        return
-    before = find_condition(builder.conditions, CONDITION) or {}
-    builder.set_condition(CONDITION, True, hold.reason, hold.message)
-    if before.get("message") != hold.message:
-        builder.events.append(Event("Normal", hold.reason, hold.message))
+    reason, message = (hold.reason, hold.message) if hold else ("", "")
+    builder.warn(CONDITION, reason, message, "Normal")
 
 
 def _title_of(live: Manifest) -> str:

@@ -67,8 +67,8 @@ class StatusBuilder:
         if value:
             self.status[key] = value
 
-    def warn(self, kind: str, reason: str, message: str) -> None:
-        """Report a permanent warning in the condition ``kind``, and once in an event.
+    def warn(self, kind: str, reason: str, message: str, event: str = "Warning") -> None:
+        """Report a permanent warning in the condition ``kind``, and once in an event of a type.
 
         Without a message there is nothing to warn about, and no condition.
         """
@@ -77,7 +77,7 @@ class StatusBuilder:
             self.remove_condition(kind)
             return
         if old.get("message") != message:
-            self.events.append(Event("Warning", reason, message))
+            self.events.append(Event(event, reason, message))
         self.set_condition(kind, True, reason, message)
 
     def fail(self, kind: str, subject: str, message: str) -> None:

@@ -93,7 +93,7 @@ def node_problems(
 def report_problems(
     builder: StatusBuilder, problems: t.Sequence[NodeProblem], reason: str
 ) -> list[str]:
-    """Write the problems for a condition; an event reports each that the condition lacks so far."""
+    """Write the problems for a condition; an event reports each that is new in it."""
     before = (find_condition(builder.conditions, RECONCILING) or {}).get("message") or ""
     found = write_problems(problems)
     new = [text for text in found[:MAX_NODES] if text not in before]

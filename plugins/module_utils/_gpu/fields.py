@@ -15,7 +15,7 @@ INVALID = "Invalid"
 
 
 class SpecError(NimError):
-    """An error that only another spec resolves, so no pass repeats it."""
+    """An error that only a change of the spec resolves, so no pass repeats it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, reason=INVALID)

@@ -39,7 +39,7 @@ VGPU_HOST_DRIVER = "nvidia.com/vgpu.host-driver-version"
 """Labels of GPU feature discovery."""
 
 MIG_CONFIG, MIG_STATE = "nvidia.com/mig.config", "nvidia.com/mig.config.state"
-"""Labels with the MIG layout that a node should have, and how far the MIG manager is."""
+"""Labels with the MIG layout that a node should have, and the progress of the MIG manager."""
 
 NODE_FACTS = NodeFacts(
     prefix=_NFD,

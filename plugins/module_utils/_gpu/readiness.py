@@ -39,7 +39,7 @@ def lacks_nodes(live: Manifest, selected: int) -> str:
 
     Its controller wants no pod on a node with a taint that the pods do not tolerate, so the counts
     are complete without it. A pod that was there before the taint keeps running. Without counts, as
-    in a simulation, nothing lacks.
+    in a simulation, nothing is missing.
     """
     if "status" not in live:
         return ""

@@ -19,10 +19,24 @@ from .runtime import ROOT
 
 MODELS = ROOT / "sandbox" / "model_server.py"
 SUPERVISE = Path(__file__).with_name("supervise.py")
+NODES = ("api/v1", "nodes")
 SECRETS = {
     "ngc-secret": ("kubernetes.io/dockerconfigjson", ".dockerconfigjson", '{"auths": {}}'),
     "ngc-api-secret": ("Opaque", "NGC_API_KEY", "not-a-real-key"),
 }
+NODE_LABELS = {
+    "feature.node.kubernetes.io/system-os_release.ID": "ubuntu",
+    "feature.node.kubernetes.io/system-os_release.VERSION_ID": "24.04",
+    "feature.node.kubernetes.io/kernel-version.full": "6.8.0-60-generic",
+}
+"""Labels of Node Feature Discovery that drivers need."""
+
+
+def label_nodes(api: Api) -> None:
+    """Give the nodes of the sandbox the labels that drivers need."""
+    for node in api.get(path_of(NODES, ""))["items"]:
+        path = path_of(NODES, "", node["metadata"]["name"])
+        api.patch(path, {"metadata": {"labels": NODE_LABELS}})
 
 
 def make_nimservice(name: str) -> Json:

@@ -19,16 +19,12 @@ from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Deadline, say
 from nimops_harness.runtime import ROOT, Operator
 from nimops_harness.sandbox import Sandbox, enter, open_sandbox
+from nimops_harness.workload import label_nodes
 
 from .documents import Document, NeededSecret, needed_secrets, plan_rounds, read_files
 from .outcome import is_ready, join, judge, refusal, warnings
 
 REFERENCE = ROOT.parent / "shared" / "reference" / "crds"
-NODE_LABELS = {
-    "feature.node.kubernetes.io/system-os_release.ID": "ubuntu",
-    "feature.node.kubernetes.io/system-os_release.VERSION_ID": "24.04",
-    "feature.node.kubernetes.io/kernel-version.full": "6.8.0-60-generic",
-}
 STEADY_SECONDS = 25.0
 PAUSE = 1.0
 NO_KIND = ("no matches for kind", "could not find the requested")
@@ -73,11 +69,6 @@ class Trial:
                 code, _text = send(document, "apply", "--dry-run=server")
                 self.accepted[document.label] = not code
         kubectl("delete", "--wait", "--timeout=60s", "-f", str(folder))
-
-    def label_nodes(self) -> None:
-        for node in self.sandbox.api.get(path_of(("api/v1", "nodes"), ""))["items"]:
-            path = path_of(("api/v1", "nodes"), "", node["metadata"]["name"])
-            self.sandbox.api.patch(path, {"metadata": {"labels": NODE_LABELS}})
 
     def create_namespaces(self, documents: t.Iterable[Document]) -> None:
         for name in sorted({document.namespace for document in documents}):
@@ -187,7 +178,7 @@ def run(options: argparse.Namespace) -> int:
         with open_sandbox(folder) as sandbox:
             trial = Trial(sandbox, options, rows)
             documents = [document for chosen in rounds for document in chosen]
-            trial.label_nodes()
+            label_nodes(sandbox.api)
             trial.create_namespaces(documents)
             trial.ask_reference(documents)
             with sandbox.start_operator("operator", LEAST_PRIVILEGE="1") as operator:

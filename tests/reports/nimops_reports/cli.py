@@ -25,17 +25,12 @@ from nimops_harness.cluster import Json
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import say
 from nimops_harness.sandbox import Sandbox
-from nimops_harness.workload import create_namespace
+from nimops_harness.workload import create_namespace, label_nodes
 
 from .cases import ReportCase, read_cases
 from .objects import Objects, trim
 from .play import OPERANDS, Play, RunningOperator
 
-NODE_LABELS = {
-    "feature.node.kubernetes.io/system-os_release.ID": "ubuntu",
-    "feature.node.kubernetes.io/system-os_release.VERSION_ID": "24.04",
-    "feature.node.kubernetes.io/kernel-version.full": "6.8.0-60-generic",
-}
 GPU_KINDS = ("NVIDIADriver", "ClusterPolicy")
 
 
@@ -56,9 +51,7 @@ class Stage:
         self.api = sandbox.api
         self.operator = RunningOperator(sandbox)
         objects = Objects(sandbox.api, "default")
-        for item in objects.select("Node/*"):
-            place = objects.path(f"Node/{item['metadata']['name']}")
-            sandbox.api.patch(place, {"metadata": {"labels": NODE_LABELS}})
+        label_nodes(sandbox.api)
         self.nodes = [trim(item) for item in objects.select("Node/*")]
 
     def play(self, case: ReportCase) -> Row:

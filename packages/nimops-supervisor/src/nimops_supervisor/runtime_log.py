@@ -31,7 +31,7 @@ _MAXIMUM_KEPT = 4096
 _DECODER = json.JSONDecoder()
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
 _RESULT, _MESSAGE = "FAILED! => ", '"msg": '
-"""What precedes the result of a failed task in the output of a run, and the message in it."""
+"""The texts before the result of a failed task in the output of a run, and before its message."""
 _KIND = re.compile(r"Kind=(\w+)")
 _ERROR = b'"level":"error"'
 _START = b'"msg":"[playbook task start]"'

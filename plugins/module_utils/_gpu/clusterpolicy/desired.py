@@ -153,7 +153,7 @@ def _patches(app: PolicyApp) -> list[Patch]:
 
 
 def _pod_security(app: PolicyApp, level: str | None) -> list[Patch]:
-    """The patch of the namespace's labels; without a level, it takes back what we have set."""
+    """The patch of the namespace's labels; without a level, it removes those that we set."""
     namespace = app.live("Namespace", app.namespace)
     if not (app.spec.has_pod_security_labels and namespace):
         return []

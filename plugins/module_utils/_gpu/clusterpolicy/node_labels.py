@@ -174,7 +174,7 @@ def _waits_for_mig(spec: ClusterPolicySpec, labels: t.Mapping[str, str]) -> bool
     """Whether a node that joins should offer no GPUs before its MIG layout is applied.
 
     Pods would use whole GPUs, which then cannot be partitioned. Once feature discovery reports that
-    the GPUs cannot be partitioned, the node waits no longer.
+    the GPUs cannot be partitioned, the node no longer waits.
     """
     is_managed = spec.mig_manager.is_enabled and spec.feature_discovery.is_enabled
     is_off = labels.get(f"{DEPLOY}{_MIG_MANAGER}") == "false" or VGPU_HOST_DRIVER in labels

@@ -26,7 +26,7 @@ from .node_labels import OPERANDS, Presence, is_turned_off
 
 _KEPT_SECONDS = 300
 _MAX_READ, _TURN_SECONDS = 20, 15
-"""A pass reads the pods of so many nodes; after this time, a pass reads those of the next ones."""
+"""A pass reads the pods of at most this many nodes; after this time, those of the next ones."""
 _MAX_NAMED = 3
 _REASON = "GPULabelMissing"
 
