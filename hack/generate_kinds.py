@@ -224,6 +224,14 @@ def served_kinds(kinds: Kinds) -> str:
         f"{''.join(rows(kind.name for kind in kinds.declared))}"
         "}\n"
         f"NEEDED: dict[str, Row] = {{{chr(10) + body if body else ''}}}\n"
+        f"SHORT_NAMES: dict[str, str] = {{\n{short_names(kinds)}}}\n"
+    )
+
+
+def short_names(kinds: Kinds) -> str:
+    """The rows of short names, with the kind of each."""
+    return "".join(
+        f'    "{short}": "{kind.name}",\n' for kind in kinds.declared for short in kind.short_names
     )
 
 

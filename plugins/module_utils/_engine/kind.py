@@ -108,6 +108,7 @@ class Kind(t.Generic[AppT]):
     group: str = GROUP
     version: str = "v1alpha1"
     is_namespaced: bool = True
+    short_names: tuple[str, ...] = ()
     finalizer_name: str = ""
     has_finalizer: bool = True
     reconcile_period: str = "10m"

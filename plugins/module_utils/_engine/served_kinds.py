@@ -34,3 +34,8 @@ NEEDED: dict[str, Row] = {
     "Namespace": ("v1", "namespaces", False, False),
     "RuntimeClass": ("node.k8s.io/v1", "runtimeclasses", False, True),
 }
+SHORT_NAMES: dict[str, str] = {
+    "nvd": "NVIDIADriver",
+    "nvdriver": "NVIDIADriver",
+    "nvdrivers": "NVIDIADriver",
+}

@@ -24,6 +24,7 @@ _GRANTED = "held because it is granted to the driver's pods"
 KIND = Kind(
     name="NVIDIADriver",
     plural="nvidiadrivers",
+    short_names=("nvd", "nvdriver", "nvdrivers"),
     group="nvidia.com",
     is_namespaced=False,
     component="gpu",
