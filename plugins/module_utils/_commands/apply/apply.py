@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 from dataclasses import dataclass, field
 
@@ -25,6 +24,7 @@ from ..._kinds import kind_of
 from ..loader import to_apply
 from ..plan.preview import MANAGER, path_of, refused
 from ..text import name_of
+from ..waiting import poll
 
 READY, FAILED = "Ready", "Failed"
 _SETTLED = (READY, PAUSED)
@@ -86,9 +86,8 @@ def wait_until_ready(
 
     ``notify`` is called when a state or its message changes.
     """
-    end = time.monotonic() + seconds
-    passes = failed = 0
-    while True:
+    failed = 0
+    for _turn in poll(seconds, _PAUSES):
         wrote = run.wrote
         reconcile_once(client, run, notify)
         if not run.unready():
@@ -97,11 +96,7 @@ def wait_until_ready(
         failed = failed + 1 if is_over else 0
         if failed == _PATIENCE:
             raise NimError("failed: " + "; ".join(run.unready()))
-        pause = _PAUSES[min(passes, len(_PAUSES) - 1)]
-        if time.monotonic() + pause > end:
-            raise NimError(f"not Ready after {seconds:g} s: " + "; ".join(run.unready()))
-        time.sleep(pause)
-        passes += 1
+    raise NimError(f"not Ready after {seconds:g} s: " + "; ".join(run.unready()))
 
 
 def reconcile_once(client: Client, run: ApplyRun, notify: t.Callable[[str], None]) -> None:

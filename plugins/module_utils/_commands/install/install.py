@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from ..._engine.metadata import is_deleted
 from ..plan.diff import CREATE, DELETE, Change
 from ..takeover.installations import Installation
 from ..text import name_of
+from ..waiting import wait_while
 from .manifests import (
     CRD,
     MANAGER_NAME,
@@ -42,7 +42,6 @@ _POLICY = collection_path(
     None,
     "nimops-operator-account",
 )
-_PAUSE = 0.5
 _MAX_MESSAGE = 300
 
 
@@ -207,15 +206,6 @@ def wait_until_gone(client: Client, path: str, seconds: float) -> None:
         return path if live and is_deleted(live) else ""
 
     wait_while(left, "an object is still being deleted", seconds)
-
-
-def wait_while(missing: t.Callable[[], str], what: str, seconds: float) -> None:
-    """Wait until nothing is missing. NimError after a timeout."""
-    end = time.monotonic() + seconds
-    while found := missing():
-        if time.monotonic() > end:
-            raise NimError(f"{what} after {seconds:g} s: {found}")
-        time.sleep(_PAUSE)
 
 
 def _why_not_served(definition: Json | None) -> str:

@@ -17,6 +17,7 @@ from ..._engine.api_resources import collection_path
 from ..._engine.metadata import is_deleted
 from ..plan.preview import list_resources
 from ..release.release import check_stopped, find_held, release
+from ..waiting import wait_while
 from .definitions import has_our_status
 from .install import (
     Step,
@@ -25,7 +26,6 @@ from .install import (
     find_installed,
     find_namespace,
     wait_until_gone,
-    wait_while,
 )
 from .manifests import CRD, definitions, path_of
 from .ownership import other_installer

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 import typing as t
 from dataclasses import dataclass
 
@@ -26,6 +25,7 @@ from ..._nim.cache.source import source_of
 from ..._nim.profiles.manifest_pod import read_log_of
 from ..._nim.profiles.model_manifest import ModelManifest
 from ..._nim.profiles.profile_selection import discover_gpus
+from ..waiting import poll
 
 MANAGER = "nimops.nim.profiles"
 _PAUSES = (0.5, 1.0, 2.0)
@@ -117,9 +117,8 @@ def _await_manifest(
     client: Client, cache: NIMCacheApp, seconds: float, notify: t.Callable[[str], None]
 ) -> ModelManifest | None:
     """The manifest in the pod's output, with the NIMCache's own progress messages."""
-    deadline = time.monotonic() + seconds
-    waiting, number = "", 0
-    while True:
+    waiting = ""
+    for _turn in poll(seconds, _PAUSES):
         probe = probe_image(cache.at(_observe_pod(client, cache)))
         if probe.fresh or not probe.waiting:
             return probe.fresh
@@ -128,11 +127,7 @@ def _await_manifest(
         if probe.waiting != waiting:
             waiting = probe.waiting
             notify(f"waiting for {waiting}")
-        pause = _PAUSES[min(number, len(_PAUSES) - 1)]
-        number += 1
-        if time.monotonic() + pause > deadline:
-            raise NimError(f"image: no manifest after {seconds:g} s of waiting for {waiting}")
-        time.sleep(pause)
+    raise NimError(f"image: no manifest after {seconds:g} s of waiting for {waiting}")
 
 
 def _observe_pod(client: Client, cache: NIMCacheApp) -> Observed:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,6 +25,7 @@ from ..plan.diff import TEMPLATES
 from ..plan.preview import Preview, list_children, list_resources, preview
 from ..release.release import find_held, release
 from ..text import name_of, write_plan
+from ..waiting import poll, wait_while
 from .backup import CRD, WEBHOOKS, Backup, restorable
 from .installations import (
     FORMER_REPLICAS,
@@ -54,7 +54,7 @@ _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/"
 _PLURALS = {kind: f"{kind.lower()}s" for kind in WEBHOOKS}
 _LEASES = "coordination.k8s.io/v1"
-_PAUSE = 1.0
+_PAUSES = (1.0,)
 _QUIET, _LONG_QUIET = 10, 30
 """Required number of consecutive polls without a change."""
 _MAX_TEXT = 300
@@ -415,9 +415,8 @@ class Takeover:
         self._notify(
             f"waiting until {reference.namespace}/{reference.name} has reconciled everything"
         )
-        end = time.monotonic() + self._order.seconds
         quiet, last = 0, None
-        while time.monotonic() < end:
+        for _turn in poll(self._order.seconds, _PAUSES):
             objects = self._objects()
             versions = {
                 identity(item): item["metadata"].get("resourceVersion")
@@ -427,7 +426,6 @@ class Takeover:
             quiet, last = (quiet + 1 if versions == last else 0), versions
             if quiet >= (_LONG_QUIET if any(map(_is_unwritten, objects)) else _QUIET):
                 return
-            time.sleep(_PAUSE)
         self._notify(f"objects still change after {self._order.seconds:g} s")
 
     def _restarts(self, reference: Installation) -> list[str]:
@@ -442,11 +440,11 @@ class Takeover:
     def _settle(self, before: Snapshot, announced: t.Container[Key] = frozenset()) -> Comparison:
         """Wait, within the limit, until formerly Ready resources are Ready, and compare."""
         self._notify("waiting until all formerly Ready resources are Ready again")
-        end = time.monotonic() + self._order.seconds
-        after = self._snapshot()
-        while not_ready(before, after) and time.monotonic() < end:
-            time.sleep(_PAUSE)
+        after = before
+        for _turn in poll(self._order.seconds, _PAUSES):
             after = self._snapshot()
+            if not not_ready(before, after):
+                break
         return compare(before, after, announced)
 
     def _snapshot(self) -> Snapshot:
@@ -496,14 +494,7 @@ class Takeover:
 
     def _wait(self, left: t.Callable[[], t.Sequence[str]], what: str) -> None:
         """Wait until nothing is left. NimError after a timeout."""
-        end = time.monotonic() + self._order.seconds
-        while found := left():
-            if time.monotonic() > end:
-                more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-                raise NimError(
-                    f"{what} after {self._order.seconds:g} s: {', '.join(found[:5])}{more}"
-                )
-            time.sleep(_PAUSE)
+        wait_while(left, what, self._order.seconds, _PAUSES)
 
     # Objects of any kind
 

@@ -11,9 +11,7 @@ from types import SimpleNamespace
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
-from ansible_collections.nimops.nim.plugins.module_utils._commands.profiles import (
-    manifest_lookup as inquiries,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._commands import waiting
 from ansible_collections.nimops.nim.plugins.module_utils._commands.profiles.manifest_lookup import (
     ImageLookup,
     ask_image,
@@ -61,7 +59,7 @@ def pods(cluster, monkeypatch):
 
     ticks = itertools.count()
     clock = SimpleNamespace(monotonic=lambda: next(ticks), sleep=lambda _seconds: None)
-    monkeypatch.setattr(inquiries, "time", clock)
+    monkeypatch.setattr(waiting, "time", clock)
     return play
 
 

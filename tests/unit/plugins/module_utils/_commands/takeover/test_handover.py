@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
-from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover import handover
+from ansible_collections.nimops.nim.plugins.module_utils._commands import waiting
 from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.backup import Backup
 from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.handover import (
     Order,
@@ -146,7 +146,7 @@ def harness(new_cluster, reference, lease, monkeypatch):
     cluster.put(api_path("NIMService", "nim", "llm"), NIM | {"status": status})
     made = Harness(cluster, lease)
     made.step()
-    monkeypatch.setattr(handover.time, "sleep", made.step)
+    monkeypatch.setattr(waiting.time, "sleep", made.step)
     yield made
     cluster.server.close()
 
