@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from ..._base.printable import printable
-from ..._base.types import Json
+from ..._base.types import Fields, Json
 from ..._builders.gpu import GPU
 from ..._engine.api_resources import identity
 from ..._engine.conditions import find_condition
@@ -116,7 +116,7 @@ def _line_of(resource: Json, workload: Json | None, now: datetime) -> Line:
     kind, namespace, name = identity(resource)
     status = resource.get("status") or {}
     is_deleted = "deletionTimestamp" in resource["metadata"]
-    reason, message = _why_left(resource) if is_deleted else _why(status)
+    reason, message = _why_left(resource) if is_deleted else find_reason(status)
     model, endpoint = _what(kind, resource, status)
     created = resource["metadata"].get("creationTimestamp")
     age = (now - datetime.fromisoformat(created)).total_seconds() if created else 0
@@ -137,7 +137,7 @@ def _line_of(resource: Json, workload: Json | None, now: datetime) -> Line:
     )
 
 
-def _why(status: Json) -> tuple[str, str]:
+def find_reason(status: Fields) -> tuple[str, str]:
     """Reason and message of a problem, which a Ready resource may also have."""
     is_ready = status.get("state") == "Ready"
     for kind, wanted in _SHOWN_WHILE_READY if is_ready else _SHOWN_CONDITIONS:

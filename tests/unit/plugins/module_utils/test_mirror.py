@@ -25,6 +25,7 @@ UNTESTED = {
     "_commands/render/command.py": "tests/unit/plugins/playbooks runs it",
     "_commands/status/command.py": "tests/unit/plugins/playbooks runs it",
     "_commands/takeover/command.py": "tests/unit/plugins/playbooks runs it",
+    "_commands/wait/command.py": "_commands/wait/test_wait.py runs it",
     "_commands/files.py": "tests/unit/plugins/playbooks runs it",
     "_commands/signals.py": "tests/unit/plugins/playbooks runs it",
     "_commands/gather/command_lines.py": "a part of redact.py, whose formats test_secret_formats.py lists",
