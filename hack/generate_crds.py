@@ -353,6 +353,18 @@ def printer_columns(kind: Node) -> list[Schema]:
     return [*columns, {**age, "jsonPath": ".metadata.creationTimestamp"}]
 
 
+def scale(parts: dict[str, Schema]) -> Schema:
+    """Return the scale subresource, for kinds whose status has what it needs."""
+    if "selector" not in parts["status"].get("properties", {}):
+        return {}
+    paths = {
+        "specReplicasPath": ".spec.replicas",
+        "statusReplicasPath": ".status.replicas",
+        "labelSelectorPath": ".status.selector",
+    }
+    return {"scale": paths}
+
+
 def crd(kind: Node, builder: Builder) -> Schema:
     """Return the CustomResourceDefinition of a source file with a kind."""
     name, plural, group = kind["kind"], kind["plural"], kind.get("group", GROUP)
@@ -381,7 +393,7 @@ def crd(kind: Node, builder: Builder) -> Schema:
         "storage": True,
         "additionalPrinterColumns": printer_columns(kind),
         "schema": {"openAPIV3Schema": schema},
-        "subresources": {"status": {}},
+        "subresources": {"status": {}} | scale(schema["properties"]),
     }
     singular = name.lower()
     names = {"kind": name, "listKind": f"{name}List", "plural": plural, "singular": singular}

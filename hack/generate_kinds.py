@@ -57,6 +57,8 @@ USER_VERBS = {
     "editor": "get list watch create update patch delete",
     "viewer": "get list watch",
 }
+SCALE_VERBS = ("get", "update", "patch")
+"""The verbs of the scale subresource, granted with those of the resource."""
 
 
 @dataclass
@@ -729,9 +731,14 @@ def user_roles(
 ) -> Iterator[tuple[str, str]]:
     """Roles for users."""
     for role_name, verbs in USER_VERBS.items():
+        scaling = " ".join(verb for verb in SCALE_VERBS if verb in verbs.split())
         granted = [
             {"apiGroups": Flow([kind.group]), "resources": Flow([resource]), "verbs": words(text)}
-            for resource, text in ((kind.plural, verbs), (f"{kind.plural}/status", "get"))
+            for resource, text in (
+                (kind.plural, verbs),
+                (f"{kind.plural}/status", "get"),
+                *([(f"{kind.plural}/scale", scaling)] if kind.is_scalable else []),
+            )
         ]
         name = f"{kind.singular}-{role_name}-role"
         yield (

@@ -194,6 +194,15 @@ class Cluster:
         change = self._ask("patch", manifest["kind"], "_status")
         return attempt(change, manifest["metadata"]["name"], {"status": status})
 
+    def scale(self, manifest: Manifest, replicas: int) -> Refusal | None:
+        """Like `kubectl scale`: a patch of the scale subresource."""
+        change = self._ask("patch", manifest["kind"], "_scale")
+        return attempt(change, manifest["metadata"]["name"], {"spec": {"replicas": replicas}})
+
+    def read_scale(self, manifest: Manifest) -> Manifest:
+        found: Manifest = self._ask("get", manifest["kind"], "_scale")(manifest["metadata"]["name"])
+        return found
+
     def is_gone(self, manifest: Manifest) -> bool:
         try:
             self.read(manifest)

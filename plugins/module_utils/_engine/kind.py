@@ -95,6 +95,8 @@ class Kind(t.Generic[AppT]):
     metadata that its resources depend on, the same for all kinds that have it. ``checks_crd``:
     whether fields that the served CRD drops are reported; needs permission to read CRDs.
     ``first_state``: the state of a resource without a status, if its schema requires one.
+    ``is_scalable``: whether it runs replicas of one pod, whose number is `spec.replicas`; its CRD
+    then has the scale subresource.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Kind(t.Generic[AppT]):
     node_facts: NodeFacts | None = None
     checks_crd: bool = False
     first_state: str = ""
+    is_scalable: bool = False
 
     @property
     def api_version(self) -> str:

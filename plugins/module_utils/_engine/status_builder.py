@@ -20,6 +20,8 @@ from .conditions import (
 )
 from .desired import NO_REQUEUE, Assessment, Event, Requeue, StatusPatch, Trigger
 
+_MAX_COUNT = 2**31 - 1
+
 Progress = tuple[str, str]
 """(reason, message)"""
 
@@ -66,6 +68,18 @@ class StatusBuilder:
         self.status.pop(key, None)
         if value:
             self.status[key] = value
+
+    def set_replicas(
+        self, existing: t.Any, available: t.Any, selector: t.Mapping[str, str]
+    ) -> None:
+        """Set the counts of a workload, and the selector of its pods for the scale subresource.
+
+        A count that no controller of Kubernetes reports is left out, as a CRD may accept anything.
+        """
+        self.set_field("replicas", _count(existing))
+        self.set_field("availableReplicas", _count(available))
+        labels = (f"{name}={value}" for name, value in sorted(selector.items()))
+        self.set_field("selector", ",".join(labels))
 
     def warn(self, kind: str, reason: str, message: str, event: str = "Warning") -> None:
         """Report a permanent warning in the condition ``kind``, and once in an event of a type.
@@ -131,3 +145,8 @@ class StatusBuilder:
             requeue=self._requeue(),
             error=self.error,
         )
+
+
+def _count(value: t.Any) -> int:
+    """A number of replicas; 0 if it is not one."""
+    return value if isinstance(value, int) and 0 <= value <= _MAX_COUNT else 0

@@ -197,7 +197,7 @@ def build_deployment(app: NemoApp) -> Manifest:
         **restart_annotation(app, record),
         **_rendered_annotations(app, rendered, is_due=is_restart_due(app, record)),
     }
-    selector = {"app": app.name}
+    selector = selector_of(app)
     template = deployment.pod_template(
         app, _pod(app), selector, app.live("Deployment"), annotations
     )
@@ -212,6 +212,11 @@ def build_deployment(app: NemoApp) -> Manifest:
             **record_replicas(app, scaling_of(app)),
         },
     )
+
+
+def selector_of(app: NemoApp) -> Labels:
+    """The labels by which the Deployment selects its pods."""
+    return {"app": app.name}
 
 
 def scaling_of(app: NemoApp) -> Scaling:

@@ -38,6 +38,7 @@ def nemo_kind(
         finalizer_name=finalizer_name,
         reconcile_period="1m",
         watches_annotations=True,
+        is_scalable=True,
         component="nemo",
         access=(
             Access("ServiceAccount", _CHILD, "identity of the pods"),

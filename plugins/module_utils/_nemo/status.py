@@ -27,7 +27,7 @@ from .._builders.verdict import refuse as refuse_service
 from .._engine.desired import Assessment, Outcome, Requeue
 from .._engine.status_builder import StatusBuilder
 from .app import NemoApp
-from .children import find_cause, find_missing, scaling_of
+from .children import find_cause, find_missing, scaling_of, selector_of
 
 TEXT_REASON = "ConfigMapFailed"
 """Reason of the condition if a text in a user's ConfigMap is invalid."""
@@ -48,8 +48,9 @@ def assess(app: NemoApp, outcome: Outcome) -> Assessment:
     builder.set_field("onDeletion", _at_deletion(now))
     warn_of_differences(builder, now, now.spec.claim)
     if now.was_read("Deployment"):
-        found = ((now.live("Deployment") or {}).get("status") or {}).get("availableReplicas")
-        builder.set_field("availableReplicas", found if isinstance(found, int) else 0)
+        found = (now.live("Deployment") or {}).get("status") or {}
+        counts = found.get("replicas"), found.get("availableReplicas")
+        builder.set_replicas(*counts, selector_of(now))
     report_hold(builder, find_hold(now, scaling_of(now)))
     events = events_of(f"{app.kind} {app.name}", app.status, verdict)
     if events and verdict.state == READY:

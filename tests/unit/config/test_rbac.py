@@ -238,3 +238,5 @@ def test_user_roles_per_kind(kind, role, verbs):
     granted = list_granted(rules)
     assert granted[item.group, item.plural] == verbs
     assert granted[item.group, f"{item.plural}/status"] == {"get"}
+    scaling = verbs & {"get", "update", "patch"} if kind_of({"kind": kind}).is_scalable else None
+    assert granted.get((item.group, f"{item.plural}/scale")) == scaling

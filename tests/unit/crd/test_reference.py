@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 
 ROOT = Path(__file__).resolve().parents[3]
 BASES = ROOT / "config/crd/bases"
@@ -51,6 +52,13 @@ WITH_TIMESTAMPS = {"clusterpolicies", "nvidiadrivers"}
 
 DEVICE = "spec.draResources[].claimCreationSpec.devices[]"
 EPP = "spec.expose.router.eppConfig"
+
+SCALE = {
+    "specReplicasPath": ".spec.replicas",
+    "statusReplicasPath": ".status.replicas",
+    "labelSelectorPath": ".status.selector",
+}
+"""The subresource that the kinds with replicas have in addition."""
 
 Difference = dict[tuple[str, str], tuple[Any, str]]
 NO_IMAGE = "no node can pull such an image"
@@ -182,6 +190,11 @@ DIFFERENCES: dict[str, Difference] = {
             {"type": "string"},
             "announces the deletion of models",
         ),
+        ("status.replicas", "+"): (
+            {"type": "integer", "format": "int32", **INT32},
+            "the scale subresource",
+        ),
+        ("status.selector", "+"): ({"type": "string"}, "the scale subresource"),
     },
     "clusterpolicies": {
         ("", "required"): (["spec"], "there is nothing to deploy without one"),
@@ -577,6 +590,8 @@ def test_names_and_subresources(plural: str) -> None:
     for name, crd in (("theirs", theirs), ("ours", ours)):
         pop_schema(crd)
         columns[name] = crd["spec"]["versions"][0].pop("additionalPrinterColumns")
+    scale = ours["spec"]["versions"][0]["subresources"].pop("scale", None)
+    assert scale == (SCALE if kind_of(ours["spec"]["names"]).is_scalable else None)
     assert ours == theirs
     added = {"Reason", "Model", "Endpoint"}
     kept = [column for column in columns["ours"] if column["name"] not in added]

@@ -21,6 +21,7 @@ func TestStatus(t *testing.T) {
 		"a claim":           {"", "persistentvolumeclaims", `{"phase":"Bound","capacity":{"storage":"1Gi"}}`, "phase=Bound"},
 		"an address":        {"", "services", `{"loadBalancer":{"ingress":[{"hostname":"b"},{"ip":"1.2.3.4"}]}}`, "address= b\naddress=1.2.3.4 "},
 		"InferenceService":  {"serving.kserve.io", "inferenceservices", `{"url":"http://a","modelStatus":{}}`, "url=http://a"},
+		"copies":            {"serving.kserve.io", "inferenceservices", `{"modelStatus":{"copies":{"failedCopies":1,"totalCopies":2}}}`, "copies=2"},
 		"ComputeDomain":     {"resource.nvidia.com", "computedomains", `{"status":"Ready","nodes":[]}`, "status=Ready"},
 		"a Job":             {"batch", "jobs", `{"active":1,"ready":1,"startTime":"t","failed":1}`, "active=1\nfailed=1"},
 		"an autoscaler":     {"autoscaling", hpa, `{"currentReplicas":3,"replicas":3,"conditions":[{"type":"A","status":"True","reason":"R"}]}`, "A True R"},

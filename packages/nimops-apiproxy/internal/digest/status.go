@@ -59,6 +59,10 @@ func Status(object []byte, group, resource string) (now, progress string) {
 			lines = append(lines, fmt.Sprintf("%s=%d", name, found))
 		}
 	}
+	// An InferenceService counts its ready pods here.
+	if found := count(rawjson.Find(object, "status", "modelStatus", "copies", "totalCopies")); found != 0 {
+		lines = append(lines, fmt.Sprintf("copies=%d", found))
+	}
 	for _, name := range []string{"phase", "url", "status"} {
 		if text := text(fields[name]); text != "" {
 			lines = append(lines, name+"="+text)

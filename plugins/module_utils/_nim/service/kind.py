@@ -27,6 +27,7 @@ KIND = Kind(
     assess=assess,
     refuse=refuse,
     watches_annotations=True,
+    is_scalable=True,
     access=(
         Access("NIMCache", "read", "the cached model"),
         Access("NIMPipeline", "patch", "reports its state to the pipeline, by an annotation"),

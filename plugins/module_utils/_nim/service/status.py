@@ -49,7 +49,7 @@ from .readiness import readiness_of
 from .scaling import replica_hold
 from .served_model import Answer, needs_model, read_answer
 from .unready_pods import why_unready
-from .workload import count_pods, is_known, live_workload
+from .workload import count_pods, is_known, live_workload, selector_of
 
 WAITING_FOR_REGISTRY = "RegistryAwaited"
 
@@ -210,7 +210,7 @@ def _without_model(app: NIMServiceApp, rollout: Readiness, answer: Answer) -> Ve
 def _set_fields(builder: StatusBuilder, app: NIMServiceApp) -> None:
     """Set the other status fields; values that were not read stay unchanged."""
     if is_known(app):
-        builder.set_field("availableReplicas", _count_available(app))
+        builder.set_replicas(*_counts_of(app), selector_of(app))
     builder.set_field(_AT_DELETION, pvc_at_deletion(app))
     warn_of_differences(builder, app, app.spec.storage.claim)
     name = compute_domain.domain_name(app)
@@ -220,11 +220,17 @@ def _set_fields(builder: StatusBuilder, app: NIMServiceApp) -> None:
         builder.set_field(_CLAIMS, dra_statuses(app) if live_workload(app) else None)
 
 
-def _count_available(app: NIMServiceApp) -> int:
-    """The number of available replicas; workloads omit the field at 0."""
+def _counts_of(app: NIMServiceApp) -> tuple[t.Any, t.Any]:
+    """The existing and the available replicas; workloads omit the fields at 0.
+
+    An InferenceService only counts its ready pods.
+    """
     status = (live_workload(app) or {}).get("status") or {}
-    count = status.get("readyReplicas" if app.spec.is_multi_node else "availableReplicas")
-    return count if isinstance(count, int) else 0
+    if app.spec.is_kserve:
+        copies = ((status.get("modelStatus") or {}).get("copies") or {}).get("totalCopies")
+        return copies, copies
+    available = status.get("readyReplicas" if app.spec.is_multi_node else "availableReplicas")
+    return status.get("replicas"), available
 
 
 def _has_settling_claims(app: NIMServiceApp, builder: StatusBuilder) -> bool:

@@ -15,6 +15,7 @@ from .workload import (
     DEPLOYMENT,
     GROUPS,
     INFERENCE_SERVICE,
+    KSERVE_LABEL,
     Workload,
     live_workload,
     workload_of,
@@ -23,7 +24,7 @@ from .workload import (
 _LABELS = {
     DEPLOYMENT: "app",
     GROUPS: "leaderworkerset.sigs.k8s.io/name",
-    INFERENCE_SERVICE: "serving.kserve.io/inferenceservice",
+    INFERENCE_SERVICE: KSERVE_LABEL,
 }
 """kind → the label of its pods, whose value is the object's name"""
 

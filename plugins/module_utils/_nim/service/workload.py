@@ -23,6 +23,8 @@ from .app import NIMServiceApp
 DEPLOYMENT, GROUPS = "Deployment", "LeaderWorkerSet"
 INFERENCE_SERVICE = "InferenceService"
 LEADER, WORKER = "leader", "worker"
+KSERVE_LABEL = "serving.kserve.io/inferenceservice"
+"""KServe's label of pods, in each mode: the name of their InferenceService."""
 
 
 class Workload(t.NamedTuple):
@@ -117,3 +119,10 @@ def selector_labels(workload: Workload) -> Labels:
     """The labels of the pods that serve: all pods of a Deployment, the leaders of groups."""
     role = {"nim-llm-role": LEADER} if workload.kind == GROUPS else {}
     return {"app": workload.name, **role}
+
+
+def selector_of(app: NIMServiceApp) -> Labels:
+    """The labels of the pods of the wanted workload, one pod for each replica."""
+    if app.spec.is_kserve:
+        return {KSERVE_LABEL: app.name}
+    return selector_labels(workload_of(app))

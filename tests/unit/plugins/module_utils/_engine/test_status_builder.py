@@ -29,6 +29,21 @@ def test_set_field_empty_removes(value):
     assert builder.status == {"b": 2}
 
 
+@pytest.mark.parametrize(
+    ("existing", "available", "expected"),
+    [
+        pytest.param(3, 2, {"replicas": 3, "availableReplicas": 2}, id="both"),
+        pytest.param(0, None, {}, id="none"),
+        pytest.param(2**31 - 1, 2**31, {"replicas": 2**31 - 1}, id="more than the CRD accepts"),
+        pytest.param(-1, "1", {}, id="not counts"),
+    ],
+)
+def test_set_replicas(existing, available, expected):
+    builder = StatusBuilder({"replicas": 1, "availableReplicas": 1, "selector": "old=1"})
+    builder.set_replicas(existing, available, {"b": "2", "a": "1"})
+    assert builder.status == {"selector": "a=1,b=2"} | expected
+
+
 def test_set_condition_and_remove_condition():
     builder = StatusBuilder({})
     for kind in ("A", "B", "C"):

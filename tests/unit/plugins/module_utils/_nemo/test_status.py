@@ -48,7 +48,8 @@ def conditions(found: t.Any) -> dict[str, tuple[str, str, str]]:
 def test_assess_ready(nemo: t.Any) -> None:
     found = judge(nemo, deployment(nemo))
     assert found.status["state"] == "Ready"
-    assert found.status["availableReplicas"] == 2
+    names = ("replicas", "availableReplicas", "selector")
+    assert [found.status[name] for name in names] == [2, 2, "app=x"]
     assert conditions(found) == {
         "Ready": ("True", "Ready", DONE),
         "Failed": ("False", "Ready", ""),

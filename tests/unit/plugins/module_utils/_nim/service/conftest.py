@@ -94,7 +94,8 @@ def rolled_out(cr, **status):
     live = build_deployment(NIMServiceApp(cr, observe()), store)
     live["metadata"]["generation"] = 3
     count = live["spec"].setdefault("replicas", 1)
-    counts = {"updatedReplicas": count, "availableReplicas": count, "observedGeneration": 3}
+    counts = dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), count)
+    counts["observedGeneration"] = 3
     return live | {"status": counts | status}
 
 

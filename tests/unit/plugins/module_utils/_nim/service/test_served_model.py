@@ -42,7 +42,9 @@ SERVICE = "/api/v1/namespaces/ns/services/llm"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 NOT_JSON = "the answer is not a JSON object"
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\r\n\u202e\u2028\ud800"
-FIELDS = {"state", "conditions", "observedGeneration", "availableReplicas", "model"}
+FIELDS = {
+    "state", "conditions", "observedGeneration", "availableReplicas", "replicas", "selector", "model",
+}  # fmt: skip
 SECONDS = 1
 
 

@@ -46,7 +46,7 @@ def conditions(ready, failed, *more):
 IS_READY = conditions(("True", "Ready", ROLLED), ("False", "Ready", ""))
 READY = {
     "state": "Ready", "observedGeneration": 2, "conditions": IS_READY, "availableReplicas": 1,
-    "model": MODEL,
+    "replicas": 1, "selector": "app=llm", "model": MODEL,
 }  # fmt: skip
 
 
@@ -457,6 +457,7 @@ def test_assess_scaled_down(make):
         ("False", "ScaledToZero", text), ("False", "Ready", text)
     )
     assert ("availableReplicas" in result.status, result.requeue.after) == (False, False)
+    assert ("replicas" in result.status, result.status["selector"]) == (False, "app=llm")
 
 
 @pytest.mark.parametrize(
@@ -729,11 +730,15 @@ def test_assess_kserve_not_ready(make, live, answers, message):
 )
 def test_assess_kserve_ready(make, mode, more):
     cr = make.cr({"inferencePlatform": "kserve"})
-    live = inference("True", "", deploymentMode=mode, **ADDRESSES)
+    copies = {"copies": {"totalCopies": 2}}
+    live = inference("True", "", deploymentMode=mode, modelStatus=copies, **ADDRESSES)
     result = assess(make.app(cr, live, **ASKED), Outcome())
     model = {"name": "m", "clusterEndpoint": INNER, "externalEndpoint": URL}
     pair = conditions(("True", "Ready", ""), ("False", "Ready", ""))
-    assert result.status == {"state": "Ready", "conditions": pair, "model": model}
+    counts = {"replicas": 2, "availableReplicas": 2}
+    selector = {"selector": "serving.kserve.io/inferenceservice=llm"}
+    wanted = {"state": "Ready", "conditions": pair, "model": model} | counts | selector
+    assert result.status == wanted
     assert result.events == [Event("Normal", "Ready", "NIMService llm ready, msg: "), *more]
     settled = make.cr(cr["spec"], result.status | {"observedGeneration": 2})
     assert assess(make.app(settled, live), Outcome()).events == []
@@ -750,7 +755,10 @@ def test_assess_kserve_changed(make):
 
 GROUPS = {"multiNode": {"parallelism": {"pipeline": 2}}}
 DOMAIN = {"multiNode": GROUPS["multiNode"] | {"computeDomain": {"create": True}}}
-AVAILABLE = {"conditions": [{"type": "Available", "status": "True"}], "readyReplicas": 1}
+AVAILABLE = {
+    "conditions": [{"type": "Available", "status": "True"}], "replicas": 1, "readyReplicas": 1,
+}  # fmt: skip
+OF_LEADERS = {"selector": "app=llm-lws,nim-llm-role=leader"}
 SET_READY = 'leaderworkerset "llm-lws" is ready'
 SET_NOT_READY = 'leaderworkerset "llm-lws" is not ready'
 
@@ -777,7 +785,8 @@ def test_assess_groups_ready(make):
     cr = make.cr(GROUPS)
     result = assess(around_groups(make, cr, live_groups(**AVAILABLE)), Outcome())
     ready = conditions(("True", "Ready", SET_READY), ("False", "Ready", ""))
-    assert {"observedGeneration": 2} | result.status == READY | {"conditions": ready}
+    expected = READY | {"conditions": ready} | OF_LEADERS
+    assert {"observedGeneration": 2} | result.status == expected
     assert result.requeue.after is False
 
 

@@ -38,7 +38,7 @@ def inference(status):
     [
         pytest.param(None, [], id="no Deployment"),
         pytest.param({"replicas": 1}, [], id="Ready"),
-        pytest.param({"availableReplicas": 0}, [], id="no pods yet"),
+        pytest.param({"replicas": 0, "availableReplicas": 0}, [], id="no pods yet"),
         pytest.param(LACKING, [PODS], id="not available"),
         pytest.param(LACKING | {"observedGeneration": 2}, [], id="status of an older spec"),
         pytest.param(

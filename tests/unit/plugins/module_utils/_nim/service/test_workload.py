@@ -5,7 +5,16 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.deployment import (
+    build_deployment,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.multi_node.leader_worker_set import (
+    build_groups,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.workload import (
+    LEADER,
+    WORKER,
     container_of,
     count_pods,
     deployment_of,
@@ -16,9 +25,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.workload i
     live_workload,
     other_workload,
     selector_labels,
+    selector_of,
     workload_of,
 )
 
+STORE = Store({"emptyDir": {}})
 MPI = {"multiNode": {"parallelism": {"pipeline": 3, "tensor": 1}}}
 KSERVE = {"inferencePlatform": "kserve"}
 
@@ -132,6 +143,28 @@ def test_is_known(make):
     answers = {"Deployment/ns/llm": None}
     assert is_known(make.app(**answers))
     assert not is_known(make.app(MPI, **answers))
+
+
+@pytest.mark.parametrize("spec", [{}, MPI], ids=["one node", "groups"])
+def test_selector_of_labels_of_pods(make, spec):
+    """The pods of the built workload have the labels, and of a group only the leader."""
+    app = make.app(spec)
+    wanted = selector_of(app).items()
+    if spec:
+        groups = build_groups(app, STORE)["spec"]["leaderWorkerTemplate"]
+        roles = {role: groups[f"{role}Template"]["metadata"] for role in (LEADER, WORKER)}
+        found = [role for role in roles if wanted <= roles[role].get("labels", {}).items()]
+        assert found == [LEADER]
+        return
+    built = build_deployment(app, STORE)["spec"]
+    assert dict(wanted) == built["selector"]["matchLabels"]
+    assert wanted <= built["template"]["metadata"]["labels"].items()
+
+
+@pytest.mark.parametrize("mode", ["Standard", "Knative"])
+def test_selector_of_kserve(make, mode):
+    app = NIMServiceApp(make.cr(KSERVE), make.inference(deploymentMode=mode))
+    assert selector_of(app) == {"serving.kserve.io/inferenceservice": "llm"}
 
 
 def test_selector_labels(make):
