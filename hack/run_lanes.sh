@@ -20,14 +20,23 @@ for target in "$@"; do
 done
 set +m
 
+signal_lanes() {
+	local pid
+	for pid in "${!lanes[@]}"; do
+		kill -"$1" -- "-$pid" 2>/dev/null || unset "lanes[$pid]"
+	done
+	((${#lanes[@]}))
+}
+
+# Each signal gets ten seconds.
 stop_lanes() {
-	local pid signal
+	local signal
 	for signal in INT TERM KILL; do
-		for pid in "${!lanes[@]}"; do
-			kill -"$signal" -- "-$pid" 2>/dev/null || unset "lanes[$pid]"
+		signal_lanes "$signal" || return 0
+		for _ in {1..100}; do
+			sleep 0.1
+			signal_lanes 0 || return 0
 		done
-		((${#lanes[@]})) || return 0
-		sleep 10
 	done
 }
 trap 'stop_lanes; exit 130' INT TERM

@@ -10,6 +10,7 @@ import time
 import typing as t
 
 from .._base.errors import NimError
+from .._base.printable import name_some
 
 PAUSES = (0.5,)
 _MAX_SHOWN = 5
@@ -41,11 +42,5 @@ def wait_while(
         missing = find_missing()
         if not missing:
             return
-    raise NimError(f"{what} after {seconds:g} s: {_join(missing)}")
-
-
-def _join(missing: str | t.Sequence[str]) -> str:
-    if isinstance(missing, str):
-        return missing
-    more = len(missing) - _MAX_SHOWN
-    return ", ".join(missing[:_MAX_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    shown = missing if isinstance(missing, str) else name_some(missing, _MAX_SHOWN)
+    raise NimError(f"{what} after {seconds:g} s: {shown}")

@@ -265,8 +265,7 @@ class FakeCluster:
             if selector := request.query.get("fieldSelector"):
                 below = [x for x in below if _has_fields(x, selector)]
             if selector := request.query.get("labelSelector"):
-                wanted = set(selector.split(","))
-                below = [x for x in below if wanted <= _labels_of(x)]
+                below = [x for x in below if _has_labels(x, selector)]
             return Answer(200, {"kind": "List", "metadata": {}, "items": below})
         return kube_status(404, f"{request.path} not found", "NotFound")
 
@@ -358,6 +357,13 @@ def _has_fields(item: Json, selector: str) -> bool:
     return True
 
 
+def _has_labels(item: Json, selector: str) -> bool:
+    wanted = set(selector.split(","))
+    absent = {name for name in wanted if name.startswith("!")}
+    found = _labels_of(item)
+    return wanted - absent <= found and not {name[1:] for name in absent} & found
+
+
 def _labels_of(item: Json) -> set[str]:
     """The requirements of a selector that an object meets."""
     labels = item["metadata"].get("labels") or {}
@@ -428,6 +434,12 @@ def cluster() -> Iterator[FakeCluster]:
 def controllers(cluster: FakeCluster) -> FakeCluster:
     """The cluster, with controllers."""
     cluster.has_controllers = True
+    cluster.kinds |= {
+        "ClusterServiceVersion": ("operators.coreos.com/v1alpha1", "clusterserviceversions"),
+        "Lease": ("coordination.k8s.io/v1", "leases"),
+        "ReplicaSet": ("apps/v1", "replicasets"),
+        "Subscription": ("operators.coreos.com/v1alpha1", "subscriptions"),
+    }
     return cluster
 
 

@@ -96,7 +96,7 @@ class InstallCommand(Command):
         result: Json = {
             "changed": bool(changes),
             "msg": summarize(changes),
-            "changes": [_to_dict(step) for step in steps],
+            "changes": [change.summarize() for change in changes],
         }
         if self.wants_diff:
             return result | {"diff": [to_diff(change) for change in changes]}
@@ -111,8 +111,3 @@ _NEXT_WITH_OPERATOR = (
     "kubectl apply -f nim.yaml, which the operator serves; ansible-playbook nimops.nim.status lists"
     " the state of all resources"
 )
-
-
-def _to_dict(step: Step) -> Json:
-    kind, namespace, name = step.change.key
-    return {"action": step.change.action, "kind": kind, "namespace": namespace, "name": name}

@@ -9,7 +9,7 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from ..._base.printable import printable
+from ..._base.printable import name_some, printable
 from ..._base.types import Fields
 from ..._builders.app import OPERATOR_VERSION_ANNOTATION
 
@@ -45,9 +45,7 @@ class Comparison:
     def _describe_loss(self) -> str:
         if not self.lost:
             return "ours has all its fields"
-        shown = ", ".join(self.lost[:_MAX_SHOWN])
-        more = f" and {len(self.lost) - _MAX_SHOWN} more" if len(self.lost) > _MAX_SHOWN else ""
-        return f"ours would lose {shown}{more}"
+        return f"ours would lose {name_some(self.lost, _MAX_SHOWN)}"
 
 
 def compare_definition(live: Fields | None, ours: Fields) -> Comparison:

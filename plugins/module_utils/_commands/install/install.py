@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..._base.errors import ApiError, NimError
 from ..._base.printable import printable
@@ -15,8 +16,9 @@ from ..._cluster.client import Client
 from ..._engine.api_resources import collection_path, identity
 from ..._engine.conditions import find_condition
 from ..._engine.metadata import is_deleted
+from ..operators import read_installations, wait_available
 from ..plan.diff import CREATE, DELETE, Change
-from ..takeover.installations import Installation
+from ..takeover.installations import Installation, is_labeled
 from ..text import name_of
 from ..waiting import wait_while
 from .manifests import (
@@ -30,7 +32,7 @@ from .manifests import (
     plural_of,
     select_manifests,
 )
-from .ownership import find_change, is_ours, obstacle
+from .ownership import find_active, find_change, find_operator, obstacle
 
 MANAGER = "nimops.nim.install"
 """Our field manager."""
@@ -61,22 +63,28 @@ class Installer:
         self._client = client
         self._order = order
         self._notify = notify
-        self.namespace = find_namespace(client)
+        self._operators = read_installations(client)
+        ours = find_operator(self._operators, is_removal=False)
+        self.namespace = find_namespace(client, ours)
+
+    @cached_property
+    def _wanted(self) -> list[Json]:
+        return select_manifests(self._order, self.namespace)
 
     def plan(self) -> list[Step]:
         """The changes, in the order of the writes. NimError if something may not be replaced."""
-        wanted = select_manifests(self._order, self.namespace)
-        live = [self._read(path_of(item)) for item in wanted]
+        live = [self._read(path_of(item)) for item in self._wanted]
         pairs = [
             (old, new)
-            for old, new in zip(live, wanted, strict=True)
+            for old, new in zip(live, self._wanted, strict=True)
             if new["kind"] != "Namespace" or old is None
         ]
-        obstacles = [text for old, new in pairs if (text := obstacle(old, new))]
+        obstacles = find_active(self._operators)
+        obstacles += [text for old, new in pairs if (text := obstacle(old, new))]
         if obstacles:
             raise NimError(f"nothing was changed: {'; '.join(obstacles)}")
         steps = [Step(change, new) for old, new in pairs if (change := self._compare(old, new))]
-        return steps + (self._unwanted(wanted) if self._order.image else [])
+        return steps + (self._unwanted() if self._order.image else [])
 
     def install(self, steps: t.Iterable[Step], seconds: float) -> None:
         """Write the changes; wait until CRDs are established before what uses them."""
@@ -91,19 +99,8 @@ class Installer:
 
     def wait_available(self, seconds: float) -> None:
         """Wait until the operator is available. NimError after a timeout."""
-        path = collection_path("apps/v1", "deployments", self.namespace, MANAGER_NAME)
-
-        def missing() -> str:
-            live = self._client.get(path)
-            if live and Installation(live, is_ours=True).is_available:
-                return ""
-            found = find_condition((live or {}).get("status", {}).get("conditions"), "Available")
-            return printable(
-                str((found or {}).get("message") or "no pod is available"), _MAX_MESSAGE
-            )
-
         self._notify(f"waiting for the operator in the namespace {self.namespace}")
-        wait_while(missing, f"Deployment {self.namespace}/{MANAGER_NAME} is not available", seconds)
+        wait_available(self._client, self.namespace, MANAGER_NAME, seconds)
 
     def _read(self, path: str) -> Json | None:
         """The live object; None if it is being deleted, because changes of it would be lost."""
@@ -119,14 +116,11 @@ class Installer:
                 raise _explain(wanted, error) from error
         return find_change(live, {**after, "kind": wanted["kind"]}, MANAGER)
 
-    def _unwanted(self, wanted: list[Json]) -> list[Step]:
+    def _unwanted(self) -> list[Step]:
         """The operator's objects of other installations, such as a component that is off now."""
-        kept = {path_of(item) for item in wanted}
-        return [
-            deletion(item)
-            for item in find_installed(self._client, self.namespace, of_operator=True)
-            if path_of(item) not in kept
-        ]
+        kept = {path_of(item) for item in self._wanted}
+        found = find_installed(self._client, self.namespace, of_operator=True, without=kept)
+        return [deletion(item) for item in found]
 
     def _write(self, step: Step, seconds: float) -> None:
         if step.change.action == DELETE:
@@ -141,45 +135,51 @@ class Installer:
             raise _explain(step.item, error) from error
 
     def _wait_established(self, seconds: float) -> None:
-        paths = [
-            path_of(item)
-            for item in select_manifests(self._order, self.namespace)
-            if item["kind"] == CRD
-        ]
+        paths = [path_of(item) for item in self._wanted if item["kind"] == CRD]
 
-        def missing() -> str:
+        def find_missing() -> list[str]:
             while paths and (why := _why_not_served(self._client.get(paths[-1]))) == "":
                 paths.pop()
-            return f"{paths[-1].rpartition('/')[2]}: {why}" if paths else ""
+            return [f"{paths[-1].rpartition('/')[2]}: {why}"] if paths else []
 
-        wait_while(missing, "CRDs are not established", seconds)
+        wait_while(find_missing, "CRDs are not established", seconds)
 
 
-def find_namespace(client: Client) -> str:
-    """The operator's namespace: where it is installed or, by default, the one of config/.
+def find_namespace(client: Client, ours: Installation | None = None) -> str:
+    """The operator's namespace: where it is or was installed or, by default, the one of config/.
 
     A takeover installs it into the namespace of the reference operator.
     """
+    if ours:
+        return ours.namespace
     live = client.get(_POLICY) or {}
     reference = (live.get("spec") or {}).get("paramRef") or {}
     return str(reference.get("namespace") or NAMESPACE)
 
 
-def find_installed(client: Client, namespace: str, *, of_operator: bool = False) -> list[Json]:
-    """Our live objects in the order of their deletion, except for CRDs and the namespace."""
+def find_installed(
+    client: Client,
+    namespace: str,
+    *,
+    of_operator: bool = False,
+    without: t.Container[str] = frozenset(),
+) -> list[Json]:
+    """Our live objects in the order of their deletion, except for CRDs and the namespace.
+
+    ``without``: the paths of those to leave out.
+    """
     found = []
     for item in known_objects(namespace, of_operator=of_operator):
+        path, name = path_of(item), item["metadata"]["name"]
+        if is_in_watched_namespace(item):
+            everywhere = client.list_objects(collection_path(_RBAC, plural_of(item["kind"]))) or []
+            candidates = [live for live in everywhere if live["metadata"]["name"] == name]
+        else:
+            only = None if path in without else client.get(path)
+            candidates = [only] if only else []
         api = {"apiVersion": item["apiVersion"], "kind": item["kind"]}
-        if not is_in_watched_namespace(item):
-            live = client.get(path_of(item))
-            found += [{**live, **api}] if live and is_ours(live) else []
-            continue
-        everywhere = client.list_objects(collection_path(_RBAC, plural_of(item["kind"]))) or []
-        found += [
-            {**live, **api}
-            for live in everywhere
-            if live["metadata"]["name"] == item["metadata"]["name"] and is_ours(live)
-        ]
+        mine = [{**live, **api} for live in candidates if is_labeled(live)]
+        found += [live for live in mine if path_of(live) not in without]
     return found
 
 
@@ -201,11 +201,11 @@ def delete(client: Client, live: Json) -> None:
 def wait_until_gone(client: Client, path: str, seconds: float) -> None:
     """Wait while an object is being deleted. NimError after a timeout."""
 
-    def left() -> str:
+    def find_left() -> list[str]:
         live = client.get(path)
-        return path if live and is_deleted(live) else ""
+        return [path] if live and is_deleted(live) else []
 
-    wait_while(left, "an object is still being deleted", seconds)
+    wait_while(find_left, "an object is still being deleted", seconds)
 
 
 def _why_not_served(definition: Json | None) -> str:

@@ -5,25 +5,20 @@
 
 from __future__ import annotations
 
+import typing as t
+
+from ..._base.errors import NimError
 from ..._base.printable import printable
 from ..._base.types import Json
 from ..._engine.api_resources import identity
 from ..plan.diff import ADOPT, CHANGE, CREATE, Change
-from ..takeover.installations import Installation
+from ..takeover.installations import Installation, find_helm_release, is_labeled, only
 from ..text import name_of
 from .definitions import compare_definition
 from .manifests import CRD
 
-_OUR_NAME = ("app.kubernetes.io/name", "nimops")
-_RELEASE, _RELEASE_NAMESPACE = "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"
 _SHOWN_METADATA = ("name", "namespace", "labels", "annotations")
-_MAX_NAME = 200
-
-
-def is_ours(live: Json) -> bool:
-    """Whether an object, not a CRD, belongs to an installation of nimops.nim."""
-    name, value = _OUR_NAME
-    return (live["metadata"].get("labels") or {}).get(name) == value
+_MAX_TEXT = 500
 
 
 def obstacle(live: Json | None, wanted: Json) -> str:
@@ -33,23 +28,43 @@ def obstacle(live: Json | None, wanted: Json) -> str:
     if wanted["kind"] == CRD:
         found = compare_definition(live, wanted).obstacle
         return f"{CRD} {found}" if found else ""
-    if not is_ours(live):
+    if not is_labeled(live):
         return f"{name_of(identity(wanted))} exists and is not of nimops.nim: delete or rename it"
     return other_installer(live, wanted["kind"])
 
 
 def other_installer(live: Json, kind: str) -> str:
-    """The tool that keeps an object of ours as it is, with advice; empty if there is none."""
-    annotations = live["metadata"].get("annotations") or {}
+    """The Helm release that an object of ours belongs to, with advice; empty if there is none."""
+    if not (release := find_helm_release(live)):
+        return ""
     name = name_of(identity({**live, "kind": kind}))
-    if release := annotations.get(_RELEASE):
-        where = annotations.get(_RELEASE_NAMESPACE)
-        return printable(
-            f"{name} belongs to the Helm release {where}/{release}: use Helm", _MAX_NAME
-        )
-    if kind == "Deployment" and (owner := Installation(live, is_ours=True).olm_owner):
-        return printable(f"{name} belongs to the ClusterServiceVersion {owner}: use OLM", _MAX_NAME)
-    return ""
+    return printable(f"{name} belongs to the Helm release {release}: use Helm", _MAX_TEXT)
+
+
+def find_operator(found: t.Iterable[Installation], *, is_removal: bool) -> Installation | None:
+    """Our operator, None if it is not installed.
+
+    NimError with the command to use instead if Helm or OLM manages it.
+    """
+    ours = only(found, is_ours=True)
+    if ours is None or not ours.owner:
+        return ours
+    done, do = ("deleted", "remove") if is_removal else ("changed", "upgrade")
+    command = ours.removal if is_removal else ours.upgrade
+    text = (
+        f"nothing was {done}: Deployment {ours.namespace}/{ours.name} belongs to {ours.owner}. To"
+        f" {do} it: {command}"
+    )
+    raise NimError(printable(text, _MAX_TEXT))
+
+
+def find_active(found: t.Iterable[Installation]) -> list[str]:
+    """The operators of others that are active, with advice."""
+    return [
+        f"{item.describe()} is active: ansible-playbook nimops.nim.takeover replaces it"
+        for item in found
+        if not item.is_ours and item.replicas
+    ]
 
 
 def find_change(live: Json | None, after: Json, manager: str) -> Change | None:

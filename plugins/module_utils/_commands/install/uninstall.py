@@ -8,13 +8,13 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 
 from ..._base.errors import NimError
 from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._engine.api_resources import collection_path
 from ..._engine.metadata import is_deleted
+from ..operators import OperatorPods, read_installations
 from ..plan.preview import list_resources
 from ..release.release import check_stopped, find_held, release
 from ..waiting import wait_while
@@ -28,9 +28,7 @@ from .install import (
     wait_until_gone,
 )
 from .manifests import CRD, definitions, path_of
-from .ownership import other_installer
-
-_CORE = "v1"
+from .ownership import find_operator, other_installer
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,8 @@ class Uninstaller:
     def __init__(self, client: Client, notify: t.Callable[[str], None]) -> None:
         self._client = client
         self._notify = notify
-        self.namespace = find_namespace(client)
+        ours = find_operator(read_installations(client), is_removal=True)
+        self.namespace = find_namespace(client, ours)
 
     def plan(self) -> Removal:
         """The installed objects, in the order of deletion. NimError if another tool manages one."""
@@ -68,9 +67,9 @@ class Uninstaller:
         items = [step.item for step in removal.steps if step.item["kind"] != CRD]
         for item in items:
             if item["kind"] == "Deployment":
+                pods = OperatorPods(self._client, item)
                 delete(self._client, item)
-                find_pods = partial(self._pods_of, item)
-                wait_while(find_pods, "the operator still has pods", seconds)
+                wait_while(pods.read_names, "the operator still has pods", seconds)
         if is_released:
             self._release(seconds)
         for item in items:
@@ -104,26 +103,18 @@ class Uninstaller:
         path = collection_path(f"{spec['group']}/{version}", spec["names"]["plural"])
         return len(self._client.list_metadata(path))
 
-    def _pods_of(self, deployment: Json) -> str:
-        """The names of the operator's pods."""
-        metadata, labels = deployment["metadata"], deployment["spec"]["selector"]["matchLabels"]
-        selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
-        path = collection_path(_CORE, "pods", metadata["namespace"])
-        pods = self._client.list_objects(path, labelSelector=selector) or []
-        return ", ".join(pod["metadata"]["name"] for pod in pods)
-
     def _release(self, seconds: float) -> None:
         """Remove our finalizers once the Lease of the stopped operator has ended."""
 
-        def running() -> str:
+        def find_running() -> list[str]:
             held = find_held(list_resources(self._client, ""))
             try:
                 check_stopped(self._client, "", held, datetime.now(UTC))
             except NimError as error:
-                return str(error)
+                return [str(error)]
             for item in held:
                 release(self._client, item)
-            return ""
+            return []
 
         self._notify("removing the finalizers of custom resources")
-        wait_while(running, "an operator may still run", seconds)
+        wait_while(find_running, "an operator may still run", seconds)

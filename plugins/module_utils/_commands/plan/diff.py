@@ -70,14 +70,14 @@ class Change:
         )
         return "\n".join(list(lines)[2:])
 
+    def summarize(self) -> Json:
+        """The action and the object as plain data."""
+        kind, namespace, name = self.key
+        return {"action": self.action, "kind": kind, "namespace": namespace, "name": name}
+
     def to_dict(self) -> Json:
         """The change as plain data."""
-        kind, namespace, name = self.key
-        return {
-            "action": self.action,
-            "kind": kind,
-            "namespace": namespace,
-            "name": name,
+        return self.summarize() | {
             "parent": f"{self.parent[0]}/{self.parent[2]}",
             "restarts_pods": self.restarts,
             "diff": self.diff(),

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..._base.errors import ApiError, NimError
-from ..._base.printable import printable
 from ..._base.types import Json
 from ..._builders.nim_metadata import LAST_APPLIED_ANNOTATION
 from ..._cluster.client import Client
@@ -21,6 +20,7 @@ from ..._engine.competing_operator import CONTESTED
 from ..._engine.conditions import drop_condition
 from ..._engine.served_kinds import SERVED
 from ..install.definitions import has_our_status
+from ..operators import OperatorPods, read_installations, wait_available
 from ..plan.diff import TEMPLATES
 from ..plan.preview import Preview, list_children, list_resources, preview
 from ..release.release import find_held, release
@@ -57,8 +57,7 @@ _LEASES = "coordination.k8s.io/v1"
 _PAUSES = (1.0,)
 _QUIET, _LONG_QUIET = 10, 30
 """Required number of consecutive polls without a change."""
-_MAX_TEXT = 300
-"""Maximum length of a pod's waiting message, whose text may come from a registry."""
+_SELECT = ", or select a namespace with operator_namespace"
 _NAMESPACE = "Namespace"
 _MEASURED = "HorizontalPodAutoscaler"
 """A kind whose status follows measurements, so it changes all the time."""
@@ -125,11 +124,8 @@ class Takeover:
     def inspect(self) -> Situation:
         """Find the operators and the custom resources. NimError if there are several operators."""
         namespace = self._order.namespace
-        found = find_installations(
-            self._list("apps/v1", "deployments", namespace),
-            self._list(_LEASES, "leases", namespace),
-        )
-        reference = only(found, is_ours=False)
+        found = read_installations(self._client, namespace)
+        reference = only(found, is_ours=False, advice=_SELECT)
         configurations = [
             {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, **item}
             for kind in WEBHOOKS
@@ -142,7 +138,7 @@ class Takeover:
         ]
         return Situation(
             reference=reference,
-            ours=only(found, is_ours=True),
+            ours=only(found, is_ours=True, advice=_SELECT),
             resources=list_resources(self._client, ""),
             webhooks=find_webhooks(configurations, reference) if reference else [],
             definitions=definitions,
@@ -236,7 +232,8 @@ class Takeover:
         self._stop(reference)
         self._release_lease(reference)
         self._notify(f"waiting for {len(now.resources)} custom resources to be reconciled")
-        self._wait(self._unreconciled, f"{ours.namespace}/{ours.name} has not reconciled")
+        name = f"{ours.namespace}/{ours.name}"
+        wait_while(self._unreconciled, f"{name} has not reconciled", self._order.seconds)
         found = self._settle(before, announced)
         self._end_contests()
         return found
@@ -289,11 +286,13 @@ class Takeover:
             self._apply(item)
         name = deployment["metadata"]["name"]
         live = self._client.get(api_path("Deployment", namespace, name))
-        ours = Installation(t.cast(Json, live), is_ours=True)
+        if live is None:
+            raise NimError(f"Deployment {namespace}/{name} does not exist: name its manifests")
+        ours = Installation(live, is_ours=True)
         if not ours.replicas:
             self._scale(ours, ours.former_replicas)
         self._notify(f"waiting for the pods of {namespace}/{name}")
-        self._wait_available(ours)
+        wait_available(self._client, namespace, name, self._order.seconds)
         return ours
 
     # Return
@@ -327,7 +326,7 @@ class Takeover:
             self._restore_definition(item)
         self._scale(reference, reference.former_replicas)
         self._notify(f"waiting for the pods of {reference.namespace}/{reference.name}")
-        self._wait_available(reference)
+        wait_available(self._client, reference.namespace, reference.name, self._order.seconds)
         for item in saved.webhooks:
             self._apply(restorable(item))
         self._wait_quiet(reference)
@@ -342,7 +341,8 @@ class Takeover:
             self._scale(installation, 0)
         name = f"{installation.namespace}/{installation.name}"
         self._notify(f"waiting for the pods of {name} to end")
-        self._wait(lambda: self._pods_of(installation), f"{name} still has pods")
+        pods = OperatorPods(self._client, installation.deployment)
+        wait_while(pods.read_names, f"{name} still has pods", self._order.seconds)
 
     def _scale(self, installation: Installation, replicas: int) -> None:
         name = f"{installation.namespace}/{installation.name}"
@@ -433,7 +433,7 @@ class Takeover:
         return [
             f"Pod {reference.namespace}/{pod['metadata']['name']}: the reference operator has"
             f" restarted {count} times; see kubectl logs --previous"
-            for pod in self._pods_of_deployment(reference)
+            for pod in OperatorPods(self._client, reference.deployment).read()
             if (count := count_restarts(pod))
         ]
 
@@ -458,43 +458,6 @@ class Takeover:
     @cached_property
     def _served_children(self) -> list[str]:
         return [kind for kind in _children_kinds() if self._is_served(kind)]
-
-    def _wait_available(self, installation: Installation) -> None:
-        path = api_path("Deployment", installation.namespace, installation.name)
-
-        def missing() -> list[str]:
-            live = self._client.get(path)
-            if live and Installation(live, installation.is_ours).is_available:
-                return []
-            return self._why_waiting(installation) or ["no pod is available"]
-
-        name = f"{installation.namespace}/{installation.name}"
-        self._wait(missing, f"Deployment {name} is not available")
-
-    def _why_waiting(self, installation: Installation) -> list[str]:
-        """The reasons why containers of its pods are waiting."""
-        found = set()
-        for pod in self._pods_of_deployment(installation):
-            for container in (pod.get("status") or {}).get("containerStatuses") or []:
-                if waiting := (container.get("state") or {}).get("waiting"):
-                    reason, message = waiting.get("reason"), waiting.get("message") or ""
-                    found.add(printable(f"{reason}: {message}".strip(": "), _MAX_TEXT))
-        return sorted(found)
-
-    def _pods_of(self, installation: Installation) -> list[str]:
-        return [item["metadata"]["name"] for item in self._pods_of_deployment(installation)]
-
-    def _pods_of_deployment(self, installation: Installation) -> list[Json]:
-        """Its pods, found by owner: the selectors of two operators may match each other's pods."""
-        sets = self._list("apps/v1", "replicasets", installation.namespace)
-        owners = {installation.deployment["metadata"]["uid"]}
-        owners = {item["metadata"]["uid"] for item in sets if owners & _owners_of(item)}
-        pods = self._list("v1", "pods", installation.namespace)
-        return [pod for pod in pods if owners & _owners_of(pod)]
-
-    def _wait(self, left: t.Callable[[], t.Sequence[str]], what: str) -> None:
-        """Wait until nothing is left. NimError after a timeout."""
-        wait_while(left, what, self._order.seconds, _PAUSES)
 
     # Objects of any kind
 
@@ -531,9 +494,6 @@ class Takeover:
             if error.status != 404:
                 raise
 
-    def _list(self, version: str, plural: str, namespace: str) -> list[Json]:
-        return self._client.list_objects(collection_path(version, plural, namespace)) or []
-
     def _is_served(self, kind: str) -> bool:
         return self._client.get(collection_path(KINDS[kind].version)) is not None
 
@@ -566,10 +526,6 @@ def _is_unwritten(item: Json) -> bool:
 
 def _children_kinds() -> list[str]:
     return [kind for kind in KINDS if kind not in SERVED and kind not in ("Event", "Node", POD)]
-
-
-def _owners_of(item: Json) -> set[str]:
-    return {owner["uid"] for owner in item["metadata"].get("ownerReferences") or []}
 
 
 def _rank(item: Json) -> int:

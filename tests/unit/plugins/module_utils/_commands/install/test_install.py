@@ -85,6 +85,26 @@ def test_install_other_components(install, controllers, names):
     assert not [path for path in controllers.objects if "/namespaces/b/" in path]
 
 
+def test_install_reads_once(install, controllers):
+    """Only CRDs and the Deployment are read twice: before and after the writes."""
+    install(ALL)
+    controllers.server.requests.clear()
+    install(ALL)
+    paths = [request.path for request in controllers.calls("GET")]
+    twice = {path for path in paths if paths.count(path) > 1 and not path.startswith(CRDS)}
+    assert twice == {DEPLOYMENT}
+
+
+def test_install_other_namespace(install, controllers):
+    """Without policies, it is found by its label."""
+    path = DEPLOYMENT.replace("nimops-system", "ops")
+    (item,) = [item for item in select_manifests(ALL, "ops") if item["kind"] == "Deployment"]
+    controllers.put(path, item)
+    install(ALL)
+    assert path in controllers.objects
+    assert DEPLOYMENT not in controllers.objects
+
+
 def test_install_keeps_operator(install, controllers):
     install(ALL)
     before = dict(controllers.objects)
@@ -124,6 +144,43 @@ def change_crd(cluster, **spec):
 FOREIGN = {"openAPIV3Schema": {"properties": {"spec": {"properties": {"legacy": {}}}}}}
 
 
+DEPLOYMENTS = {
+    namespace: f"/apis/apps/v1/namespaces/{namespace}/deployments"
+    for namespace in ("operators", "nvidia")
+}
+CSV = (
+    "/apis/operators.coreos.com/v1alpha1/namespaces/operators/clusterserviceversions/nimops.v1"
+)  # fmt: skip
+
+
+def csv():
+    deployment = by_olm()[1]
+    entry = {"name": deployment["metadata"]["name"], "spec": deployment["spec"]}
+    return {
+        "metadata": {"name": "nimops.v1", "namespace": "operators"},
+        "spec": {"install": {"spec": {"deployments": [entry]}}},
+    }
+
+
+def by_olm():
+    """OLM's Deployment: some releases leave out the labels of the ClusterServiceVersion."""
+    owner = {"kind": "ClusterServiceVersion", "name": "nimops.v1", "uid": "1"}
+    metadata = {"name": "nimops-controller-manager", "namespace": "operators"}
+    template = {"metadata": {"labels": {"app.kubernetes.io/name": "nimops"}}, "spec": {}}
+    return f"{DEPLOYMENTS['operators']}/nimops-controller-manager", {
+        "metadata": metadata | {"ownerReferences": [owner]},
+        "spec": {"template": template},
+    }
+
+
+def reference():
+    containers = [{"image": "nvcr.io/nvidia/k8s-nim-operator:v3"}]
+    return f"{DEPLOYMENTS['nvidia']}/nim", {
+        "metadata": {"name": "nim", "namespace": "nvidia"},
+        "spec": {"template": {"spec": {"containers": containers}}},
+    }
+
+
 @pytest.mark.parametrize(
     ("prepare", "message"),
     [
@@ -149,13 +206,32 @@ FOREIGN = {"openAPIV3Schema": {"properties": {"spec": {"properties": {"legacy": 
             lambda cluster: cluster.objects[DEPLOYMENT]["metadata"].update(
                 annotations={"meta.helm.sh/release-name": "nim"}
             ),
-            "belongs to the Helm release",
+            "belongs to the Helm release nim. To upgrade it: helm upgrade nim CHART --namespace",
             id="helm",
+        ),
+        pytest.param(
+            lambda cluster: cluster.put(CSV, csv()),
+            "Deployment operators/nimops-controller-manager belongs to OLM's ClusterServiceVersion"
+            " operators/nimops.v1. To upgrade it: kubectl apply",
+            id="olm before it creates the Deployment",
+        ),
+        pytest.param(
+            lambda cluster: cluster.put(*by_olm()),
+            "Deployment operators/nimops-controller-manager belongs to OLM's ClusterServiceVersion",
+            id="olm in another namespace",
+        ),
+        pytest.param(
+            lambda cluster: cluster.put(*reference()),
+            "the reference operator v3: Deployment nvidia/nim (1 replica) is active:"
+            " ansible-playbook nimops.nim.takeover replaces it",
+            id="reference",
         ),
     ],
 )  # fmt: skip
 def test_install_refused(install, controllers, prepare, message):
     install(ALL)
+    if "operators/" in message:
+        del controllers.objects[DEPLOYMENT]
     prepare(controllers)
     count = len(writes(controllers))
     with pytest.raises(NimError) as error:

@@ -17,11 +17,15 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.install.manif
 from ansible_collections.nimops.nim.plugins.module_utils._commands.install.uninstall import (
     Uninstaller,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+    api_path,
+    collection_path,
+)
 
 ORDER = Order(frozenset({"gpu", "nemo"}), "x")
 CACHE = api_path("NIMCache", "nim", "models")
 FINALIZER = "finalizer.nimcache.apps.nvidia.com"
+HOME = "nimops-system"
 DEPLOYMENT = "/apis/apps/v1/namespaces/nimops-system/deployments/nimops-controller-manager"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CACHES = f"{CRDS}/nimcaches.apps.nvidia.com"
@@ -92,7 +96,6 @@ def test_uninstall_release_waits_for_lease(installed, remove):
         "leaseDurationSeconds": 15,
         "renewTime": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
     }
-    installed.kinds["Lease"] = ("coordination.k8s.io/v1", "leases")
     metadata = {"name": "a0715c6e.nvidia.com", "namespace": "nimops-system"}
     installed.put(path, {"kind": "Lease", "metadata": metadata, "spec": spec})
     with pytest.raises(NimError, match=r"an operator may still run after 0 s: .* holds the Lease"):
@@ -100,11 +103,18 @@ def test_uninstall_release_waits_for_lease(installed, remove):
     assert installed.objects[CACHE]["metadata"]["finalizers"] == [FINALIZER, "example.com/x"]
 
 
+def put_owned(cluster, path, owner):
+    name = path.rpartition("/")[2]
+    owners = [{"kind": "x", "uid": owner}]
+    metadata = {"name": name, "namespace": HOME, "uid": f"of {name}", "ownerReferences": owners}
+    cluster.put(path, {"metadata": metadata})
+
+
 def test_uninstall_waits_for_pods(installed, remove):
-    labels = installed.objects[DEPLOYMENT]["spec"]["selector"]["matchLabels"]
-    metadata = {"name": "manager-1", "namespace": "nimops-system", "labels": labels}
-    path = api_path("Pod", "nimops-system", "manager-1")
-    installed.put(path, {"kind": "Pod", "metadata": metadata})
+    uid = installed.objects[DEPLOYMENT]["metadata"]["uid"]
+    put_owned(installed, collection_path("apps/v1", "replicasets", HOME, "manager"), uid)
+    put_owned(installed, api_path("Pod", HOME, "manager-1"), "of manager")
+    put_owned(installed, api_path("Pod", HOME, "other-1"), "of other")
     with pytest.raises(NimError, match="the operator still has pods after 0 s: manager-1"):
         remove()
     assert DEPLOYMENT not in installed.objects
