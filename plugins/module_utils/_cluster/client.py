@@ -199,9 +199,11 @@ class Client:
         found = self.get(path, **query)
         return None if found is None else found.get("items") or []
 
-    def patch(self, path: str, body: Json, field_manager: str = "") -> Json:
-        """JSON merge patch; returns the patched object."""
+    def patch(self, path: str, body: Json, field_manager: str = "", *, dry: bool = False) -> Json:
+        """JSON merge patch; returns the patched object. ``dry``: as a dry run."""
         query = {"fieldManager": field_manager} if field_manager else {}
+        if dry:
+            query["dryRun"] = "All"
         return self._call_json("PATCH", path, body, "application/merge-patch+json", query=query)
 
     def apply(self, path: str, body: Json, field_manager: str, *, dry: bool = False) -> Json:

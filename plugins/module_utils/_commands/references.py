@@ -10,7 +10,9 @@ import typing as t
 
 from .._base.errors import NimError
 from .._base.printable import printable
-from .._engine.api_resources import KINDS
+from .._base.types import Json
+from .._cluster.client import Client
+from .._engine.api_resources import KINDS, api_path
 from .._engine.served_kinds import SERVED, SHORT_NAMES
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
@@ -40,6 +42,35 @@ def parse_reference(text: str, default_kind: str | None) -> Reference:
     if not _NAME.fullmatch(name):
         raise NimError(f"{_show(text)}: is not KIND/NAME with a valid name, such as nimservice/llm")
     return Reference(found, name)
+
+
+def read_resources(
+    client: Client, texts: t.Iterable[str], namespace: str, default_kind: str | None = None
+) -> list[Json]:
+    """The live resources that references name, each once; NimError if one does not exist.
+
+    ``namespace``: by default that of the context.
+    """
+    references = dict.fromkeys(parse_reference(text, default_kind) for text in texts)
+    if not references:
+        raise NimError("resources: missing; name some, such as nimservice/llm")
+    found, missing = [], []
+    for reference in references:
+        place = namespace or client.namespace
+        live = client.get(api_path(reference.kind, place, reference.name))
+        if live is None:
+            where = f" in namespace {place}" if KINDS[reference.kind].is_namespaced else ""
+            missing.append(f"{reference} does not exist{where}")
+        else:
+            found.append({**live, "kind": reference.kind})
+    if missing:
+        raise NimError("; ".join(missing))
+    return found
+
+
+def reference_of(resource: t.Mapping[str, t.Any]) -> Reference:
+    """The reference to a live resource."""
+    return Reference(resource["kind"], resource["metadata"]["name"])
 
 
 def parse_kind(text: str) -> str:

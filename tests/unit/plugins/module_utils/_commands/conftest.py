@@ -1,11 +1,12 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Custom resources in users' notation."""
+"""Custom resources in users' notation, and a program that runs commands."""
 
 from __future__ import annotations
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 
 API = "apps.nvidia.com/v1alpha1"
 
@@ -52,3 +53,39 @@ def make_service():
 @pytest.fixture
 def make_cache():
     return cache
+
+
+class Program:
+    """Runs commands on a cluster, in the namespace nim, and keeps what they print."""
+
+    wants_diff = is_dry = False
+    find_filters = None
+
+    def __init__(self, cluster, client):
+        self.cluster, self._client = cluster, client
+        self.data, self.messages = [], []
+        self.print_data, self.print_message = self.data.append, self.messages.append
+        self.variables = {}
+
+    def connect(self, _arguments):
+        return self._client
+
+    def __call__(self, command, *, is_dry=False, **arguments):
+        self.is_dry = is_dry
+        defaults = {name: option.get("default") for name, option in command.spec.items()}
+        return command(self).act(defaults | {"namespace": "nim"} | arguments)
+
+
+@pytest.fixture
+def run(cluster, tmp_path):
+    return Program(cluster, Client(cluster.kubeconfig(tmp_path)))
+
+
+@pytest.fixture
+def denied(answer):
+    return answer(403, {"message": "forbidden"})
+
+
+@pytest.fixture
+def invalid(answer):
+    return answer(422, {"message": "spec.replicas: Invalid value"})
