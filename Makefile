@@ -43,6 +43,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production),
 	@$(BIN)/mypy -p ansible_collections.nimops.nim.plugins.module_utils
 	@cd packages/ansible-prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
 	@cd packages/nimops-supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
+	@cd packages/kubectl-nim/src && MYPYPATH=$(COLLECTIONS) $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p kubectl_nim
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py molecule/gpu/*.py
 	@MYPYPATH=sandbox $(BIN)/mypy sandbox/postgresql.py
 	@$(BIN)/mypy -p nimops_release
@@ -77,6 +78,7 @@ generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs,
 	@$(BIN)/python hack/generate_crds.py
 	@$(BIN)/python hack/generate_schemas.py
 	@$(BIN)/python hack/generate_install.py
+	@$(BIN)/python hack/generate_reference.py
 
 .PHONY: sandbox
 sandbox: ## Start the local control plane; the last line of output is an export command to eval

@@ -5,7 +5,7 @@
 
 --check writes nothing and exits 1 if a file would change. --set VERSION changes galaxy.yml first,
 as `make release VERSION=…` does in its copy of the tree. prefork and supervisor are packages with
-versions of their own.
+versions of their own; kubectl-nim has that of the collection, which its wheel contains.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ PLACES = {
     "config/manager/manager.yaml": r"(name: OPERATOR_VERSION\n +value: )(\S+)",
     "docs/operate/install.md": f"{IMAGE}|{TAG}|{ARCHIVE}",
     "docs/operate/takeover.md": TAG,
+    "packages/kubectl-nim/src/kubectl_nim/__init__.py": r'(__version__ = ")([^"]+)',
     "execution-environment.yml": r"(nimops-nim-)(.+?)(?=\.tar\.gz)",
     **{
         f"{MANIFESTS}/{file.name}": r'("nimops\.nim/operator-version": ")([^"]+)'

@@ -23,6 +23,10 @@ dist/chart: venv ## The Helm chart, in dist/chart/nimops
 dist/bundle: venv ## The OLM bundle, and a catalog with it in dist/catalog
 	@$(BIN)/python release bundle
 
+.PHONY: dist/wheel
+dist/wheel: venv ## The wheel of kubectl-nim, which contains the collection
+	@$(BIN)/python release wheel
+
 .PHONY: sign
 sign: venv ## Sign the pushed IMAGE=registry/name:tag with KEY=cosign.key; COSIGN_PASSWORD or a prompt
 	@[[ "$(IMAGE)" && "$(KEY)" ]] || { echo "name both: make sign IMAGE=registry/name:tag KEY=cosign.key" >&2; exit 2; }

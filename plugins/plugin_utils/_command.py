@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 import typing as t
 
 from ansible.utils.display import Display
@@ -59,6 +60,17 @@ class CommandAction(Action):
     def read_stdin(path: str) -> str:
         """NimError: Ansible's workers have no stdin."""
         return refuse_stdin(path)
+
+    @staticmethod
+    def name_command(command: str, **options: str) -> str:
+        """The command line of a playbook."""
+        given = [CommandAction.name_option(key, value) for key, value in options.items()]
+        return " ".join([f"ansible-playbook nimops.nim.{command}", *given])
+
+    @staticmethod
+    def name_option(key: str, value: str) -> str:
+        """An option of a playbook."""
+        return f"-e {shlex.quote(f'{key}={value}')}"
 
     @staticmethod
     def find_filters() -> Adjust | None:

@@ -57,6 +57,7 @@ def _make_parser() -> argparse.ArgumentParser:
         ),
         ("chart", _make(releases.write_chart), "write the Helm chart"),
         ("bundle", _make(releases.write_bundle), "write the OLM bundle and a file-based catalog"),
+        ("wheel", _make(releases.write_wheel), "write the wheel of kubectl-nim"),
         ("images", _make(releases.write_images), "write the list of images, for mirrors"),
         ("all", _make_all, "write all parts of a release from this tree, with checksums"),
         ("release", _release, "write a release of the last commit, from a copy"),

@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import ReleaseError
@@ -45,4 +47,19 @@ def run_program(name: str, *arguments: str, prompts: bool = False) -> str:
     if done.returncode:
         said = "see above" if prompts else (done.stderr + done.stdout).strip()
         raise ReleaseError(f"{name} {' '.join(arguments)} failed:\n{said}")
+    return done.stdout
+
+
+def run(command: Sequence[str], folder: Path, environ: dict[str, str] | None = None) -> str:
+    """Run a command; return its output. Its progress goes to our stderr."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **(environ or {})},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise ReleaseError(f"{' '.join(command)} in {folder} failed:\n{done.stdout.strip()}")
     return done.stdout

@@ -11,20 +11,21 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from . import bundle
+from . import bundle, wheel
 from .archives import checksums, find_files, pack, repack_collection
 from .chart import NAME, Chart
 from .compatibility import check_definitions
-from .errors import ReleaseError, SetupError
+from .errors import SetupError
 from .image import write_image
 from .images import images_text
 from .manifests import NAMESPACE, Notify, Project, of_kind, to_yaml_stream
+from .programs import run
 
 CHANGELOG = "CHANGELOG.rst"
 UPGRADE = {
@@ -91,12 +92,24 @@ def write_images(project: Project, output: Path) -> None:
 
 def write_collection(project: Project, output: Path) -> None:
     """Write the collection in Galaxy's format."""
+    name, content = build_collection(project)
+    (output / name).write_bytes(content)
+
+
+def write_wheel(project: Project, output: Path) -> None:
+    """Write the wheel of kubectl-nim, which contains the collection."""
+    _name, content = build_collection(project)
+    output.mkdir(parents=True, exist_ok=True)
+    wheel.write_wheel(project, output, content, read_epoch(project.root))
+
+
+def build_collection(project: Project) -> tuple[str, bytes]:
+    """Return the name of the collection's tarball, and its content."""
     made = project.root / "build"
     command = ["ansible-galaxy", "collection", "build", "--force", "--output-path", str(made)]
     run(command, project.root)
     [tarball] = made.glob("nimops-nim-*.tar.gz")
-    packed = repack_collection(tarball.read_bytes(), read_epoch(project.root))
-    (output / tarball.name).write_bytes(packed)
+    return tarball.name, repack_collection(tarball.read_bytes(), read_epoch(project.root))
 
 
 def write_notes(project: Project, output: Path) -> None:
@@ -124,6 +137,7 @@ MAKERS: tuple[Callable[[Project, Path], None], ...] = (
     write_bundle,
     write_images,
     write_collection,
+    write_wheel,
     write_notes,
 )
 """the writers of all parts of dist/ except the image; add new parts here"""
@@ -188,18 +202,3 @@ def read_epoch(root: Path) -> int:
     if given and not given.isdecimal():
         raise SetupError(f"SOURCE_DATE_EPOCH={given}: must be a number of seconds")
     return int(given or run(["git", "log", "-1", "--format=%ct"], root))
-
-
-def run(command: Sequence[str], folder: Path, environ: dict[str, str] | None = None) -> str:
-    """Run a command; return its output. Its progress goes to our stderr."""
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **(environ or {})},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise ReleaseError(f"{' '.join(command)} in {folder} failed:\n{done.stdout.strip()}")
-    return done.stdout

@@ -95,6 +95,7 @@ def test_checksums_all_files(dist):
         "UPGRADE.md",
         f"nimops-{VERSION}.tgz",
         f"nimops-nim-{VERSION}.tar.gz",
+        f"kubectl_nim-{VERSION.replace('-', '')}-py3-none-any.whl",
     } == {name for name in listed if "/" not in name}
 
 

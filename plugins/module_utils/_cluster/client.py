@@ -13,10 +13,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 import time
 import typing as t
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from urllib.parse import urlencode
@@ -26,22 +24,20 @@ from .._base.json_nesting import cut_nesting
 from .._base.json_size import show_size
 from .._base.reserved_keys import PREFIX, remove_reserved_keys
 from .._base.types import Json
-from .._http.tls import unify_verification
 from .._http.transport import explain
+from .connection import (
+    DEFAULT_KUBECONFIG,
+    IMPORT_ERROR,
+    Connection,
+    Kubeconfig,
+    connect,
+    read_kubeconfig,
+    uses_pod_credentials,
+)
 
-try:
-    import kubernetes.client
-    import kubernetes.client.rest
-    import kubernetes.config.kube_config
+if not IMPORT_ERROR:
     import urllib3
-    import yaml
-    from urllib3.util.ssl_ import create_urllib3_context
 
-    KUBERNETES_IMPORT_ERROR: str | None = None
-except ImportError as error:
-    KUBERNETES_IMPORT_ERROR = str(error)
-
-_DEFAULT_KUBECONFIG = "~/.kube/config"
 _NOT_YAML = re.compile("[\x7f-\x9f\ufeff\ufffe\uffff]")
 # Invalid in object names: the API server would refuse them, or address something else.
 _NO_NAME = re.compile(r"%2F|%25|/\.{1,2}(?=/|$)")
@@ -65,22 +61,13 @@ _SHOWN_METADATA = ("name", "namespace", "uid", "labels", "ownerReferences", "del
 """Excludes annotations: `kubectl apply` stores the whole applied object there."""
 
 
-@dataclass(frozen=True)
-class _Server:
-    host: str
-    pool: t.Any
-    authorization: dict[str, str]
-
-
 class Client:
     """Sends requests over one connection, opened on first use. Raises `ApiError`."""
 
     def __init__(self, kubeconfig: str | None = None, context: str | None = None) -> None:
         """Use ``kubeconfig``, else K8S_AUTH_KUBECONFIG, KUBECONFIG, or the pod's credentials."""
-        if KUBERNETES_IMPORT_ERROR:
-            raise ApiError(
-                0, f"the Python package kubernetes is missing: {KUBERNETES_IMPORT_ERROR}"
-            )
+        if IMPORT_ERROR:
+            raise ApiError(0, f"a Python package is missing: {IMPORT_ERROR}")
         self._path = (
             kubeconfig or os.environ.get("K8S_AUTH_KUBECONFIG") or os.environ.get("KUBECONFIG")
         )
@@ -92,10 +79,10 @@ class Client:
 
         A connection belongs to one process. In a pod the credentials are renewed periodically.
         """
-        if _uses_pod_credentials(self._path):
+        if uses_pod_credentials(self._path):
             return None
         try:
-            status = Path(self._path or _DEFAULT_KUBECONFIG).expanduser().stat()
+            status = Path(self._path or DEFAULT_KUBECONFIG).expanduser().stat()
         except OSError:
             return None
         return self._path, self._context, status.st_mtime_ns, status.st_ino, os.getpid()
@@ -103,38 +90,36 @@ class Client:
     @cached_property
     def namespace(self) -> str:
         """The namespace of the kubeconfig's context, or of the pod; by default `default`."""
-        if _uses_pod_credentials(self._path):
+        if uses_pod_credentials(self._path):
             file = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
             return file.read_text().strip() if file.is_file() else "default"
         try:
-            found, _base = _read_kubeconfig(self._path or _DEFAULT_KUBECONFIG)
-            context = kubernetes.config.kube_config.KubeConfigLoader(
-                found, active_context=self._context
-            ).current_context["context"]
+            context = self._kubeconfig.current
         except Exception as error:  # as in _server
             raise self._unusable(error) from error
         return str(context["namespace"]) if "namespace" in context else "default"
 
+    @property
+    def contexts(self) -> list[str]:
+        """The contexts of the kubeconfig."""
+        return self._kubeconfig.contexts
+
+    @property
+    def _kubeconfig(self) -> Kubeconfig:
+        return read_kubeconfig(self._path or DEFAULT_KUBECONFIG, self._context)
+
     @cached_property
-    def _server(self) -> _Server:
+    def _server(self) -> Connection:
         """Loaded on first use: a report with nothing to write needs no connection."""
         try:
-            with tempfile.TemporaryDirectory(prefix="nimops-") as folder:
-                configuration = _load_configuration(self._path, self._context, folder)
-                pool = _make_pool(configuration)
+            return connect(self._path, self._context)
         except Exception as error:  # the loader wraps only some errors of a bad file
             raise self._unusable(error) from error
-        authorization = {
-            setting["key"]: setting["value"]
-            for setting in configuration.auth_settings().values()
-            if setting["in"] == "header" and setting["value"]
-        }
-        return _Server(configuration.host.rstrip("/"), pool, authorization)
 
     def _unusable(self, error: Exception) -> ApiError:
         return ApiError(
             0,
-            f"no usable kubeconfig {self._path or _DEFAULT_KUBECONFIG}: {error} (name one in"
+            f"no usable kubeconfig {self._path or DEFAULT_KUBECONFIG}: {error} (name one in"
             " the parameter kubeconfig, or in K8S_AUTH_KUBECONFIG or KUBECONFIG)",
         )
 
@@ -344,70 +329,6 @@ def _encode(body: Json) -> bytes:
     """JSON that is also valid YAML, which allows neither surrogates nor raw control characters."""
     text = json.dumps(body, ensure_ascii=False)
     return _NOT_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode(errors="replace")
-
-
-def _uses_pod_credentials(path: str | None) -> bool:
-    """Whether to use the credentials of the pod."""
-    return not path and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
-
-
-def _load_configuration(path: str | None, context: str | None, folder: str) -> t.Any:
-    """The client's configuration; inline certificates and keys are written to ``folder``."""
-    configuration = kubernetes.client.Configuration()
-    if _uses_pod_credentials(path):
-        kubernetes.config.load_incluster_config(client_configuration=configuration)
-    else:
-        # load_kube_config has no folder parameter in old versions, and would write the file
-        found, base = _read_kubeconfig(path or _DEFAULT_KUBECONFIG)
-        kubernetes.config.kube_config.KubeConfigLoader(
-            found, active_context=context, config_base_path=base, temp_file_path=folder
-        ).load_and_set(configuration)
-    return configuration
-
-
-def _read_kubeconfig(path: str) -> tuple[t.Any, str | None]:
-    """The contents of a kubeconfig, and the base folder of its relative paths.
-
-    Reads a single file with libyaml, which is ten times faster than the library's merger of several
-    files.
-    """
-    if os.pathsep in path:
-        found, base = kubernetes.config.kube_config.KubeConfigMerger(path).config, None
-    else:
-        file = Path(path).expanduser()
-        if not file.exists():
-            raise ApiError(0, "it does not exist")
-        found = yaml.load(file.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        base = str(file.absolute().parent)
-    if found is None:
-        raise ApiError(0, "it does not exist" if base is None else "it is empty")
-    return found, base
-
-
-def _make_pool(configuration: t.Any) -> t.Any:
-    """The official client's connection pool, with the certificates already loaded.
-
-    Otherwise the pool would read the files for each connection, so they would have to remain, and
-    nothing would delete them: Ansible's workers exit without running exit handlers.
-    """
-    pool = kubernetes.client.rest.RESTClientObject(configuration).pool_manager
-    if not configuration.host.startswith("https:"):
-        return pool
-    options = pool.connection_pool_kw
-    context = unify_verification(create_urllib3_context(cert_reqs=options["cert_reqs"]))
-    authorities = {
-        "cafile": options.pop("ca_certs", None),
-        "cadata": options.pop("ca_cert_data", None),
-    }
-    if any(authorities.values()):
-        context.load_verify_locations(**authorities)
-    else:
-        context.load_default_certs()
-    certificate, key = options.pop("cert_file", None), options.pop("key_file", None)
-    if certificate:
-        context.load_cert_chain(certificate, key, password="")
-    options["ssl_context"] = context
-    return pool
 
 
 def _explain(status: int, body: bytes) -> str:

@@ -53,6 +53,12 @@ class Console(t.Protocol):
     def find_filters(self) -> Adjust | None:
         """The filters of an administrator that change children; None if there are none."""
 
+    def name_command(self, command: str, **options: str) -> str:
+        """How a user runs a command with these options, for a message."""
+
+    def name_option(self, key: str, value: str) -> str:
+        """How a user gives an option, for a message."""
+
 
 class Command:
     """A command: ``spec`` declares its options in the form of Ansible's argument specs."""

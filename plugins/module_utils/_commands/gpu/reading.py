@@ -37,8 +37,8 @@ def read_policies(client: Client) -> list[Json]:
     if found is None:
         raise NimError(
             f"the cluster does not know the kind {POLICIES.kind}: install the CRDs with"
-            " ansible-playbook nimops.nim.install -e components=gpu,nemo, or in another way of"
-            " docs/operate/install.md"
+            " kubectl nim install --component gpu,nemo, ansible-playbook nimops.nim.install"
+            " -e components=gpu,nemo, or in another way of docs/operate/install.md"
         )
     return in_order(found)
 

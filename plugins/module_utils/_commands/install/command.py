@@ -62,7 +62,7 @@ class InstallCommand(Command):
                 installer.wait_available(seconds)
         except (ApiError, NimError) as error:
             return {"failed": True, "changed": bool(steps), "msg": str(error)}
-        step = _NEXT_WITH_OPERATOR if order.image else _NEXT
+        step = self._name_next(has_operator=bool(order.image))
         self.print_message(f"next: {step}")
         return result | {"next_step": step}
 
@@ -86,9 +86,20 @@ class InstallCommand(Command):
         if removal.held and not is_released:
             self.print_message(
                 f"custom resources with a finalizer, which cannot be deleted without the operator:"
-                f" {len(removal.held)}; -e release=true removes the finalizers"
+                f" {len(removal.held)}; {self.console.name_option('release', 'true')} removes the"
+                " finalizers"
             )
         return result | {"kept": kept}
+
+    def _name_next(self, *, has_operator: bool) -> str:
+        """The next step of the user."""
+        if has_operator:
+            return (
+                f"kubectl apply -f nim.yaml, which the operator serves;"
+                f" {self.console.name_command('status')} lists the state of all resources"
+            )
+        apply = self.console.name_command("apply", files="nim.yaml")
+        return f"{apply}, which serves models without an operator"
 
     def _describe(self, steps: list[Step]) -> Json:
         """Print the changes, unless Ansible shows their differences."""
@@ -102,12 +113,3 @@ class InstallCommand(Command):
             return result | {"diff": [to_diff(change) for change in changes]}
         self.print_data(write_changes(changes))
         return result
-
-
-_NEXT = (
-    "ansible-playbook nimops.nim.apply -e files=nim.yaml, which serves models without an operator"
-)
-_NEXT_WITH_OPERATOR = (
-    "kubectl apply -f nim.yaml, which the operator serves; ansible-playbook nimops.nim.status lists"
-    " the state of all resources"
-)

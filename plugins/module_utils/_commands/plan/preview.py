@@ -78,22 +78,24 @@ def submit_dry_run(client: Client, resource: Json) -> Json:
     return found
 
 
-def list_resources(client: Client, namespace: str) -> list[Json]:
+def list_resources(client: Client, namespace: str, selector: str = "") -> list[Json]:
     """The live custom resources of a namespace, or of all if it is empty.
 
-    Cluster-scoped kinds are skipped if a namespace is given, or if the user may not list them.
+    ``selector``: of labels. Cluster-scoped kinds are skipped if a namespace is given, or if the
+    user may not list them.
     """
+    query = {"labelSelector": selector} if selector else {}
     return [
         {"apiVersion": KINDS[kind].version, "kind": kind, **item}
         for kind in kind_names()
         if KINDS[kind].is_namespaced or not namespace
-        for item in _list_readable(client, kind, namespace)
+        for item in _list_readable(client, kind, namespace, query)
     ]
 
 
-def _list_readable(client: Client, kind: str, namespace: str) -> list[Json]:
+def _list_readable(client: Client, kind: str, namespace: str, query: dict[str, str]) -> list[Json]:
     try:
-        return client.list_objects(api_path(kind, namespace)) or []
+        return client.list_objects(api_path(kind, namespace), **query) or []
     except ApiError as error:
         if error.status == 403 and not KINDS[kind].is_namespaced:
             return []
@@ -125,8 +127,9 @@ def refused(resource: Json, error: ApiError) -> Exception:
         return error
     if error.status == 404 and not _lacks_namespace(error):
         return NimError(
-            f"the cluster does not know the kind {kind}: install the CRDs with ansible-playbook"
-            " nimops.nim.install, or in another way of docs/operate/install.md"
+            f"the cluster does not know the kind {kind}: install the CRDs with kubectl nim"
+            " install, ansible-playbook nimops.nim.install, or in another way of"
+            " docs/operate/install.md"
         )
     return NimError(f"{kind} {name}: {error}")
 

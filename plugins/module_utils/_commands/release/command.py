@@ -42,7 +42,9 @@ class ReleaseCommand(Command):
             return result
         check_stopped(client, arguments["operator_namespace"], held, datetime.now(UTC))
         if self.is_dry:
-            self.print_message("nothing was written: run it again with -e yes=true")
+            self.print_message(
+                f"nothing was written: run it again with {self.console.name_option('yes', 'true')}"
+            )
             return result
         count = sum(release(client, item) for item in held)
         self.print_message(f"finalizers removed: {count}")

@@ -9,6 +9,7 @@ import json
 import typing as t
 from datetime import UTC, datetime
 
+from ..._cluster.client import Client
 from ..command import CONNECTION_SPEC, Command
 from ..plan.preview import (
     list_children,
@@ -16,6 +17,7 @@ from ..plan.preview import (
 )
 from .status_table import (
     WORKLOADS,
+    Line,
     list_status,
     write_lines,
 )
@@ -32,9 +34,7 @@ class StatusCommand(Command):
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Print a table, or JSON."""
         client, namespace = self.connect(arguments), arguments["namespace"]
-        resources = list_resources(client, namespace)
-        workloads = list_children(client, WORKLOADS, namespace)
-        lines = list_status(resources, workloads, datetime.now(UTC))
+        lines = read_lines(client, namespace)
         if arguments["output"] == "json":
             self.print_data(json.dumps([line.to_dict() for line in lines], indent=2))
         elif lines:
@@ -42,3 +42,10 @@ class StatusCommand(Command):
         else:
             self.print_message(f"no custom resources in {namespace or 'the cluster'}")
         return {"changed": False, "resources": [line.to_dict() for line in lines]}
+
+
+def read_lines(client: Client, namespace: str, selector: str = "") -> list[Line]:
+    """The rows of a namespace, or of all if it is empty. ``selector``: of labels."""
+    resources = list_resources(client, namespace, selector)
+    workloads = list_children(client, WORKLOADS, namespace)
+    return list_status(resources, workloads, datetime.now(UTC))

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import typing as t
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,7 +62,9 @@ class TakeoverCommand(Command):
             )
             return result | {"changed": False}
         if self.is_dry:
-            self.print_message("nothing was written: run it again with -e yes=true")
+            self.print_message(
+                f"nothing was written: run it again with {self.console.name_option('yes', 'true')}"
+            )
             return result | {"changed": True}
         file = self._save(takeover.backup(now), arguments["backup"])
         way_back = self._way_back(file, arguments)
@@ -87,7 +88,9 @@ class TakeoverCommand(Command):
                 " reference operator's chart"
             )
         if self.is_dry:
-            self.print_message("nothing was written: run it again with -e yes=true")
+            self.print_message(
+                f"nothing was written: run it again with {self.console.name_option('yes', 'true')}"
+            )
             return {"changed": True, "obstacles": obstacles.describe()}
         result = self._run(lambda: takeover.give_back(now, saved or Backup()), "", "")
         return result | {"obstacles": obstacles.describe()}
@@ -121,13 +124,9 @@ class TakeoverCommand(Command):
         self.print_message(f"wrote the backup {file}")
         return str(file.absolute())
 
-    @staticmethod
-    def _way_back(file: str, arguments: Json) -> str:
-        words = ["ansible-playbook", "nimops.nim.takeover", "-e", "back=true", "-e", "yes=true"]
-        for name, value in [("backup", file), *((key, arguments[key]) for key in _PASSED_ON)]:
-            if value:
-                words += ["-e", f"{name}={value}"]
-        return shlex.join(words)
+    def _way_back(self, file: str, arguments: Json) -> str:
+        passed = {key: arguments[key] for key in _PASSED_ON if arguments[key]}
+        return self.console.name_command("takeover", back="true", yes="true", backup=file, **passed)
 
 
 _PASSED_ON = ("operator_namespace", "kubeconfig", "context")

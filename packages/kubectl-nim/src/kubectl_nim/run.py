@@ -1,0 +1,121 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the `Command` of a verb with the values of a command line."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import typing as t
+
+import click
+
+from .terminal import Terminal
+from .verbs import Verb
+
+DONE, FAILED, UNREACHABLE, INTERRUPTED = 0, 1, 3, 130
+"""Exit codes. A command can have others, such as 2 of `ask` and `wait`."""
+
+COMMANDS = "ansible_collections.nimops.nim.plugins.module_utils._commands"
+
+_COLLECTION = (
+    "ansible_collections",
+    "ansible_collections.nimops",
+    "ansible_collections.nimops.nim",
+)
+
+Json = dict[str, t.Any]
+
+
+def load_command(verb: Verb) -> t.Any:
+    """The class of a verb's command."""
+    module, _colon, name = verb.path.partition(":")
+    try:
+        own = module.startswith(".")
+        found = importlib.import_module(
+            module if own else f".{module}", __package__ if own else COMMANDS
+        )
+        return getattr(found, name)
+    except ModuleNotFoundError as error:
+        if str(error.name) not in _COLLECTION:
+            raise
+        raise click.ClickException(
+            "the collection nimops.nim is missing, which release wheels of kubectl-nim contain:"
+            " install one, or add the folder that contains ansible_collections to PYTHONPATH"
+        ) from error
+
+
+def run_verb(verb: Verb, values: Json) -> int:
+    """Run a verb, and return its exit code. ``values`` are those of the command line."""
+    command = load_command(verb)
+    output = values.pop("output", None)
+    is_dry, is_confirmed = values.pop("dry_run", False), values.pop("yes", False)
+    is_everywhere = values.pop("all_namespaces", False)
+    arguments = complete(command.spec, {**(verb.fixed or {}), **values})
+    if "output" in command.spec and output:
+        arguments["output"] = output if output in command.spec["output"]["choices"] else "json"
+    terminal = Terminal(verb.name, is_yaml=output == "yaml" and arguments.get("output") == "json")
+    if verb.scope == "many" and not arguments.get("namespace"):
+        _set_namespace(terminal, arguments, is_everywhere)
+    _check_rules(command, arguments)
+    if not verb.must_confirm or is_confirmed or is_dry:
+        terminal.is_dry = is_dry
+        return act(command, terminal, arguments)[0]
+    terminal.is_dry = True
+    code, result = act(command, terminal, arguments)
+    if code or not result.get("changed") or not sys.stdin.isatty():
+        return code
+    if not click.confirm("Continue?", err=True):
+        return FAILED
+    terminal.is_dry = False
+    return act(command, terminal, arguments)[0]
+
+
+def act(command: t.Any, terminal: Terminal, arguments: Json) -> tuple[int, Json]:
+    """Run a command, print its error, and return its exit code and its result."""
+    from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
+
+    try:
+        with terminal.progress.running():
+            result = command(terminal).act(arguments)
+    except (ApiError, NimError) as error:
+        terminal.print_error(str(error))
+        is_unreachable = isinstance(error, ApiError) and not error.status
+        return UNREACHABLE if is_unreachable else FAILED, {}
+    if not result.get("failed"):
+        return DONE, result
+    terminal.print_error(str(result["msg"]))
+    return int(result.get("exit_code", FAILED)), result
+
+
+def complete(spec: Json, values: Json) -> Json:
+    """The values, with the defaults of the command for those that are missing."""
+    return {
+        key: values[key] if values.get(key) is not None else option.get("default")
+        for key, option in spec.items()
+    }
+
+
+def _set_namespace(terminal: Terminal, arguments: Json, is_everywhere: bool) -> None:
+    """Name the namespace of the context, unless all namespaces are wanted."""
+    if not is_everywhere:
+        arguments["namespace"] = terminal.connect(arguments).namespace
+
+
+def _check_rules(command: t.Any, arguments: Json) -> None:
+    """Check the constraints between options, as Ansible does."""
+    if not command.rules:
+        return
+    from ansible.module_utils.common import validation
+
+    checks: dict[str, t.Callable[..., t.Any]] = {
+        "mutually_exclusive": validation.check_mutually_exclusive,
+        "required_one_of": validation.check_required_one_of,
+        "required_if": validation.check_required_if,
+    }
+    given = {key: value for key, value in arguments.items() if value not in (None, [], {})}
+    for rule, terms in command.rules.items():
+        try:
+            checks[rule](terms, given)
+        except TypeError as error:
+            raise click.UsageError(str(error)) from error

@@ -1,0 +1,106 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The terminal: data on stdout, messages and progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import typing as t
+
+import click
+
+from .progress import Progress
+
+if t.TYPE_CHECKING:
+    from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+    from ansible_collections.nimops.nim.plugins.module_utils._engine.adjust import Adjust
+
+_FLAGS = {"files": "-f", "release": "--release-finalizers"}
+"""The options whose flags are not their names."""
+_FILTERS = "NIMOPS_CHILD_FILTERS"
+
+
+class Terminal:
+    """The `Console` of a command on a terminal or in a pipe.
+
+    ``is_yaml``: whether the command's data, which is JSON, becomes YAML.
+    """
+
+    def __init__(self, name: str, *, is_dry: bool = False, is_yaml: bool = False) -> None:
+        self.is_dry = is_dry
+        self.wants_diff = False
+        self.variables: t.Mapping[str, t.Any] = {}
+        self.progress = Progress(name)
+        self._is_yaml = is_yaml
+
+    @staticmethod
+    def connect(arguments: t.Mapping[str, t.Any]) -> Client:
+        """A client of the cluster that the arguments name."""
+        from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+
+        return Client(arguments["kubeconfig"], arguments["context"])
+
+    def print_data(self, text: str) -> None:
+        """Print data on stdout."""
+        if self._is_yaml:
+            from ansible_collections.nimops.nim.plugins.module_utils._base.yaml_text import (
+                dump_yaml,
+            )
+
+            text = dump_yaml(json.loads(text))
+        with self.progress.hidden():
+            click.echo(make_safe(text.rstrip("\n"), sys.stdout))
+
+    def print_styled(self, text: str) -> None:
+        """Print data on stdout that is safe, with colors if stdout is a terminal."""
+        with self.progress.hidden():
+            click.echo(text)
+
+    def print_message(self, text: str) -> None:
+        """Print a message on stderr."""
+        with self.progress.hidden():
+            click.echo(make_safe(text, sys.stderr), err=True)
+
+    def print_error(self, text: str) -> None:
+        """Print an error on stderr."""
+        with self.progress.hidden():
+            click.secho("error: ", fg="red", err=True, nl=False)
+        self.print_message(text)
+
+    @staticmethod
+    def read_stdin(path: str) -> str:
+        """The text on stdin."""
+        if sys.stdin.isatty():
+            click.echo(f"{path}: type custom resources, and end with Ctrl-D", err=True)
+        return sys.stdin.read()
+
+    @staticmethod
+    def find_filters() -> Adjust | None:
+        """The filters in the environment, which need Ansible's plugin loader."""
+        if not os.environ.get(_FILTERS):
+            return None
+        from ansible_collections.nimops.nim.plugins.plugin_utils._child_filters import child_filters
+
+        return child_filters()
+
+    @staticmethod
+    def name_command(command: str, **options: str) -> str:
+        """The command line of another command, for a message."""
+        given = [Terminal.name_option(key, value) for key, value in options.items()]
+        return " ".join([f"kubectl nim {command.replace('_', '-')}", *given])
+
+    @staticmethod
+    def name_option(key: str, value: str) -> str:
+        """The flag of an option, for a message."""
+        flag = _FLAGS.get(key, f"--{key.replace('_', '-')}")
+        return flag if value == "true" else f"{flag} {shlex.quote(value)}"
+
+
+def make_safe(text: str, stream: t.TextIO) -> str:
+    """A text without the characters that control a terminal, if the stream is one."""
+    if not stream.isatty():
+        return text
+    return "".join(char for char in text if char.isprintable() or char in "\n\t")

@@ -1,0 +1,156 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The parser, and what runs a command."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import click
+import pytest
+import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
+from kubectl_nim.app import parse_pair, parse_seconds
+from kubectl_nim.run import INTERRUPTED, UNREACHABLE
+from kubectl_nim.terminal import Terminal, make_safe
+
+MANIFEST = """
+apiVersion: apps.nvidia.com/v1alpha1
+kind: NIMService
+metadata: {name: llm}
+spec:
+  image: {repository: registry.example/llm, tag: "1"}
+  authSecret: key
+  storage: {emptyDir: {}}
+  expose: {service: {port: 8000}}
+"""
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("1h", 3600)])
+def test_parse_seconds(text, seconds):
+    assert parse_seconds(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0", "0s", "-1", "1.5", "m", "1d", "\u0661", "9" * 10])
+def test_parse_seconds_invalid(text):
+    with pytest.raises(click.BadParameter, match="duration"):
+        parse_seconds(text)
+
+
+def test_parse_pair():
+    assert parse_pair("a=b=c") == ("a", "b=c")
+    with pytest.raises(click.BadParameter, match="KEY=VALUE"):
+        parse_pair("=b")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["unknown"], "No such command 'unknown'"),
+        (["status", "--unknown"], "--unknown"),
+        (["wait", "x", "--timeout", "1d"], "duration"),
+        (["status", "-o", "xml"], "'xml' is not one of"),
+        (["profiles"], "manifest, nimcache, image"),
+        (["profiles", "--nimcache", "a", "--manifest", "b"], "mutually exclusive"),
+    ],
+)
+def test_usage_errors(nim, arguments, text):
+    done = nim(*arguments)
+    assert done.code == 1
+    assert text in done.err
+    assert done.out == ""
+
+
+def test_unreachable(nim, cluster):
+    cluster.server.close()
+    done = nim("status")
+    assert done.code == UNREACHABLE
+    assert "cannot be reached" in done.err
+
+
+def test_version(nim):
+    assert nim("--version").out.startswith("kubectl-nim ")
+
+
+def test_interruption(nim, monkeypatch):
+    def interrupt(*_arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kubectl_nim.app.run_verb", interrupt)
+    assert nim("status").code == INTERRUPTED
+
+
+def test_stdin_and_output(nim, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(MANIFEST))
+    done = nim("render", "-f", "-", "-n", "models", "-o", "json")
+    assert done.code == 0, done.err
+    items = json.loads(done.out)["items"]
+    assert {item["metadata"]["namespace"] for item in items} == {"models"}
+    assert "Deployment" in {item["kind"] for item in items}
+
+
+def test_files_as_arguments_and_options(nim, tmp_path):
+    one, two = tmp_path / "one.yaml", tmp_path / "two.yaml"
+    one.write_text(MANIFEST)
+    two.write_text(MANIFEST.replace("name: llm", "name: other"))
+    done = nim("images", str(one), "-f", str(two), "-o", "yaml")
+    [image] = yaml.safe_load(done.out)
+    assert (
+        image["users"] == ["Deployment nim/llm", "Deployment nim/other"] or len(image["users"]) == 2
+    )
+
+
+def test_failure_has_its_message(nim, tmp_path):
+    file = tmp_path / "nim.yaml"
+    file.write_text(MANIFEST.replace("kind: NIMService", "kind: NIMServices"))
+    done = nim("render", str(file))
+    assert done.code == 1
+    assert done.err.startswith("error: ")
+    assert "NIMServices" in done.err
+
+
+@pytest.mark.parametrize("answer", [None, "n\n", "y\n"])
+def test_confirmation(nim, cluster, monkeypatch, answer):
+    path = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nimservices/llm"
+    cluster.put(
+        path,
+        yaml.safe_load(MANIFEST)
+        | {
+            "metadata": {
+                "name": "llm",
+                "namespace": "nim",
+                "finalizers": [kind_of({"kind": "NIMService"}).finalizer],
+            }
+        },
+    )
+
+    class Typed(io.StringIO):
+        def isatty(self):
+            return answer is not None
+
+    monkeypatch.setattr(sys, "stdin", Typed(answer or ""))
+    done = nim("release", "-n", "nim")
+    assert "NIMService nim/llm" in done.out or done.code
+    assert bool(cluster.calls("PATCH")) == (answer == "y\n")
+    if answer is None:
+        assert "--yes" in done.err
+
+
+def test_make_safe():
+    class Screen(io.StringIO):
+        def isatty(self):
+            return True
+
+    assert make_safe("a\x1b[31mb\nc\td\r", Screen()) == "a[31mb\nc\td"
+    assert make_safe("a\x1b", io.StringIO()) == "a\x1b"
+
+
+def test_name_command():
+    assert Terminal.name_command("apply", files="a b.yaml") == "kubectl nim apply -f 'a b.yaml'"
+    assert Terminal.name_command("takeover", back="true", yes="true") == (
+        "kubectl nim takeover --back --yes"
+    )
+    assert Terminal.name_command("gpu_status") == "kubectl nim gpu-status"
