@@ -24,6 +24,7 @@ from .._base.json_nesting import cut_nesting
 from .._base.json_size import show_size
 from .._base.reserved_keys import PREFIX, remove_reserved_keys
 from .._base.types import Json
+from .._http.stream import Stream, StreamError
 from .._http.transport import explain
 from .connection import (
     DEFAULT_KUBECONFIG,
@@ -153,6 +154,29 @@ class Client:
         """The text at a path (a pod's log), truncated to ``limit`` bytes."""
         return self._call("GET", path, query=query, limit=limit).decode(errors="replace")
 
+    def stream(
+        self,
+        path: str,
+        body: Json | None = None,
+        *,
+        seconds: float | None = None,
+        limit: int | None = None,
+        **query: str,
+    ) -> Stream:
+        """The answer to a GET, or to a POST of a ``body``, of any status, in pieces.
+
+        For logs, and for what the API server's proxies forward. Such requests are not repeated.
+        ApiError if there is no answer, TimeoutError after ``seconds``.
+        """
+        method, content_type = ("POST", "application/json") if body else ("GET", "")
+        request = self._prepare(
+            method, path, body, content_type, query=query, accept="*/*", seconds=seconds
+        )
+        try:
+            return Stream(request, seconds, limit)
+        except StreamError as error:
+            raise self._unreachable(error) from error
+
     def list_metadata(self, path: str) -> list[Json]:
         """[{"metadata": …}] of a collection, without the rest of the objects."""
         items: list[Json] = []
@@ -254,6 +278,36 @@ class Client:
         accept: str = "application/json",
         limit: int | None = None,
     ) -> tuple[bytes, t.Mapping[str, str]]:
+        request = self._prepare(method, path, body, content_type, query=query, accept=accept)
+        size = len(request.keywords["body"] or b"")
+        try:
+            for repeats_left in range(_REPEATS, -1, -1):
+                response, data = _send(request, limit, size)
+                seconds = _retry_after(response, path)
+                if seconds is None or not repeats_left:
+                    break
+                time.sleep(seconds)
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise self._unreachable(explain(error)) from error
+        if response.status >= 300:
+            raise ApiError(response.status, _explain(response.status, data))
+        return data, response.headers
+
+    def _unreachable(self, why: object) -> ApiError:
+        return ApiError(0, f"the API server {self._server.host} cannot be reached: {why}")
+
+    def _prepare(
+        self,
+        method: str,
+        path: str,
+        body: Json | None,
+        content_type: str,
+        *,
+        query: t.Mapping[str, str] | None,
+        accept: str,
+        seconds: float | None = _READ_SECONDS,
+    ) -> partial[t.Any]:
+        """A function that sends a request; ``seconds``: of each read."""
         if _NO_NAME.search(path):
             raise ApiError(404, f"{path}: no object can have such a name")
         server = self._server
@@ -264,31 +318,16 @@ class Client:
         if query:
             url += f"?{urlencode(query)}"
 
-        content = None if body is None else _encode(body)
-        request = partial(
+        return partial(
             server.pool.request,
             method,
             url,
-            body=content,
+            body=None if body is None else _encode(body),
             headers=headers,
-            timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
+            timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=seconds),
             retries=False,
             preload_content=False,
         )
-        try:
-            for repeats_left in range(_REPEATS, -1, -1):
-                response, data = _send(request, limit, len(content or b""))
-                seconds = _retry_after(response, path)
-                if seconds is None or not repeats_left:
-                    break
-                time.sleep(seconds)
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise ApiError(
-                0, f"the API server {server.host} cannot be reached: {explain(error)}"
-            ) from error
-        if response.status >= 300:
-            raise ApiError(response.status, _explain(response.status, data))
-        return data, response.headers
 
 
 def _send(request: t.Callable[[], t.Any], limit: int | None, size: int) -> tuple[t.Any, bytes]:

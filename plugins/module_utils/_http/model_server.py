@@ -1,11 +1,12 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One HTTP GET to a model server, bounded in time and size."""
+"""HTTP requests to a model server, bounded in time and size."""
 
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import typing as t
 from functools import partial
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 
 from .._base.types import Json
 from .addresses import zone_of
+from .stream import Stream
 from .timeouts import BUSY, BusyError, Patience
 from .tls import authorization, make_context
 from .transport import LATE, Pending, connect_to, explain, look_up, target_of
@@ -59,23 +61,18 @@ def fetch(
     return {"status": status, "body": body.decode(errors="replace"), "error": "", "late": late}
 
 
+def stream(url: str, body: Json | None = None, *, seconds: float, limit: int) -> Stream:
+    """The answer to a GET, or to a POST of a ``body``, in pieces; sends no token.
+
+    Otherwise like `fetch`. TimeoutError after ``seconds``, StreamError without an answer.
+    """
+    return Stream(lambda: _send(url, body, seconds, {"Accept": "*/*"}), seconds, limit)
+
+
 def _get(url: str, seconds: float, namespace: str) -> tuple[int, bytes]:
     """Status and body, up to one byte more than the limit."""
-    pool, target = _open(url)
-    response = pool.request(
-        "GET",
-        target,
-        retries=False,
-        redirect=False,
-        preload_content=False,
-        decode_content=False,
-        headers={
-            "Accept": "application/json",
-            "Host": urlsplit(url).netloc.rpartition("@")[2],
-            **authorization(url, namespace),
-        },
-        timeout=urllib3.Timeout(connect=min(_CONNECT_SECONDS, seconds), read=seconds),
-    )
+    headers = {"Accept": "application/json", **authorization(url, namespace)}
+    response = _send(url, None, seconds, headers)
     body = b""
     try:
         while chunk := response.read(LIMIT_BYTES + 1 - len(body)):
@@ -83,6 +80,24 @@ def _get(url: str, seconds: float, namespace: str) -> tuple[int, bytes]:
         return response.status, body
     finally:
         response.close()
+
+
+def _send(url: str, body: Json | None, seconds: float, headers: dict[str, str]) -> t.Any:
+    """The response of a GET, or of a POST of a body."""
+    pool, target = _open(url)
+    content = None if body is None else json.dumps(body).encode()
+    typed = {} if body is None else {"Content-Type": "application/json"}
+    return pool.request(
+        "GET" if body is None else "POST",
+        target,
+        body=content,
+        retries=False,
+        redirect=False,
+        preload_content=False,
+        decode_content=False,
+        headers={"Host": urlsplit(url).netloc.rpartition("@")[2], **typed, **headers},
+        timeout=urllib3.Timeout(connect=min(_CONNECT_SECONDS, seconds), read=seconds),
+    )
 
 
 def _open(url: str) -> tuple[t.Any, str]:

@@ -67,6 +67,10 @@ class Server:
                 outer.connections += 1
                 super().setup()
 
+            def handle(self) -> None:
+                with contextlib.suppress(ConnectionError):  # the client may read no further
+                    super().handle()
+
             def handle_any(self) -> None:
                 url = urlsplit(self.path)
                 content = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a user waits for, and whether a custom resource has it."""
+"""The goal of a wait, and whether a custom resource has reached it."""
 
 from __future__ import annotations
 

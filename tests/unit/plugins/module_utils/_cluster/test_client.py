@@ -185,6 +185,27 @@ def test_get_text_limit(client, cluster, answer):
     assert client.get(POD) is None
 
 
+def test_stream_any_status(client, cluster, answer):
+    cluster.refuse["POST", f"{POD}/proxy/v1/x"] = [answer(503, "busy", {"Retry-After": "1"})]
+    found = client.stream(f"{POD}/proxy/v1/x", {"a": 1}, seconds=5, limit=100)
+    assert (found.status, found.read()) == (503, b"busy")
+    (request,) = cluster.calls("POST")
+    assert request.body == {"a": 1}
+    assert request.headers["authorization"] == f"Bearer {SECRET}"
+
+
+def test_stream_query(client, cluster):
+    cluster.texts[f"{POD}/log"] = lambda request: request.query["follow"]
+    assert client.stream(f"{POD}/log", follow="true").read() == b"true"
+
+
+def test_stream_unreachable(kubeconfig_text, tmp_path):
+    path = tmp_path / "closed"
+    path.write_text(kubeconfig_text("http://127.0.0.1:9"))
+    error = refusal(lambda: Client(str(path)).stream("/version", seconds=5))
+    assert (error.status, "cannot be reached: connection refused" in str(error)) == (0, True)
+
+
 def test_patch_is_merge_patch(client, cluster):
     cluster.put(POD, {"metadata": {"name": "llm"}, "spec": {"a": 1, "b": 2}})
     assert client.patch(POD, {"metadata": {}, "spec": {"a": None}})["spec"] == {"b": 2}
