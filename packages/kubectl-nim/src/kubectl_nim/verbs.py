@@ -77,6 +77,7 @@ class Verb:
     example: str = ""
 
 
+_RESOURCES = (Argument("resources", "KIND/NAME...", -1, "resource", is_required=True),)
 _FILES = Argument("files", "[FILE]...", -1, "file")
 _FILENAME = Option(
     "files", "A file or folder with custom resources, or - for stdin", "list",
@@ -166,6 +167,32 @@ VERBS: tuple[Verb, ...] = (
             Option("timeout", "The longest wait", "seconds"),
         ),
         scope="many", example="kubectl nim wait nimservice/llama --timeout 30m",
+    ),
+    Verb(
+        "scale", "scale.command:ScaleCommand",
+        "Set the replicas of a service, or the limits of its autoscaler",
+        (Argument("name", "[KIND/]NAME", completes="NIMService"),),
+        (
+            Option("replicas", "The number of replicas", "number"),
+            Option("min", "The fewest replicas of the autoscaler", "number"),
+            Option("max", "The most replicas of the autoscaler", "number"),
+        ),
+        can_dry_run=True, example="kubectl nim scale llama --replicas 2",
+    ),
+    Verb(
+        "pause", "pause.command:PauseCommand",
+        "Leave the objects of resources alone, until resume",
+        _RESOURCES, can_dry_run=True, example="kubectl nim pause nimservice/llama",
+    ),
+    Verb(
+        "resume", "pause.command:ResumeCommand",
+        "Reconcile paused resources again",
+        _RESOURCES, can_dry_run=True, example="kubectl nim resume nimservice/llama",
+    ),
+    Verb(
+        "reconcile", "pause.command:ReconcileCommand",
+        "Reconcile resources now",
+        _RESOURCES, can_dry_run=True, example="kubectl nim reconcile nimservice/llama",
     ),
     Verb(
         "profiles", "profiles.command:ProfilesCommand",

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
+from ..apply.without_operator import reconcile_here
 from ..command import CONNECTION_SPEC, Command
 from ..plan.preview import path_of, refused
 from ..references import read_resources
@@ -46,6 +47,13 @@ class _AnnotateCommand(Command):
                 except ApiError as error:
                     raise refused(resource, error) from error
             self.print_data(change.text)
+        changed = [
+            resource
+            for resource, change in zip(resources, found, strict=True)
+            if change.annotations
+        ]
+        if changed and not self.is_dry:
+            reconcile_here(client, changed, self.console)
         texts = [change.text for change in found]
         return {"changed": any(change.annotations for change in found), "msg": "; ".join(texts)}
 

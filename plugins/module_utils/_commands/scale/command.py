@@ -11,6 +11,7 @@ from ..._base.errors import ApiError
 from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._engine.api_resources import api_path, identity
+from ..apply.without_operator import reconcile_here
 from ..command import CONNECTION_SPEC, Command
 from ..plan.preview import path_of, refused
 from ..references import read_resources
@@ -48,6 +49,8 @@ class ScaleCommand(Command):
         self.print_data(change.text)
         for note in find_notes(resource, _list_autoscalers(client, resource)):
             self.print_message(note)
+        if change.spec and not self.is_dry:
+            reconcile_here(client, [resource], self.console)
         return {"changed": bool(change.spec), "msg": change.text}
 
 

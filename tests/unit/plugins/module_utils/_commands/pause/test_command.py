@@ -27,6 +27,7 @@ def all_kinds(run):
         if kind_of({"kind": kind}).is_namespaced:
             metadata["namespace"] = "nim"
         run.cluster.put(api_path(kind, "nim", "a"), {"kind": kind, "metadata": metadata})
+    run.add_operator()
     return [f"{kind.lower()}/a" for kind in kind_names()]
 
 

@@ -14,6 +14,7 @@ PATH = api_path("NIMService", "nim", "llm")
 @pytest.fixture
 def service(run, make_service):
     run.cluster.put(PATH, make_service())
+    run.add_operator()
     return run
 
 

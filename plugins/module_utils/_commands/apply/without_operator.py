@@ -1,0 +1,46 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reconciles changed custom resources from here, if no operator serves them."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime
+
+from ..._base.errors import ApiError, NimError
+from ..._base.types import Json
+from ..._cluster.client import Client
+from ..._engine.api_resources import identity
+from ..command import Console
+from ..release.release import check_stopped
+from .apply import ApplyRun, Progress, wait_until_ready
+
+_SECONDS = 1800
+
+
+def reconcile_here(client: Client, resources: t.Sequence[Json], console: Console) -> None:
+    """Reconcile the resources until they are Ready, unless an operator does.
+
+    NimError after half an hour, or if no progress is possible.
+    """
+    if has_operator(client, resources):
+        return
+    console.print_message("no operator runs: the resources are reconciled from here")
+    run = ApplyRun(
+        {identity(item): Progress() for item in resources}, adjust=console.find_filters()
+    )
+    wait_until_ready(client, run, _SECONDS, console.print_message)
+
+
+def has_operator(client: Client, resources: t.Sequence[Json]) -> bool:
+    """Whether an operator serves one of the resources, or the user may not find out."""
+    try:
+        check_stopped(client, "", resources, datetime.now(UTC))
+    except NimError:
+        return True
+    except ApiError as error:
+        if error.status == 403:
+            return True
+        raise
+    return False
