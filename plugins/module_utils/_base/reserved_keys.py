@@ -13,6 +13,7 @@ from __future__ import annotations
 import typing as t
 
 from .errors import NimError
+from .printable import name_some
 from .types import Json
 
 PREFIX = "__ansible"
@@ -69,6 +70,5 @@ def is_in_open_field(path: str) -> bool:
 
 def explain_reserved_keys(paths: t.Sequence[str]) -> str:
     """The message for the user about reserved keys."""
-    shown = ", ".join(path.lstrip(".")[:253] for path in paths[:_MAX_SHOWN])
-    more = f" and {len(paths) - _MAX_SHOWN} more" if len(paths) > _MAX_SHOWN else ""
-    return f"{shown}{more}: keys that begin with {PREFIX} are reserved for Ansible: remove them"
+    shown = name_some([path.lstrip(".")[:253] for path in paths], _MAX_SHOWN)
+    return f"{shown}: keys that begin with {PREFIX} are reserved for Ansible: remove them"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from datetime import datetime
 
+from ..._base.printable import name_some
 from ..status.status_table import write_age
 from ..text import write_table
 from .forecast import Forecast, NodePlan, ServicePlan
@@ -46,10 +47,10 @@ def summarize_forecast(found: Forecast) -> str:
         parts.append(f"{len(found.problems)} are not upgraded")
     down = [f"{item.namespace}/{item.name}" for item in found.services if not item.lowest]
     if down:
-        parts.append(f"without a ready replica during the upgrade: {_few(down)}")
+        parts.append(f"without a ready replica during the upgrade: {name_some(down, _MAX_EVICTED)}")
     homeless = [f"{item.namespace}/{item.name}" for item in found.services if item.homeless]
     if homeless:
-        parts.append(f"too few GPUs are left for: {_few(homeless)}")
+        parts.append(f"too few GPUs are left for: {name_some(homeless, _MAX_EVICTED)}")
     if not found.is_complete:
         parts.append("the forecast is incomplete")
     return "; ".join(parts)
@@ -102,7 +103,7 @@ def _since(text: str, now: datetime) -> str:
 
 def _cells_of_plan(item: NodePlan) -> list[str]:
     order = str(item.order) if item.order else "-"
-    evicted = _few(item.evicted)
+    evicted = name_some(item.evicted, _MAX_EVICTED)
     cells = (item.before, ", ".join(item.meanwhile[:_MAX_EVICTED]), evicted, item.state)
     return [order, item.node, *(cell or "-" for cell in cells)]
 
@@ -113,10 +114,5 @@ def _cells_of_service(item: ServicePlan) -> list[str]:
         f"{item.namespace}/{item.name}",
         *(str(count) for count in (item.wanted, item.before, item.lowest, item.after)),
         size,
-        _few(item.nodes) or "-",
+        name_some(item.nodes, _MAX_EVICTED) or "-",
     ]
-
-
-def _few(found: t.Sequence[str]) -> str:
-    more = f" and {len(found) - _MAX_EVICTED} more" if len(found) > _MAX_EVICTED else ""
-    return f"{', '.join(found[:_MAX_EVICTED])}{more}"

@@ -12,7 +12,7 @@ import typing as t
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
-from ..._base.printable import printable
+from ..._base.printable import name_some, printable
 from ..._base.types import Json
 from ..._engine.conditions import find_condition
 from ..._gpu.cluster import POLICIES
@@ -311,8 +311,7 @@ def _wait_of(step: NodeStep, whole: Step) -> str:
     if step.state != states.REQUIRED or step.is_held:
         return waits
     names = [item.node.name for item in whole.nodes if item.state in states.RUNNING]
-    more = [f"{len(names) - MAX_NODES} more"] if len(names) > MAX_NODES else []
-    return f"{waits} ({', '.join([*names[:MAX_NODES], *more])})" if names else waits
+    return f"{waits} ({name_some(names, MAX_NODES)})" if names else waits
 
 
 def _add_upgrade(status: NodeStatus, node: Node, waits: str, is_stuck: bool) -> None:

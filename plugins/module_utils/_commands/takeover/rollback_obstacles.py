@@ -13,6 +13,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ..._base.printable import name_some
 from ..._base.types import Json
 from ..._builders.nim_metadata import LAST_APPLIED_ANNOTATION
 from ..._engine.api_resources import ObjectKey as Key
@@ -78,5 +79,4 @@ def _why_kept(key: Key, users: list[str]) -> str:
         return f"it connects running pods: {advice}, then scale the NIMService up again"
     if not users:
         return ""
-    more = f" and {len(users) - 1} more" if len(users) > 1 else ""
-    return f"used by pod {users[0]}{more}: {advice}, then scale the NIMService up again"
+    return f"used by pod {name_some(users, 1)}: {advice}, then scale the NIMService up again"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.printable import name_some
 from ..._base.types import Manifest
 from ..._builders.pod import has_ended
 from ..._engine.desired import Event
@@ -84,11 +85,10 @@ def report_presence(
 
 
 def _describe(nodes: t.Sequence[Manifest], users: t.Sequence[Manifest]) -> str:
-    names = ", ".join(sorted(map(_name, nodes))[:_MAX_NAMED])
-    more = f" and {len(nodes) - _MAX_NAMED} more" if len(nodes) > _MAX_NAMED else ""
+    names = name_some(sorted(map(_name, nodes)), _MAX_NAMED)
     used = f" ({name_pods(users)})" if users else ""
     return (
-        f"node {names}{more}: the label of Node Feature Discovery for a GPU is gone; the GPU stack"
+        f"node {names}: the label of Node Feature Discovery for a GPU is gone; the GPU stack"
         f" stays for {_KEPT_SECONDS // 60} minutes, and as long as pods use GPUs there{used}: check"
         " Node Feature Discovery"
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from ..._base.printable import name_some
 from ..._base.types import Manifest
 from ..components import TOOLKIT
 from ..nodes import DEPLOY, Nodes, labels_of, preferred_runtime, runtime_of
@@ -33,12 +34,10 @@ class Toolkit:
         if not self.others:
             return ""
         named = [f"{name} ({runtime})" for name, runtime in sorted(self.others.items())]
-        if len(named) > _MAX_NODES:
-            named[_MAX_NODES:] = [f"{len(named) - _MAX_NODES} more"]
         return (
             f"the container toolkit is deployed for {self.runtime}, and these nodes use another"
-            f" container runtime: {', '.join(named)}; install the toolkit on them yourself, and set"
-            f" their label {TOOLKIT_LABEL} to false"
+            f" container runtime: {name_some(named, _MAX_NODES)}; install the toolkit on"
+            f" them yourself, and set their label {TOOLKIT_LABEL} to false"
         )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from ..._base.printable import name_some
 from ..._base.types import Fields, Manifest
 from ..._engine.conditions import RECONCILING, find_condition
 from ..._engine.desired import Event
@@ -87,12 +88,10 @@ def license_problem(app: StackApp, sources: Sources, *, is_upgraded: bool) -> st
                 stale.append(f"{pod['metadata']['name']} (node {node})")
     if not stale:
         return ""
-    named = sorted(stale)
-    if len(named) > _MAX_PODS:
-        named[_MAX_PODS:] = [f"{len(named) - _MAX_PODS} more"]
+    named = name_some(sorted(stale), _MAX_PODS)
     remedy = "the driver upgrade restarts them" if is_upgraded else "delete them to load it"
     return (
-        f"{source.changed}, and these pods started with the former one: {', '.join(named)};"
+        f"{source.changed}, and these pods started with the former one: {named};"
         f" {remedy}, without another installation of the driver"
     )
 

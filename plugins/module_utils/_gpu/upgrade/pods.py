@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.printable import name_some
 from ..._base.types import Manifest
 from ..._builders.pod import has_ended
 from ..._engine.metadata import controller_of
@@ -91,9 +92,7 @@ def name_of_pod(pod: Manifest) -> str:
 
 def name_pods(pods: t.Sequence[Manifest]) -> str:
     """The names of a few pods, and the number of the rest."""
-    names = sorted(name_of_pod(pod).removeprefix("Pod ") for pod in pods)
-    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-    return f"{', '.join(names[:_MAX_NAMED])}{more}"
+    return name_some(sorted(name_of_pod(pod).removeprefix("Pod ") for pod in pods), _MAX_NAMED)
 
 
 def _may_be_evicted(pod: Manifest) -> bool:

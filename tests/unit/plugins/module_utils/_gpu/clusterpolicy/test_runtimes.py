@@ -56,5 +56,5 @@ def test_toolkit_problem_bounded():
     assert Toolkit("containerd").problem == ""
     names = {f"n{number}": "docker" for number in range(9)}
     problem = Toolkit("containerd", names).problem
-    assert "n4 (docker), 4 more;" in problem
+    assert "n4 (docker) and 4 more;" in problem
     assert "n5" not in problem

@@ -116,7 +116,7 @@ def test_license_problem_none(stack):
     assert license_problem(app, SOURCES, is_upgraded=False) == "", "nothing has changed"
     many = [pod_of(f"p{number}", "") for number in range(9)]
     app = make_app(stack, "8 new", "new", **{PODS.key: many})
-    assert ", 6 more;" in license_problem(app, SOURCES, is_upgraded=False)
+    assert " and 6 more;" in license_problem(app, SOURCES, is_upgraded=False)
 
 
 def test_license_event_once():
