@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,15 @@ DEVELOP = ROOT / "docs/develop"
 DECISIONS = sorted((DEVELOP / "decisions").glob("[0-9]*.md"))
 ARCHITECTURE = (DEVELOP / "architecture.md").read_text()
 CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+SHELL = re.compile(r"^ *```(?:sh|console)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
+README = (ROOT / "README.md").read_text()
+TARGETS = {
+    target
+    for file in (ROOT / "Makefile", *sorted((ROOT / "make").glob("*.mk")))
+    for target in re.findall(r"^([\w./-]+)(?: [\w./-]+)*:", file.read_text(), re.M)
+}
+OWN_MAKEFILES = ("packages/", "sandbox/")
+"""Folders whose documents may name the targets of their own."""
 
 
 def slug(heading: str) -> str:
@@ -57,6 +67,76 @@ def test_documents_links(path):
 def test_documents_yaml_blocks(path):
     for block in re.findall(r"```yaml\n(.*?)```", path.read_text(), re.S):
         list(yaml.safe_load_all(block))
+
+
+def commands_of(path: Path) -> str:
+    return "\n".join(SHELL.findall(path.read_text())).replace("\\\n", " ")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_documents_commands(path):
+    """Targets of make, playbooks and files of the repository that commands name exist."""
+    text = commands_of(path)
+    playbooks = re.findall(r"ansible-playbook nimops\.nim\.(\w+)", text)
+    missing = [name for name in playbooks if not (ROOT / f"playbooks/{name}.yml").is_file()]
+    files = re.findall(r"(?<![\w./-])(?:config|hack)/[\w./-]*\w", text)
+    missing += [name for name in files if not (ROOT / name).exists()]
+    if not str(path.relative_to(ROOT)).startswith(OWN_MAKEFILES):
+        targets = re.findall(r"(?:^|[$;(] ?)make ([a-z][\w./-]*)(?![\w=])", text, re.M)
+        missing += [name for name in targets if name not in TARGETS]
+    assert missing == []
+
+
+def test_readme_sample():
+    """The resources of the README are the samples."""
+    (block,) = re.findall(r"```yaml\n(.*?)```", README, re.S)
+    files = [
+        ROOT / f"config/samples/apps_v1alpha1_{kind}.yaml" for kind in ("nimcache", "nimservice")
+    ]
+    assert list(yaml.safe_load_all(block)) == [yaml.safe_load(file.read_text()) for file in files]
+
+
+def test_readme_prerequisites():
+    """Namespace, Secrets and their keys come before the first resource that needs them."""
+    before = README[: README.index("```yaml")]
+    assert "kubectl create namespace nim\n" in before
+    (block,) = re.findall(r"```yaml\n(.*?)```", README, re.S)
+    needed = set(re.findall(r"(?:pullSecret|authSecret): (\S+)|pullSecrets: \[(\S+)\]", block))
+    for name in {name for pair in needed for name in pair if name}:
+        assert re.search(rf"kubectl -n nim create secret \S+(?: \S+)? {name}\b", before), name
+    assert "--from-literal=NGC_API_KEY=" in before
+
+
+def images_of(value) -> t.Iterator[tuple[str, str]]:
+    """Repository and tag of NVIDIA's images in a resource."""
+    if isinstance(value, dict):
+        if {"repository", "tag"} <= value.keys():
+            yield value["repository"], str(value["tag"])
+        if puller := value.get("modelPuller"):
+            yield tuple(puller.rsplit(":", 1))
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from images_of(item)
+
+
+def test_tested_samples():
+    """The page has a row with the way S for each image of the samples and its version."""
+    rows, name = {}, ""
+    for row in re.findall(r"^\|(.+)\|$", (ROOT / "docs/user/tested.md").read_text(), re.M):
+        name = row.split("|")[0].strip() or name
+        for image in re.findall(r"`([\w./-]+)`", name):
+            rows[image] = rows.get(image, "") + row
+    files = (ROOT / "config/samples").glob("*.yaml")
+    samples = [item for file in files for item in yaml.safe_load_all(file.read_text())]
+    found = {pair for pair in images_of(samples) if pair[0].startswith("nvcr.io/nim/")}
+    assert len(found) > 4
+    missing = [
+        pair
+        for pair in found
+        if not re.search(rf"\| {re.escape(pair[1])} \|[^|]*\bS\b", rows.get(pair[0][12:], ""))
+    ]
+    assert missing == []
 
 
 def test_contract_files():
