@@ -19,6 +19,7 @@ from ..references import parse_reference
 from ..wait.goal import describe
 from .ask import Conversation, Reply, choose_model
 from .servers import (
+    RefusedError,
     Server,
     UnreachableError,
     external_endpoint,
@@ -98,9 +99,9 @@ class AskCommand(Command):
     def _connect_to(self, service: Json, arguments: Json) -> tuple[Conversation, dict[str, Json]]:
         """A server, and its models: the endpoint, or the one behind the Service.
 
-        Where the API server cannot reach its pods, such as with simulated ones, the address in the
-        status is used, if the model of the status is served there: another network may have a
-        foreign server at this address, which must not get the prompt.
+        Where the API server cannot reach the pods, or reaches a proxy of its network instead, the
+        address in the status is used, if the model of the status is served there: another network
+        may have a foreign server at this address, which must not get the prompt.
         """
         seconds = arguments["timeout"]
         server: Server
@@ -111,7 +112,7 @@ class AskCommand(Command):
         talk = Conversation(server, seconds)
         try:
             return talk, talk.list_models()
-        except UnreachableError as error:
+        except (RefusedError, UnreachableError) as error:
             direct = None if arguments["endpoint"] else find_direct(service)
             models = _list_at(direct) if direct else {}
             if direct is None or status_model(service) not in models:

@@ -122,14 +122,18 @@ def test_ask_ready_but_unreachable(harness, refused):
     )
 
 
+@pytest.mark.parametrize("is_refused", [True, False])
 @pytest.mark.parametrize("model", ["acme/llm", "acme/other"])
-def test_ask_address_of_status(harness, nim, serve, refused, make_words, model):
+def test_ask_address_of_status(harness, nim, serve, refused, answer, make_words, model, is_refused):
     """Only a server with the model of the status gets the prompt."""
     nim.add_stream(CHAT, *make_words("Paris"))
     server = serve(nim.respond)
     harness.put_service(clusterEndpoint=server.host, name=model)
-    answer = refused(503, "error trying to reach service: dial tcp: no route to host")
-    harness.cluster.refuse["GET", f"{harness.proxy}/v1/models"] = [answer]
+    harness.cluster.refuse["GET", f"{harness.proxy}/v1/models"] = [
+        refused(503, "error trying to reach service: dial tcp: no route to host")
+        if is_refused
+        else answer(403, "denied by a proxy: no route to host")
+    ]
     if model == nim.model:
         assert harness.ask()["server"] == server.url
     else:
