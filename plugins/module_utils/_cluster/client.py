@@ -44,6 +44,7 @@ _NOT_YAML = re.compile("[\x7f-\x9f\ufeff\ufffe\uffff]")
 _NO_NAME = re.compile(r"%2F|%25|/\.{1,2}(?=/|$)")
 _CONNECT_SECONDS, _READ_SECONDS = 5, 30
 _MAX_PLAIN_ERROR = 300
+_MAX_ERROR = 1 << 16
 _MAX_REPEATED = 256 << 10
 """Maximum size of a body that is sent again. The API server closes the connection if a body is too
 large, often before the client can read the answer."""
@@ -161,12 +162,12 @@ class Client:
         *,
         seconds: float | None = None,
         limit: int | None = None,
-        **query: str,
+        query: t.Mapping[str, str] | None = None,
     ) -> Stream:
         """The answer to a GET, or to a POST of a ``body``, of any status, in pieces.
 
-        For logs, and for what the API server's proxies forward. Such requests are not repeated.
-        ApiError if there is no answer, TimeoutError after ``seconds``.
+        For what the API server's proxies forward, so such requests are not repeated. ApiError if
+        there is no answer, TimeoutError after ``seconds``.
         """
         method, content_type = ("POST", "application/json") if body else ("GET", "")
         request = self._prepare(
@@ -176,6 +177,13 @@ class Client:
             return Stream(request, seconds, limit)
         except StreamError as error:
             raise self._unreachable(error) from error
+
+    def stream_text(self, path: str, seconds: float | None = None, **query: str) -> Stream:
+        """The text at a path (a pod's log), in pieces. Errors as in `stream`, and ApiError."""
+        found = self.stream(path, seconds=seconds, query=query)
+        if found.status != 200:
+            raise ApiError(found.status, _explain(found.status, found.read_start(_MAX_ERROR)))
+        return found
 
     def list_metadata(self, path: str) -> list[Json]:
         """[{"metadata": …}] of a collection, without the rest of the objects."""

@@ -56,6 +56,20 @@ class Stream:
         """The whole body."""
         return b"".join(self)
 
+    def read_start(self, size: int) -> bytes:
+        """The first bytes of the body, as far as they can be read, and no more."""
+        content = b""
+        try:
+            for piece in self:
+                content += piece
+                if len(content) >= size:
+                    break
+        except StreamError:
+            pass
+        finally:
+            self.close()
+        return content[:size]
+
     def close(self) -> None:
         """Read no further. The thread ends at its next piece, or with the process."""
         self._is_over.set()

@@ -70,7 +70,7 @@ class Endpoint:
         except StreamError as error:
             raise UnreachableError(f"{self.url} cannot be reached: {error}") from error
         if found.status != 200:
-            _refuse(path, found, read_error(found))
+            _refuse(path, found, found.read_start(_ERROR_BYTES))
         return found
 
 
@@ -96,7 +96,7 @@ class ServiceProxy:
         found = self.client.stream(whole, body, seconds=seconds, limit=LIMIT_BYTES)
         if found.status == 200:
             return found
-        content = read_error(found)
+        content = found.read_start(_ERROR_BYTES)
         try:
             status = parse_object(content)
         except AnswerError:
@@ -115,21 +115,6 @@ class ServiceProxy:
                 " (get lists models, create asks); or forward the port, and set endpoint"
             )
         return UnreachableError(text)
-
-
-def read_error(found: Stream) -> bytes:
-    """The beginning of an answer that is an error."""
-    content = b""
-    try:
-        for piece in found:
-            content += piece
-            if len(content) > _ERROR_BYTES:
-                break
-    except StreamError:
-        pass
-    finally:
-        found.close()
-    return content[:_ERROR_BYTES]
 
 
 def _refuse(path: str, found: Stream, content: bytes) -> t.NoReturn:

@@ -194,9 +194,15 @@ def test_stream_any_status(client, cluster, answer):
     assert request.headers["authorization"] == f"Bearer {SECRET}"
 
 
-def test_stream_query(client, cluster):
+def test_stream_text(client, cluster):
     cluster.texts[f"{POD}/log"] = lambda request: request.query["follow"]
-    assert client.stream(f"{POD}/log", follow="true").read() == b"true"
+    assert client.stream_text(f"{POD}/log", follow="true").read() == b"true"
+
+
+def test_stream_text_refused(client, cluster, refused):
+    cluster.refuse["GET", f"{POD}/log"] = [refused(400, "container is waiting to start")]
+    error = refusal(lambda: client.stream_text(f"{POD}/log"))
+    assert (error.status, str(error)) == (400, "container is waiting to start")
 
 
 def test_stream_unreachable(kubeconfig_text, tmp_path):

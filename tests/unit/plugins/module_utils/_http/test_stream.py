@@ -87,3 +87,16 @@ def test_stream_follows_no_redirect(serve, answer):
     server = serve(lambda _request: answer(307, "", {"Location": "http://127.0.0.1:1/"}))
     assert stream(server.url, {"b": 2}).status == 307
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("chunks", "size", "expected"),
+    [
+        ([HEAD + b"Content-Length: 9\r\n\r\nabcdefghi"], 4, b"abcd"),
+        ([HEAD + b"Content-Length: 9\r\n\r\nabc"], 4, b"abc"),
+        ([CHUNKED + b"2\r\nab\r\n9\r\nc"], 4, b"ab"),
+        ([CHUNKED + b"2\r\nab\r\n0\r\n\r\n"], 4, b"ab"),
+    ],
+)
+def test_stream_start(raw, chunks, size, expected):
+    assert stream(raw(chunks)).read_start(size) == expected
