@@ -72,11 +72,12 @@ nightly: ## What `make test` leaves out: the matrix, all of attack, faults, repo
 	@hack/run_parts.sh matrix prefork prefork-package operators attack faults reports fuzz endurance scenario-role release-check bench
 
 .PHONY: generate
-generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas, manifests (needs the API server of $KUBECONFIG)
+generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas, modules, manifests (needs the API server of $KUBECONFIG)
 	@$(BIN)/python hack/generate_version.py
 	@$(BIN)/python hack/generate_kinds.py
 	@$(BIN)/python hack/generate_crds.py
 	@$(BIN)/python hack/generate_schemas.py
+	@$(BIN)/python hack/generate_modules.py
 	@$(BIN)/python hack/generate_install.py
 	@$(BIN)/python hack/generate_reference.py
 

@@ -74,6 +74,36 @@ options:
     type: str
 """
 
+    CUSTOM_RESOURCE = r"""
+options:
+  state:
+    description: Whether the custom resource exists.
+    type: str
+    choices: [present, absent]
+    default: present
+  name:
+    description: Its name.
+    type: str
+    required: true
+  namespace:
+    description: Its namespace. By default the namespace of the context.
+    type: str
+  labels:
+    description: Its labels. Labels of others stay; those that this module set before and that are missing here are removed.
+    type: dict
+  annotations:
+    description: Its annotations, with the same rule as O(labels).
+    type: dict
+  wait:
+    description: Whether to wait until it is Ready or, with O(state=absent), until it is gone.
+    type: bool
+    default: true
+  wait_timeout:
+    description: How many seconds to wait. Models are large, so downloads can take an hour.
+    type: int
+    default: 1800
+"""
+
     ATTRIBUTES = r"""
 options: {}
 attributes:

@@ -44,8 +44,8 @@ def run(localhost, cluster, tmp_path, monkeypatch):
     monkeypatch.setenv("K8S_AUTH_KUBECONFIG", cluster.kubeconfig(tmp_path))
     monkeypatch.setenv("NIMOPS_REGISTRIES", "")
 
-    def run_module(name, **arguments):
-        return getattr(localhost, name)(**arguments)["localhost"]
+    def run_module(module, /, **arguments):
+        return getattr(localhost, module)(**arguments)["localhost"]
 
     return run_module
 
@@ -201,6 +201,31 @@ def test_takeover(run, cluster, tmp_path):
     assert (failed["failed"], failed["backup"]) == (True, str(backup))
     assert "is not available after 0 s" in failed["msg"]
     assert cluster.objects[path]["spec"]["replicas"] == 1
+
+
+def test_custom_resources(run, cluster):
+    """An operator is simulated."""
+    cluster.has_controllers = True
+    image = {"repository": "registry.example/llm", "tag": "1"}
+    spec = {"image": image, "storage": {"emptyDir": {}}, "expose": {"service": {"port": "8000"}}}
+    named = {"name": "llm", "namespace": "nim"}
+    done = run("nimops.nim.nim_service", **named, spec=spec)
+    assert (done["changed"], done["ready"], done["models"]) == (True, True, ["acme/llm"])
+    assert run("nimops.nim.nim_service", **named, spec=spec)["changed"] is False
+    ngc = {"modelPuller": "registry.example/llm:1", "pullSecret": "a", "authSecret": "b"}
+    cache = {"source": {"ngc": ngc}, "storage": {"pvc": {}}}
+    done = run("nimops.nim.nim_cache", **named, spec=cache)
+    assert (done["changed"], done["ready"]) == (True, True)
+    services = [{"name": "llm", "enabled": "true", "spec": spec}]
+    assert run("nimops.nim.nim_pipeline", **named, spec={"services": services})["changed"] is True
+    done = run("nimops.nim.nim_build", **named, spec={"image": image, "nimCache": {"name": "llm"}})
+    assert (done["changed"], len(cluster.objects)) == (True, 4)
+    failed = run("nimops.nim.nim_service", **named)
+    assert failed["failed"] is True
+    assert failed["msg"] == "state is present but all of the following are missing: spec"
+    for name in ("service", "cache", "pipeline", "build"):
+        assert run(f"nimops.nim.nim_{name}", **named, state="absent")["changed"] is True
+    assert cluster.objects == {}
 
 
 def test_release(run, cluster):

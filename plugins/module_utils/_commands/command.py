@@ -94,7 +94,7 @@ class ResourcesCommand(Command):
             raise NimError(f"{' and '.join(given)}: give only one of them")
         if files := given.pop("files", None):
             return read_texts(files, self.console.read_stdin)
-        return [_write_text(to_native_types(definition)) for definition in given.values()]
+        return [write_text(to_native_types(definition)) for definition in given.values()]
 
     def require_texts(self, arguments: Json) -> list[Text]:
         """Like `find_texts`, but NimError if there are none."""
@@ -103,14 +103,14 @@ class ResourcesCommand(Command):
         raise NimError("files: missing; name files or folders, or pass a definition")
 
 
-def _write_text(definition: t.Any) -> Text:
+def write_text(definition: t.Any, source: str = "definition") -> Text:
     """A definition (a text, an object or a list of objects) in the form of a file."""
     if not definition:
-        raise NimError("definition: is empty; omit it, or pass a custom resource")
+        raise NimError(f"{source}: is empty; omit it, or pass a custom resource")
     if isinstance(definition, str):
-        return Text("definition", definition)
+        return Text(source, definition)
     objects = definition if isinstance(definition, list) else [definition]
     try:
-        return Text("definition", "".join(f"---\n{dump_yaml(item)}" for item in objects))
+        return Text(source, "".join(f"---\n{dump_yaml(item)}" for item in objects))
     except (UnicodeError, YAMLError) as error:
-        raise NimError("definition: has a value that is not YAML; pass it as text") from error
+        raise NimError(f"{source}: has a value that is not YAML; pass it as text") from error

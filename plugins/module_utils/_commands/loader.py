@@ -53,12 +53,14 @@ def parse(text: Text) -> list[Json]:
     return found
 
 
-def custom_resources(texts: t.Iterable[Text], namespace: str) -> list[Json]:
+def custom_resources(
+    texts: t.Iterable[Text], namespace: str, *, needs_spec: bool = True
+) -> list[Json]:
     """Our custom resources in these texts, without null fields.
 
     ``namespace``: the default for resources without one. Objects of other kinds are skipped, as
     such files may also contain Secrets and namespaces. NimError lists all errors; it is also raised
-    if there are no custom resources.
+    if there are no custom resources. ``needs_spec``: whether their specs are checked.
     """
     resources: dict[tuple[str, str, str], Json] = {}
     errors: list[str] = []
@@ -70,7 +72,7 @@ def custom_resources(texts: t.Iterable[Text], namespace: str) -> list[Json]:
                 name = f"{document['kind']} {document['metadata']['name']}"
                 errors.append(f"{text.source}: {name}: {excess}")
                 continue
-            resource, wrong = _take(document, namespace)
+            resource, wrong = _take(document, namespace, needs_spec)
             if reserved := find_reserved_keys(document):
                 wrong = [explain_reserved_keys(reserved), *wrong]
             name = f"{text.source}: {resource['kind']} {resource['metadata']['name']}"
@@ -103,7 +105,7 @@ def to_apply(resource: Json) -> Json:
     return {key: resource[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": kept}
 
 
-def _take(document: Json, namespace: str) -> tuple[Json, list[str]]:
+def _take(document: Json, namespace: str, needs_spec: bool) -> tuple[Json, list[str]]:
     """A document as a complete custom resource, and its errors."""
     given, kind = document["apiVersion"], document["kind"]
     versions = {KINDS[kind].version} if kind in SERVED else {KINDS[item].version for item in SERVED}
@@ -116,7 +118,8 @@ def _take(document: Json, namespace: str) -> tuple[Json, list[str]]:
     scope = {"namespace": namespace} if KINDS[kind].is_namespaced else {}
     metadata = {**scope, **document["metadata"]}
     resource = {"spec": {}, **document, "metadata": metadata}
-    return t.cast(Json, drop_nulls(schema, resource)), find_violations(schema, resource)
+    wrong = find_violations(schema, resource) if needs_spec else []
+    return t.cast(Json, drop_nulls(schema, resource)), wrong
 
 
 def _is_list(document: t.Any) -> bool:

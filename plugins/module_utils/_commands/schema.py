@@ -27,6 +27,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "array": (list,),
 }
 
+_FROM_TEXT: dict[str, tuple[str, t.Callable[[str], t.Any]]] = {
+    "boolean": ("(?i)true|false|yes|no", lambda text: text.lower() in ("true", "yes")),
+    "integer": (r"[+-]?[0-9]{1,19}", int),
+    "number": (r"[+-]?[0-9]{1,19}(\.[0-9]{1,19})?", float),
+}
+
 
 def schema_of(kind: str) -> Json:
     """The schema of one of our kinds; NimError for other kinds."""
@@ -60,6 +66,23 @@ def drop_nulls(schema: Json, value: t.Any) -> t.Any:
     if isinstance(value, list):
         return [drop_nulls(schema.get("items") or {}, item) for item in value]
     return value
+
+
+def convert_texts(schema: Json, value: t.Any) -> t.Any:
+    """The value with the numbers and booleans that its schema wants, where it has texts.
+
+    A template of Ansible can return a text for any value. A number never becomes a text, as the tag
+    1.10 would be 1.1.
+    """
+    if isinstance(value, dict):
+        return {name: convert_texts(_child(schema, name), item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [convert_texts(schema.get("items") or {}, item) for item in value]
+    wanted = schema.get("type")
+    if not isinstance(value, str) or wanted not in _FROM_TEXT:
+        return value
+    pattern, convert = _FROM_TEXT[wanted]
+    return convert(value) if re.fullmatch(pattern, value) else value
 
 
 def _without_nulls(schema: Json, value: Json) -> Json:

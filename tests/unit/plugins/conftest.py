@@ -205,11 +205,20 @@ def kube_status(code: int, message: str, reason: str = "") -> Answer:
     return Answer(code, body | {"reason": reason, "code": code})
 
 
+READY = {
+    "state": "Ready",
+    "conditions": [{"type": "Ready", "status": "True", "reason": "Ready", "message": "it serves"}],
+    "model": {"name": "acme/llm", "clusterEndpoint": "10.0.0.1:8000", "externalEndpoint": ""},
+}
+"""The status that an operator gives a custom resource."""
+
+
 class FakeCluster:
     """Objects by path, merge patches, server-side apply without conflicts, and discovery.
 
     ``refuse`` maps (method, path) to answers that are given first, one a request; ``texts`` paths,
-    such as those of logs, to the live object, or to its source.
+    such as those of logs, to the live object, or to its source. ``keeps_finalizers``: a deleted
+    object with finalizers stays until they are removed.
     """
 
     def __init__(self) -> None:
@@ -220,6 +229,7 @@ class FakeCluster:
         self.missing_kinds: set[str] = set()
         self.cluster_scoped_kinds = {kind for kind, item in KINDS.items() if not item.is_namespaced}
         self.has_controllers = False
+        self.keeps_finalizers = False
         self._version = 100
         self.server = Server(self._respond)
 
@@ -242,6 +252,7 @@ class FakeCluster:
         statuses = {
             "customresourcedefinitions": {"conditions": true},
             "deployments": {"updatedReplicas": 1, "availableReplicas": 1},
+            **dict.fromkeys(("nimbuilds", "nimcaches", "nimpipelines", "nimservices"), READY),
         }
         kind = path.split("/")[-2] if self.has_controllers else ""
         return {"status": statuses[kind]} if kind in statuses else {}
@@ -297,7 +308,15 @@ class FakeCluster:
         if manager := request.query.get("fieldManager"):
             entry = {"manager": manager, "operation": "Apply", "fieldsV1": {}}
             done["metadata"]["managedFields"] = [entry]
-        return Answer(200, done if request.query.get("dryRun") else self.put(path, done))
+        return Answer(200, done if request.query.get("dryRun") else self._store(path, done))
+
+    def _store(self, path: str, item: Json) -> Json:
+        """Store an object, or end it with its last finalizer."""
+        metadata = item["metadata"]
+        is_over = "deletionTimestamp" in metadata and not metadata.get("finalizers")
+        if self.keeps_finalizers and is_over:
+            return self.objects.pop(path)
+        return self.put(path, item)
 
     def _delete(self, request: Request) -> Answer:
         live = self.objects.get(request.path)
@@ -306,7 +325,10 @@ class FakeCluster:
         uid = ((request.body or {}).get("preconditions") or {}).get("uid")
         if uid and uid != live["metadata"]["uid"]:
             return kube_status(409, "the UID in the precondition does not match", "Conflict")
-        del self.objects[request.path]
+        if self.keeps_finalizers and live["metadata"].get("finalizers"):
+            live["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
+        else:
+            del self.objects[request.path]
         return Answer(200, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
 
     def _post(self, request: Request) -> Answer:

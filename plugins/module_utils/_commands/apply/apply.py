@@ -67,16 +67,20 @@ def submit(client: Client, resources: t.Iterable[Json], adjust: Adjust | None = 
     """Write the custom resources. Raises ApiError, and NimError if the API server refuses one."""
     run = ApplyRun(adjust=adjust)
     for resource in resources:
-        path = path_of(resource)
-        before = client.get(path)
-        try:
-            after = client.apply(path, to_apply(resource), MANAGER)
-        except ApiError as error:
-            raise refused(resource, error) from error
+        before = client.get(path_of(resource))
+        after = write_resource(client, resource)
         if before is None or _version(before) != _version(after):
             run.wrote += 1
         run.progress[identity(resource)] = Progress()
     return run
+
+
+def write_resource(client: Client, resource: Json) -> Json:
+    """Apply a custom resource, and return it. NimError if the API server refuses it."""
+    try:
+        return client.apply(path_of(resource), to_apply(resource), MANAGER)
+    except ApiError as error:
+        raise refused(resource, error) from error
 
 
 def wait_until_ready(
@@ -119,7 +123,7 @@ def _reconcile(client: Client, run: ApplyRun, key: Key, notify: t.Callable[[str]
     resource = client.get(api_path(kind, namespace, name))
     if resource is None:
         raise NimError(f"{name_of(key)} was deleted by another client")
-    done = reconcile(kind_of(resource), resource, _ExternalCluster(client, run.adjust))
+    done = reconcile(kind_of(resource), resource, ExternalCluster(client, run.adjust))
     report, outcome = done.report, done.outcome
     run.wrote += len(outcome.written) + len(outcome.deleted)
     for child in [*done.answers.values(), *outcome.written.values()]:
@@ -127,7 +131,7 @@ def _reconcile(client: Client, run: ApplyRun, key: Key, notify: t.Callable[[str]
     paused = find_condition(report.status.get("conditions"), PAUSED)
     reached = Progress(
         PAUSED if paused else report.status.get("state") or "",
-        _explain(report.status, report.error),
+        report.error or explain_status(report.status),
         is_awaited=bool(report.period) and not outcome.is_final,
     )
     if reached != run.progress[key]:
@@ -143,7 +147,7 @@ def _follow(run: ApplyRun, resource: Json, child: t.Any) -> None:
         run.progress.setdefault(identity(child), Progress())
 
 
-class _ExternalCluster(LiveCluster):
+class ExternalCluster(LiveCluster):
     """The cluster as seen by the operator, accessed from anywhere by one interactive user."""
 
     def __init__(self, client: Client, adjust: Adjust | None) -> None:
@@ -174,10 +178,8 @@ def _version(resource: Json) -> str:
     return str(resource["metadata"].get("resourceVersion"))
 
 
-def _explain(status: Json, error: str) -> str:
+def explain_status(status: Json) -> str:
     """The most informative message of a status."""
-    if error:
-        return error
     conditions = status.get("conditions")
     for kind, wanted in (
         (PAUSED, "True"),

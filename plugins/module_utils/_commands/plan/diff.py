@@ -17,7 +17,7 @@ from ..._builders.app import OPERATOR_VERSION_ANNOTATION
 from ..._builders.nim_metadata import LAST_APPLIED_ANNOTATION, PARENT_HASH_ANNOTATION
 from ..._cluster.simulated import Ask
 from ..._engine.api_resources import ObjectKey as Key
-from ..._engine.api_resources import key_of
+from ..._engine.api_resources import identity, key_of
 from ..._engine.desired import Child, Desired
 from ..._engine.drift import has_wanted
 from ..._engine.field_ownership import adopt_fields, own_entry, unwanted_fields
@@ -109,6 +109,12 @@ def compare_resource(key: Key, resource: Json, live: Json | None) -> Change | No
         return Change(CREATE, key, key, None, after)
     before = _shown_resource(live)
     return None if before == after else Change(CHANGE, key, key, before, after)
+
+
+def remove_resource(live: Json) -> Change:
+    """The deletion of a live custom resource."""
+    key = identity(live)
+    return Change(DELETE, key, key, _shown_resource(live))
 
 
 def _compare_child(key: Key, wanted: Wanted, live: Json | None) -> Change | None:

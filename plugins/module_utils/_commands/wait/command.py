@@ -51,11 +51,11 @@ class WaitCommand(Command):
         return (
             result
             if code == MET
-            else result | {"failed": True, "msg": _explain(wait, code, seconds)}
+            else result | {"failed": True, "msg": explain_wait(wait, code, seconds)}
         )
 
 
-def _explain(wait: Wait, code: int, seconds: float) -> str:
+def explain_wait(wait: Wait, code: int, seconds: float) -> str:
     """Which resources are not there, and why."""
     states = wait.of(Outcome.FAILED if code == FAILED else Outcome.WAITING)
     shown = [f"{name_of(key)}: {state}" for key, state in states.items()]
@@ -68,5 +68,6 @@ def _explain(wait: Wait, code: int, seconds: float) -> str:
 
 
 _NO_OPERATOR = (
-    ". Nothing reconciles them: install an operator, or use kubectl nim apply, which needs none"
+    ". Nothing reconciles them: install an operator, or use kubectl nim apply or the module"
+    " nimops.nim.nim_apply, which need none"
 )

@@ -44,11 +44,11 @@ def run(call, cluster, tmp_path):
     (tmp_path / "nim.yaml").write_text(yaml.safe_dump(NIM))
     (tmp_path / "facts.yaml").write_text("")
 
-    def run_tasks(tasks, **variables):
+    def run_tasks(tasks, *options, **variables):
         play = {"hosts": "localhost", "gather_facts": False, "tasks": tasks}
         (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
         code, out, err = call(
-            "play.yml", callback="ansible.builtin.default", nim=stored, **variables
+            "play.yml", *options, callback="ansible.builtin.default", nim=stored, **variables
         )
         return code, out + err
 
@@ -97,10 +97,34 @@ def test_examples_of_apply(run):
     assert "not Ready after 0 s: NIMService nim/llm: NotReady: Waiting for deployment" in message
 
 
+CUSTOM_RESOURCES = {"nim_service": 3, "nim_cache": 1, "nim_pipeline": 1, "nim_build": 1}
+"""The modules for one custom resource, and how many of its examples change something if they run
+twice, without the removal. One of `nim_service` runs in check mode."""
+
+
+@pytest.mark.parametrize(("module", "changed"), CUSTOM_RESOURCES.items())
+def test_examples_of_custom_resources(run, controllers, module, changed):
+    """An operator is simulated."""
+    controllers.objects.clear()
+    tasks = examples(module)
+    code, message = run(tasks, "--check", "--diff")
+    assert (code, controllers.objects) == (0, {}), message
+    *present, _absent = tasks
+    code, message = run([*present, *present])
+    assert code == 0, message
+    assert f" changed={changed} " in message
+    assert len(controllers.objects) == 1
+    code, message = run(tasks)
+    assert (code, controllers.objects) == (0, {}), message
+    if module == "nim_service":
+        assert '"msg": "acme/llm at 10.0.0.1:8000"' in message
+
+
 def test_examples_of_all_modules():
     """Here, or in test_support_verbs.py, test_takeover.py, test_release.py and others."""
     known = {"nim_observe", "nim_reconcile", "nim_report", "nim_render", "nim_status_info"}
     known |= {"nim_plan_info", "nim_apply", "nim_images_info", "nim_write", "requeue_after"}
+    known |= {*CUSTOM_RESOURCES}
     modules = {file.stem for file in (ROOT / "plugins/modules").glob("*.py")}
     assert modules == known | {
         *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover", "nim_release"),
@@ -187,12 +211,21 @@ def test_playbooks_pass_all_options(playbook, name):
     assert task[f"nimops.nim.{name}"] == passed
 
 
-SNIPPETS = re.findall(
-    r"^```yaml\n(.*?)^```$", (ROOT / "docs/user/filters.md").read_text(), re.DOTALL | re.MULTILINE
-)
+def snippets_of(page):
+    """The YAML on a page of `docs/user`."""
+    text = (ROOT / "docs/user" / page).read_text()
+    return re.findall(r"^```yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def test_snippets_about_modules(run, controllers):
+    tasks = [task for snippet in snippets_of("modules.md") for task in yaml.safe_load(snippet)]
+    code, message = run(tasks)
+    assert code == 0, message
+    assert '"msg": "acme/llm at 10.0.0.1:8000"' in message
 
 
 def test_snippets_about_filters(run):
+    snippets = snippets_of("filters.md")
     shown = {
         "profile": "one",
         "reasons": ["tensorParallelism wanted 1, profile has 4"],
@@ -203,12 +236,12 @@ def test_snippets_about_filters(run):
     found = {name: f"{{{{ {name} }}}}" for name in shown} | {
         "expression": "{{ claim.spec.devices.requests[0].exactly.selectors[1].cel.expression }}"
     }
-    tasks = [task for snippet in SNIPPETS for task in yaml.safe_load(snippet)]
+    tasks = [task for snippet in snippets for task in yaml.safe_load(snippet)]
     that = [f"found['{name}'] == shown['{name}']" for name in shown]
     check = {"ansible.builtin.assert": {"that": that}, "vars": {"found": found, "shown": shown}}
     code, message = run([*tasks, check])
     assert code == 0, message
-    assert len(SNIPPETS) == 3
+    assert len(snippets) == 3
 
 
 def test_snippets_about_extensions():

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import (
     apply_defaults,
+    convert_texts,
     drop_nulls,
     find_violations,
     schema_of,
@@ -140,3 +141,27 @@ def test_apply_defaults_service(make_service):
 def test_schema_of_unknown_kind():
     with pytest.raises(NimError, match=r"'Deployment' is not one of ClusterPolicy, NIM"):
         schema_of("Deployment")
+
+
+TEXTS = {
+    "a number": ({"port": "8"}, {"port": 8}),
+    "below a list": ({"list": [{"port": "-1"}]}, {"list": [{"port": -1}]}),
+    "a fraction": ({"ratio": "0.5"}, {"ratio": 0.5}),
+    "true": ({"flag": "True"}, {"flag": True}),
+    "no": ({"flag": "no"}, {"flag": False}),
+    "a text where a text is wanted": ({"name": "8", "map": {"a": "yes"}}, None),
+    "an unknown field": ({"other": "8", "open": {"a": "8"}}, None),
+    "a number or a text": ({"size": "8"}, None),
+    "a number for a text": ({"name": 1.1}, None),
+    "no number": ({"port": "8 "}, None),
+    "a number in other digits": ({"port": "\u0663"}, None),
+    "a number that is too long": ({"port": "9" * 5000}, None),
+    "a line after a word": ({"flag": "yes\n"}, None),
+    "nothing": ({"port": None}, None),
+    "not an object": ("8", None),
+}
+
+
+@pytest.mark.parametrize(("value", "converted"), TEXTS.values(), ids=TEXTS)
+def test_convert_texts(value, converted):
+    assert convert_texts(SCHEMA, value) == (value if converted is None else converted)
