@@ -11,9 +11,14 @@ from datetime import UTC, datetime
 from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
 from ..._cluster.client import Client
+from ..._cluster.live import LiveCluster
 from ..._engine.api_resources import identity
+from ..._engine.reconcile import reconcile
+from ..._engine.status import format_time
+from ..._kinds import kind_of
 from ..command import Console
-from ..release.release import check_stopped
+from ..release.release import check_stopped, release
+from ..text import name_of
 from .apply import ApplyRun, Progress, wait_until_ready
 
 _SECONDS = 1800
@@ -31,6 +36,26 @@ def reconcile_here(client: Client, resources: t.Sequence[Json], console: Console
         {identity(item): Progress() for item in resources}, adjust=console.find_filters()
     )
     wait_until_ready(client, run, _SECONDS, console.print_message)
+
+
+def finalize_here(client: Client, resources: t.Sequence[Json], console: Console) -> None:
+    """Do what an operator does for resources that are about to be deleted, unless one runs.
+
+    It deletes what the garbage collector cannot, and removes its finalizer, which would stay
+    otherwise. NimError if something cannot be deleted.
+    """
+    if has_operator(client, resources):
+        return
+    now = format_time(datetime.now(UTC))
+    for resource in resources:
+        kind = kind_of(resource)
+        if kind.finalize:
+            leaving = resource | {"metadata": {**resource["metadata"], "deletionTimestamp": now}}
+            cluster = LiveCluster(client, is_shared=False, adjust=console.find_filters())
+            if error := reconcile(kind, leaving, cluster).report.error:
+                raise NimError(f"{name_of(identity(resource))}: {error}")
+        if release(client, resource):
+            console.print_message(f"{name_of(identity(resource))}: finalizer removed")
 
 
 def has_operator(client: Client, resources: t.Sequence[Json]) -> bool:

@@ -80,6 +80,14 @@ class Program:
         path = "/apis/apps/v1/namespaces/nimops-system/deployments/nimops"
         self.cluster.put(path, {"kind": "Deployment", "metadata": metadata, "spec": spec})
 
+    @staticmethod
+    def name_command(command, **_options):
+        return f"kubectl nim {command}"
+
+    @staticmethod
+    def name_option(key, value):
+        return f"--{key}={value}"
+
     def __call__(self, command, *, is_dry=False, **arguments):
         self.is_dry = is_dry
         defaults = {name: option.get("default") for name, option in command.spec.items()}

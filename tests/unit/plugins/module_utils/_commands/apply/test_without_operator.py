@@ -3,8 +3,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._commands.apply import without_operator
+from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.without_operator import (
+    finalize_here,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._commands.pause.command import (
     ReconcileCommand,
 )
@@ -54,3 +60,52 @@ def test_reconcile_here_unknown_operator(run, reconciled, denied):
     run.cluster.refuse["GET", collection_path("apps/v1", "deployments", "")] = [denied]
     run(ScaleCommand, name="llm", replicas=3)
     assert reconciled == []
+
+
+FINALIZER = "finalizer.nimservice.apps.nvidia.com"
+
+
+@pytest.fixture
+def leaving(run, make_service):
+    """A service with finalizers."""
+    service = make_service()
+    service["metadata"]["finalizers"] = [FINALIZER, "other/x"]
+    run.cluster.put(api_path(*KEY), service)
+    return run
+
+
+def finalizers(run):
+    return run.cluster.objects[api_path(*KEY)]["metadata"].get("finalizers")
+
+
+def test_finalize_here_removes_our_finalizer(leaving):
+    service = leaving.cluster.objects[api_path(*KEY)]
+    finalize_here(leaving.connect({}), [service], leaving)
+    assert finalizers(leaving) == ["other/x"]
+    assert leaving.messages == ["NIMService nim/llm: finalizer removed"]
+
+
+def test_finalize_here_with_operator(leaving):
+    leaving.add_operator()
+    service = leaving.cluster.objects[api_path(*KEY)]
+    finalize_here(leaving.connect({}), [service], leaving)
+    assert finalizers(leaving) == [FINALIZER, "other/x"]
+
+
+@pytest.mark.parametrize("error", ["", "no permission"])
+def test_finalize_here_runs_the_last_pass(run, monkeypatch, error):
+    """The garbage collector knows no labels of nodes, which the pass of a deletion removes."""
+    passes = []
+
+    def reconcile(kind, resource, _cluster):
+        passes.append((kind.name, "deletionTimestamp" in resource["metadata"]))
+        return SimpleNamespace(report=SimpleNamespace(error=error))
+
+    monkeypatch.setattr(without_operator, "reconcile", reconcile)
+    policy = {"kind": "ClusterPolicy", "metadata": {"name": "gpu", "uid": "u"}, "spec": {}}
+    if error:
+        with pytest.raises(NimError, match="ClusterPolicy gpu: no permission"):
+            finalize_here(run.connect({}), [policy], run)
+    else:
+        finalize_here(run.connect({}), [policy, {**policy, "kind": "NIMCache"}], run)
+    assert passes == [("ClusterPolicy", True)]
