@@ -169,6 +169,41 @@ VERBS: tuple[Verb, ...] = (
         scope="many", example="kubectl nim wait nimservice/llama --timeout 30m",
     ),
     Verb(
+        "ask", "ask.command:AskCommand",
+        "Ask a model one question, and show how fast it answers",
+        (
+            Argument("name", "[[KIND/]NAME]", 0, "NIMService"),
+            Argument("prompt", "[PROMPT]", 0),
+        ),
+        (
+            Option("prompt", "The question, or - for stdin; each further line is a passage for a"
+                   " rerank model"),
+            Option("model", "A model that the server lists, such as a LoRA adapter"),
+            Option("task", "The request to send; by default what the model does",
+                   choices=("chat", "completion", "embedding", "rerank")),
+            Option("max_tokens", "The longest answer in tokens", "number"),
+            Option("timeout", "The longest wait", "seconds"),
+            Option("endpoint", "The URL of a model server, instead of the API server's proxy",
+                   metavar="URL"),
+        ),
+        outputs=TABLE + STRUCTURED,
+        example="kubectl nim ask llama",
+    ),
+    Verb(
+        "logs", "logs.command:LogsCommand",
+        "Print the log of the newest pod of a resource",
+        (Argument("resource", "[KIND/]NAME", completes="resource"),),
+        (
+            Option("all_pods", "Print the logs of all pods, with their names", "switch"),
+            Option("container", "A container, instead of the one that matters",
+                   flags=("-c", "--container")),
+            Option("follow", "Continue with new lines", "switch", ("-f", "--follow")),
+            Option("previous", "The log before the last restart", "switch", ("-p", "--previous")),
+            Option("tail", "The number of last lines", "number", metavar="LINES"),
+        ),
+        example="kubectl nim logs llama --follow",
+    ),
+    Verb(
         "scale", "scale.command:ScaleCommand",
         "Set the replicas of a service, or the limits of its autoscaler",
         (Argument("name", "[KIND/]NAME", completes="NIMService"),),

@@ -66,11 +66,12 @@ def declared_paths(body: Json) -> list[str]:
 
 
 def error_text(content: bytes) -> str:
-    """The message of an error, in the forms that model servers have; empty without one."""
+    """The message of an error, in the forms that model servers have; empty for HTML."""
     try:
         found: t.Any = parse_object(content)
     except AnswerError:
-        return printable(" ".join(content.decode(errors="replace").split()), _MAX_TEXT)
+        plain = " ".join(content.decode(errors="replace").split())
+        return "" if plain.startswith("<") else printable(plain, _MAX_TEXT)
     for _depth in range(4):
         if isinstance(found, dict):
             found = next((found[key] for key in _MESSAGES if found.get(key)), "")

@@ -230,9 +230,9 @@ def choose_model(models: t.Mapping[str, Json], wanted: str, known: str) -> str:
 
 def _why_empty(found: Generation) -> str:
     if found.reasoning:
-        return f"the answer is empty: all {found.tokens} tokens were reasoning; raise max_tokens"
+        return f"the answer is empty: all {found.tokens} tokens were reasoning; raise --max-tokens"
     reason = f" (finish_reason {found.finish})" if found.finish else ""
-    return f"the answer is empty{reason}; use another prompt, raise max_tokens, or set task"
+    return f"the answer is empty{reason}; use another prompt, raise --max-tokens, or set --task"
 
 
 def _show_vector(vector: list[float]) -> tuple[str, Json]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import typing as t
 
 from ..._base.errors import ApiError, NimError
 from ..._base.printable import name_some, printable
@@ -53,13 +52,14 @@ class AskCommand(Command):
         "endpoint": {"type": "str"},
         "output": {"type": "str", "choices": ["text", "json"], "default": "text"},
     }
-    rules: t.ClassVar[Json] = {"required_one_of": [["name", "endpoint"]]}
 
     def act(self, arguments: Json) -> Json:
         """Print the answer on stdout, models and times on stderr."""
         for option in ("max_tokens", "timeout"):
             if arguments[option] < 1:
                 raise NimError(f"{option}: is {arguments[option]}; use 1 or more")
+        if not arguments["name"] and not arguments["endpoint"]:
+            raise NimError("name: missing; name a NIMService, or set --endpoint")
         service: Json = {}
         try:
             if arguments["name"]:
@@ -68,7 +68,7 @@ class AskCommand(Command):
         except (ApiError, NimError, TimeoutError) as error:
             if isinstance(error, ApiError) and not error.status:
                 raise
-            late = f"no complete answer within {arguments['timeout']} s: raise timeout"
+            late = f"no complete answer within {arguments['timeout']} s: raise --timeout"
             text = late if isinstance(error, TimeoutError) else str(error)
             is_away = isinstance(error, (TimeoutError, UnreachableError))
             msg = text + _explain_state(service, is_away=is_away)
@@ -167,5 +167,5 @@ def _explain_state(service: Json, *, is_away: bool) -> str:
     if not is_away:
         return ""
     if external := printable(external_endpoint(service), _MAX_TEXT):
-        return f". NIMService {name} is Ready; set endpoint to its external one, {external}"
+        return f". NIMService {name} is Ready; set --endpoint to its external one, {external}"
     return f". NIMService {name} is Ready: kubectl nim logs {name} shows its logs"

@@ -112,7 +112,7 @@ class ServiceProxy:
         if status == 403:
             text += (
                 f": a Role in the namespace {self.namespace} must allow {verb} on services/proxy"
-                " (get lists models, create asks); or forward the port, and set endpoint"
+                " (get lists models, create asks); or forward the port, and set --endpoint"
             )
         return UnreachableError(text)
 
@@ -200,7 +200,7 @@ def _find_predictor(client: Client, url: str, namespace: str) -> ServiceProxy:
         parts = urlsplit("")
     host = str(parts.hostname or "").partition(".")[0]
     if not is_in_namespace(url, namespace) or not _LABEL.fullmatch(host):
-        raise UnreachableError("KServe reports no Service of this namespace: set endpoint")
+        raise UnreachableError("KServe reports no Service of this namespace: set --endpoint")
     scheme = "https" if parts.scheme == "https" else ""
     return ServiceProxy(client, namespace, host, parts.port or _PORTS[parts.scheme], scheme)
 

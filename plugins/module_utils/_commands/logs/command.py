@@ -81,7 +81,7 @@ class LogsCommand(Command):
         if is_all and len(pods) > _MAX_FOLLOWED:
             self.print_message(f"the {_MAX_FOLLOWED} newest of {len(pods)} pods")
         elif len(pods) > 1 and not is_all:
-            self.print_message(f"Pod {found[0].pod}, of {len(pods)}; all_pods prints all")
+            self.print_message(f"Pod {found[0].pod}, of {len(pods)}; --all-pods prints all")
         return found
 
     @staticmethod

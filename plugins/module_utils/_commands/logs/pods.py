@@ -57,7 +57,7 @@ def why_no_log(pod: Json, container: Container, *, is_previous: bool) -> str:
     """Why a container has no log; empty if it should have one."""
     where = f"container {container.name} of Pod {container.pod}"
     if is_previous:
-        return "" if container.has_previous else f"{where} has not restarted: omit previous"
+        return "" if container.has_previous else f"{where} has not restarted: omit --previous"
     if not container.waits_for:
         return ""
     why = why_not_ready(pod) or f": {printable(container.waits_for, 300)}"

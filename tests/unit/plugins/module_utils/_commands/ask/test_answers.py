@@ -86,7 +86,8 @@ def test_error_text(body, text):
 
 
 def test_error_text_plain():
-    assert error_text(b"<html>\x1b[31m\nBad gateway") == "<html>[31m Bad gateway"
+    assert error_text(b"\x1b[31mBad\ngateway") == "[31mBad gateway"
+    assert error_text(b" <html>Bad gateway</html>") == ""
 
 
 def delta(**fields):

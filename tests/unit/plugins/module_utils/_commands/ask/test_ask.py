@@ -185,7 +185,7 @@ UNUSABLE = {
     ),
     "only reasoning": (
         'data: {"choices": [{"delta": {"reasoning_content": "hm"}, "finish_reason": "length"}]}\n\n',
-        "the answer is empty: all 1 tokens were reasoning; raise max_tokens",
+        "the answer is empty: all 1 tokens were reasoning; raise --max-tokens",
     ),
     "broken off": (
         'data: {"choices": [{"delta": {"content": "a"}}]}\n\n',

@@ -97,7 +97,7 @@ def test_ask_missing_model(harness):
 def test_ask_empty(harness, nim, make_stream):
     nim.add_stream(CHAT, {"choices": [{"delta": {}, "finish_reason": "stop"}]})
     assert fails(harness) == (
-        "the answer is empty (finish_reason stop); use another prompt, raise max_tokens, or set task"
+        "the answer is empty (finish_reason stop); use another prompt, raise --max-tokens, or set --task"
     )
 
 
@@ -118,7 +118,7 @@ def test_ask_ready_but_unreachable(harness, refused):
     answer = refused(503, "no endpoints available")
     harness.cluster.refuse["GET", f"{harness.proxy}/v1/models"] = [answer]
     assert fails(harness).endswith(
-        "NIMService llm is Ready; set endpoint to its external one, llm.example"
+        "NIMService llm is Ready; set --endpoint to its external one, llm.example"
     )
 
 
@@ -159,13 +159,20 @@ def test_ask_timeout(harness, nim, monkeypatch):
 
     monkeypatch.setattr(command.Conversation, "ask", late)
     text = fails(harness, timeout=7)
-    assert text.startswith("no complete answer within 7 s: raise timeout. NIMService llm is Ready")
+    assert text.startswith(
+        "no complete answer within 7 s: raise --timeout. NIMService llm is Ready"
+    )
 
 
 @pytest.mark.parametrize("option", ["timeout", "max_tokens"])
 def test_ask_invalid_option(harness, option):
     with pytest.raises(NimError, match=f"{option}: is 0; use 1 or more"):
         harness.ask(**{option: 0})
+
+
+def test_ask_nothing(harness):
+    with pytest.raises(NimError, match="name: missing; name a NIMService, or set --endpoint"):
+        harness.ask(name=None)
 
 
 def test_ask_without_api_server(harness, kubeconfig_text, tmp_path):

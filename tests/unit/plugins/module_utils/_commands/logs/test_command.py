@@ -66,7 +66,7 @@ def harness(cluster, tmp_path):
 def test_logs_of_newest_pod(harness):
     result = harness.logs()
     assert harness.data == ["b: one\nb: two"]
-    assert harness.messages == ["Pod b, of 2; all_pods prints all"]
+    assert harness.messages == ["Pod b, of 2; --all-pods prints all"]
     assert result["logs"] == [{"pod": "b", "container": "llm-ctr"}]
     assert harness.queries == [{"container": "llm-ctr"}]
 
@@ -95,7 +95,7 @@ def test_logs_while_newest_pod_starts(harness):
     assert harness.data == ["a: one\na: two"]
     assert harness.messages == [
         "container llm-ctr of Pod b has not started, container llm-ctr: ErrImagePull: denied",
-        "Pod a, of 2; all_pods prints all",
+        "Pod a, of 2; --all-pods prints all",
     ]
 
 
@@ -141,7 +141,11 @@ def test_logs_without_pods(harness, kind, status, text):
         ("absent", {}, "NIMService nim/absent does not exist: kubectl nim status"),
         ("nvidiadriver/gpu", {}, "has pods on all nodes; kubectl nim gpu status"),
         ("llm", {"container": "z"}, "Pod b has no container z, but llm-ctr"),
-        ("llm", {"previous": True}, "of Pod b has not restarted: omit previous; container llm-ctr"),
+        (
+            "llm",
+            {"previous": True},
+            "of Pod b has not restarted: omit --previous; container llm-ctr",
+        ),
     ],
 )
 def test_logs_invalid(harness, resource, options, text):

@@ -147,7 +147,7 @@ LOGS = {
     "no previous one": (
         {"containerStatuses": [state("c", running=RUNNING)]},
         True,
-        "container c of Pod p has not restarted: omit previous",
+        "container c of Pod p has not restarted: omit --previous",
     ),
     "a previous one": (
         {"containerStatuses": [state("c", running=RUNNING) | {"restartCount": 1}]},
