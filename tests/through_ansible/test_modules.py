@@ -220,6 +220,10 @@ def test_custom_resources(run, cluster):
     assert run("nimops.nim.nim_pipeline", **named, spec={"services": services})["changed"] is True
     done = run("nimops.nim.nim_build", **named, spec={"image": image, "nimCache": {"name": "llm"}})
     assert (done["changed"], len(cluster.objects)) == (True, 4)
+    found = run("nimops.nim.nim_resource_info", kind="NIMService", name="llm")
+    assert [(row["endpoint"], row["ready"]) for row in found["resources"]] == [
+        ("10.0.0.1:8000", True)
+    ]
     failed = run("nimops.nim.nim_service", **named)
     assert failed["failed"] is True
     assert failed["msg"] == "state is present but all of the following are missing: spec"

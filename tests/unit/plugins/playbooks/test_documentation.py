@@ -63,7 +63,7 @@ def examples(module):
     "module",
     [
         *("nim_observe", "nim_reconcile", "nim_report", "nim_write", "nim_render"),
-        *("nim_status_info", "requeue_after", "nim_images_info"),
+        *("nim_status_info", "requeue_after", "nim_images_info", "nim_resource_info"),
     ],
 )
 def test_examples_of_modules(run, module):
@@ -124,7 +124,7 @@ def test_examples_of_all_modules():
     """Here, or in test_support_verbs.py, test_takeover.py, test_release.py and others."""
     known = {"nim_observe", "nim_reconcile", "nim_report", "nim_render", "nim_status_info"}
     known |= {"nim_plan_info", "nim_apply", "nim_images_info", "nim_write", "requeue_after"}
-    known |= {*CUSTOM_RESOURCES}
+    known |= {*CUSTOM_RESOURCES, "nim_resource_info"}
     modules = {file.stem for file in (ROOT / "plugins/modules").glob("*.py")}
     assert modules == known | {
         *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover", "nim_release"),
