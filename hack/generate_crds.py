@@ -117,6 +117,8 @@ SPEC_BYTES = 96 << 10
 RESERVED = "__ansible"
 # The only word reserved by CEL that is also the name of a field.
 RESERVED_WORD = re.compile(r"\b(namespace)\b")
+# The part of a rule that only a field below another one needs.
+NO_PARENT = re.compile(r"has\([\w.]+\.@parent\) && ")
 RESERVED_MESSAGE = f"keys that begin with {RESERVED} are reserved for Ansible"
 
 
@@ -242,11 +244,12 @@ def expand_rule(source: Node) -> Iterator[Schema]:
     names = {"rule": "rule", "message": "message", "messageExpression": "messageExpression"}
     names["at"] = "fieldPath"
     for field, zero in source.get("each", {"": None}).items():
+        parent = field.rpartition(".")[0]
         rule = {
-            name: source[key]
+            name: (source[key] if parent else NO_PARENT.sub("", source[key]))
             .strip()
             .replace("@field", RESERVED_WORD.sub(r"__\1__", field) if key == "rule" else field)
-            .replace("@parent", field.rpartition(".")[0])
+            .replace("@parent", parent)
             .replace("@zero", json.dumps(zero))
             for key, name in names.items()
             if key in source

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.printable import printable
 from .._base.types import Fields
 from .._builders.env import EnvVar, field_env
 from .fields import SpecError
@@ -144,9 +145,10 @@ def add_user_volumes(pod: Item, operand: OperandSpec) -> None:
     names = {item["name"] for item in volumes}
     for index, item in enumerate(operand.mounts):
         if item["name"] not in names:
+            name = printable(item["name"], _SHOWN)
             raise SpecError(
-                f"{field}[{index}].name: the pods have no volume {_shown(item['name'])}:"
-                f" add it to {operand.path}.extraVolumes"
+                f'{field}[{index}].name: the pods have no volume "{name}": add it to'
+                f" {operand.path}.extraVolumes"
             )
     _add_new(mounts, operand.mounts, field, "mountPath")
 
@@ -155,16 +157,13 @@ def _add_new(items: list[Item], new: t.Iterable[Fields], field: str, key: str) -
     taken = {item[key] for item in items}
     for index, item in enumerate(new):
         if item[key] in taken:
+            value = printable(item[key], _SHOWN)
             raise SpecError(
-                f"{field}[{index}].{key}: {_shown(item[key])} is in use in these pods already:"
-                " choose another one"
+                f'{field}[{index}].{key}: "{value}" is in use in these pods already: choose'
+                " another one"
             )
         taken.add(item[key])
         items.append(dict(item))
-
-
-def _shown(text: str) -> str:
-    return repr(text[:_SHOWN])
 
 
 def containers_of(pod: Item) -> list[Container]:

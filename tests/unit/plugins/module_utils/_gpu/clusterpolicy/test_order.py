@@ -118,24 +118,24 @@ def test_operands_volumes_of_users(gpu, operand):
     [
         pytest.param(
             {"extraVolumes": [{"name": "x"}, {"name": "host-root"}]},
-            "toolkit.extraVolumes[1].name: 'host-root' is in use in these pods already:"
+            'toolkit.extraVolumes[1].name: "host-root" is in use in these pods already:'
             " choose another one",
             id="volume of the operator",
         ),
         pytest.param(
             {"extraVolumes": [{"name": "x"}, {"name": "x"}]},
-            "toolkit.extraVolumes[1].name: 'x' is in use in these pods already: choose another one",
+            'toolkit.extraVolumes[1].name: "x" is in use in these pods already: choose another one',
             id="volume twice",
         ),
         pytest.param(
             {"extraVolumeMounts": [{"name": "host-root", "mountPath": "/driver-root"}]},
-            "toolkit.extraVolumeMounts[0].mountPath: '/driver-root' is in use in these pods"
+            'toolkit.extraVolumeMounts[0].mountPath: "/driver-root" is in use in these pods'
             " already: choose another one",
             id="path of the operator",
         ),
         pytest.param(
             {"extraVolumeMounts": [{"name": "y", "mountPath": "/y"}]},
-            "toolkit.extraVolumeMounts[0].name: the pods have no volume 'y':"
+            'toolkit.extraVolumeMounts[0].name: the pods have no volume "y":'
             " add it to toolkit.extraVolumes",
             id="no volume",
         ),
