@@ -117,6 +117,47 @@ def test_install_life_cycle(client: Client, namespace: str) -> None:
     }
 
 
+def test_install_olm(client: Client, namespace: str) -> None:
+    """OLM has not created the Deployment yet, and has a copy of the version in a namespace."""
+    names = {"kind": "ClusterServiceVersion", "plural": "clusterserviceversions"}
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1alpha1", "served": True, "storage": True}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "clusterserviceversions.operators.coreos.com"},
+        "spec": {
+            "group": "operators.coreos.com",
+            "names": names,
+            "scope": "Namespaced",
+            "versions": [version | {"schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+    template = {"metadata": {"labels": {"app.kubernetes.io/name": "nimops"}}, "spec": {}}
+    deployment = {"name": "nimops-controller-manager", "spec": {"template": template}}
+    owner = {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": {"name": "nimops.v1"},
+        "spec": {"install": {"spec": {"deployments": [deployment]}}},
+    }
+    copied = {"name": "nimops.v1", "labels": {"olm.copiedFrom": namespace}}
+    apply_crds(definition)
+    try:
+        kubectl(
+            "-n", "default", "create", "-f", "-", stdin=json.dumps(owner | {"metadata": copied})
+        )
+        assert "create" in install(client, Order())
+        kubectl("-n", namespace, "create", "-f", "-", stdin=json.dumps(owner))
+        with pytest.raises(NimError, match=rf"belongs to OLM's \w+ {namespace}/nimops\.v1"):
+            install(client, NEMO)
+        with pytest.raises(NimError, match=r"clusterserviceversion/nimops\.v1"):
+            remove(client)
+    finally:
+        kubectl("delete", "crd", definition["metadata"]["name"], "--wait=true")
+    assert remove(client) == []
+
+
 def test_install_later_release(client: Client) -> None:
     assert "create" in install(client, Order())
     kubectl("annotate", "crd", "nimcaches.apps.nvidia.com", "--overwrite",
