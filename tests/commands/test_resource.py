@@ -14,7 +14,14 @@ from unittest.mock import Mock
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
-from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply import submit
+from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply import (
+    reconcile_once,
+    submit,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.command import (
+    ApplyCommand,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.resource import removal
 from ansible_collections.nimops.nim.plugins.module_utils._commands.resource.command import (
     ResourceCommand,
     ServiceCommand,
@@ -144,3 +151,33 @@ def test_absent(run: Callable[..., Json], namespace: str) -> None:
     assert (done["changed"], done["diff"]) == (True, planned["diff"])
     assert "llm" not in kubectl("-n", namespace, "get", "nimservices")
     assert run(state="absent", wait=True)["changed"] is False
+
+
+def test_apply_absent_without_operator(
+    run: Callable[..., Json], namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An operator that has served a pipeline and its service is gone."""
+    monkeypatch.setattr(removal, "_PATIENCE", 0)
+    monkeypatch.setenv("NIMOPS_REGISTRIES", "")
+    metadata = {"name": "rag", "namespace": namespace}
+    services = [{"name": "llm", "enabled": True, "spec": SPEC}]
+    api = {"apiVersion": "apps.nvidia.com/v1alpha1", "kind": "NIMPipeline"}
+    pipeline = {**api, "metadata": metadata, "spec": {"services": services}}
+    client = Client()
+    applied = submit(client, [pipeline])
+    for _pass in range(2):
+        reconcile_once(client, applied, print)
+    assert "llm" in kubectl("-n", namespace, "get", "deployments")
+    for kind, name in (("nimpipeline", "rag"), ("nimservice", "llm")):
+        patch = f'{{"metadata": {{"finalizers": ["finalizer.{kind}.apps.nvidia.com"]}}}}'
+        kubectl("-n", namespace, "patch", kind, name, "--type=merge", "-p", patch)
+
+    console = Mock(is_dry=False, wants_diff=True, variables={}, connect=lambda _arguments: client)
+    given = {name: option.get("default") for name, option in ApplyCommand.spec.items()}
+    given |= {"definition": [pipeline], "state": "absent", "wait_timeout": 60}
+    done = ApplyCommand(console).act(given)
+    assert done["deleted"] == [f"NIMPipeline {namespace}/rag"]
+    for kind in ("nimpipelines", "nimservices"):
+        assert kubectl("-n", namespace, "get", kind, "-o", "name") == ""
+    kubectl("-n", namespace, "wait", "deployments", "--all", "--for=delete", "--timeout=60s")
+    assert ApplyCommand(console).act(given)["changed"] is False

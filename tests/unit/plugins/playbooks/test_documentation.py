@@ -89,12 +89,15 @@ def test_examples_of_plan(run, cluster, answer):
     assert (code, "Assertion failed" in message) == (2, True)
 
 
-def test_examples_of_apply(run):
-    (task,) = examples("nim_apply")
+def test_examples_of_apply(run, cluster):
+    task, removal = examples("nim_apply")
     task["nimops.nim.nim_apply"]["wait_timeout"] = 0
     code, message = run([task])
     assert code == 2
     assert "not Ready after 0 s: NIMService nim/llm: NotReady: Waiting for deployment" in message
+    code, message = run([removal])
+    assert (code, "- delete NIMService nim/llm" in message) == (0, True), message
+    assert api_path("NIMService", "nim", "llm") not in cluster.objects
 
 
 CUSTOM_RESOURCES = {"nim_service": 3, "nim_cache": 1, "nim_pipeline": 1, "nim_build": 1}

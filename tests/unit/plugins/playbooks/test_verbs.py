@@ -290,6 +290,64 @@ def test_apply_in_check_mode(call, cluster, file, answer):
     assert cluster.objects == {}
 
 
+def put_all(cluster):
+    """Objects of a file in the cluster, and one beside them; the file's content."""
+    cache = {**SERVICE, "kind": "NIMCache", "metadata": {"name": "models"}}
+    others = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}},
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "default"}},
+    ]
+    for item in (*others, cache, SERVICE, {**SERVICE, "metadata": {"name": "other"}}):
+        metadata = {**item["metadata"]}
+        if item["kind"] != "Namespace":
+            metadata["namespace"] = "default"
+        path = api_path(item["kind"], metadata.get("namespace"), metadata["name"])
+        cluster.put(path, {**item, "metadata": metadata})
+    broken = {**SERVICE, "spec": {"imge": "the spec does not count"}}
+    return yaml.safe_dump_all([*others, cache, broken, {**cache, "metadata": {"name": "gone"}}])
+
+
+def test_apply_absent(call, cluster, tmp_path):
+    (tmp_path / "all.yaml").write_text(put_all(cluster))
+    before = dict(cluster.objects)
+    lines = "- delete NIMService default/llm\n- delete NIMCache default/models\n2 to delete\n"
+    code, out, err = call("apply", "--check", files="all.yaml", state="absent")
+    assert (code, out, err, cluster.objects) == (0, "", lines, before)
+    code, out, _err = call("apply", "--check", "--diff", files="all.yaml", state="absent")
+    assert (code, "+++ after: NIMService default/llm (delete)" in out) == (0, True)
+    code, out, err = call("apply", files="all.yaml", state="absent")
+    waits = [f"waiting until {name} is gone\n" for name in ("NIMService default/llm", "NIMCache")]
+    assert (code, out, err.startswith(f"{lines}{waits[0]}")) == (0, "", True), err
+    deleted = [item.path.rsplit("/", 1)[1] for item in cluster.calls("DELETE")]
+    assert deleted == ["llm", "models"]
+    left = sorted(path.rsplit("/", 1)[1] for path in cluster.objects)
+    assert left == ["default", "other", "s"]
+    code, _out, err = call("apply", files="all.yaml", state="absent")
+    assert (code, err) == (0, "no changes\n")
+
+
+def test_apply_absent_controlled(call, cluster, tmp_path):
+    """Nothing is deleted if one may not be."""
+    (tmp_path / "all.yaml").write_text(put_all(cluster))
+    owner = {"kind": "NIMPipeline", "name": "rag", "uid": "1", "controller": True}
+    path = api_path("NIMCache", "default", "models")
+    cluster.objects[path]["metadata"]["ownerReferences"] = [owner]
+    code, _out, err = call("apply", files="all.yaml", state="absent")
+    assert (code, cluster.calls("DELETE")) == (2, [])
+    assert "NIMCache default/models belongs to NIMPipeline rag, which would create it again" in err
+
+
+def test_apply_absent_fails(call, cluster):
+    cluster.keeps_finalizers = True
+    metadata = {"name": "llm", "namespace": "default", "finalizers": ["acme.example/keep"]}
+    cluster.put(api_path("NIMService", "default", "llm"), {**SERVICE, "metadata": metadata})
+    definition = [{**SERVICE, "spec": {}}]
+    code, _out, err = call("apply", definition=definition, state="absent", wait_timeout=0)
+    assert (code, "FAILED: not deleted after 0 s: NIMService default/llm (fin" in err) == (2, True)
+    code, _out, err = call("apply", definition=definition, state="absent", wait=False)
+    assert (code, err) == (0, "- delete NIMService default/llm\n1 to delete\n")
+
+
 @pytest.fixture
 def extensions(monkeypatch):
     """The filters of the scenario `extend`: a label on each child, a sidecar beside each model."""
