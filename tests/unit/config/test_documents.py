@@ -69,6 +69,20 @@ def test_documents_yaml_blocks(path):
         list(yaml.safe_load_all(block))
 
 
+def test_documents_reachable():
+    """Links lead from the README to each page of docs."""
+    todo, seen = [ROOT / "README.md"], set()
+    while todo:
+        page = todo.pop()
+        seen.add(page)
+        names = re.findall(r"\]\(([^)\s#]+)", page.read_text())
+        found = {(page.parent / name).resolve() for name in names if not re.match("[a-z]+:", name)}
+        found |= {path / "README.md" for path in found if path.is_dir()}
+        todo += [path for path in found - seen if path.suffix == ".md" and path.is_file()]
+    pages = {path for path in DOCUMENTS if path.is_relative_to(ROOT / "docs")}
+    assert {str(path.relative_to(ROOT)) for path in pages - seen} == set()
+
+
 def commands_of(path: Path) -> str:
     return "\n".join(SHELL.findall(path.read_text())).replace("\\\n", " ")
 
