@@ -31,7 +31,7 @@ notes:
   - As a command, C(ansible-playbook nimops.nim.apply -e files=nim.yaml). It exits with 0 if all are Ready, otherwise with
     2.
   - With O(state=absent) and without an operator, it also undoes what the garbage collector cannot, such as labels of nodes, and removes
-    finalizers that an operator has left. An operator has ten seconds for these.
+    finalizers that an operator has left.
   - Without an operator, nothing corrects the objects afterwards; run it again to correct them.
   - The model's name is queried through its Service or, if that cannot be reached, through the API server, which needs
     C(get) on C(services/proxy).

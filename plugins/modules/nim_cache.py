@@ -29,7 +29,7 @@ description:
   - It fails with the message of the operator if the NIMCache has the condition C(Stalled), if it is paused before it is Ready, or on a
     timeout.
   - With O(state=absent), it deletes the NIMCache and waits until it is gone. If its finalizer is left by an operator that no longer
-    runs, it is removed. A NIMCache that another resource controls is not deleted.
+    runs, it is removed. A NIMCache that another resource controls is refused.
 notes:
   - In check mode, the API server validates the result without storing it.
   - A text, such as the result of a template, becomes a number or a boolean where the API has one. A number never becomes a text, so

@@ -21,7 +21,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply i
 from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.command import (
     ApplyCommand,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._commands.resource import removal
 from ansible_collections.nimops.nim.plugins.module_utils._commands.resource.command import (
     ResourceCommand,
     ServiceCommand,
@@ -157,7 +156,6 @@ def test_apply_absent_without_operator(
     run: Callable[..., Json], namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An operator that has served a pipeline and its service is gone."""
-    monkeypatch.setattr(removal, "_PATIENCE", 0)
     monkeypatch.setenv("NIMOPS_REGISTRIES", "")
     metadata = {"name": "rag", "namespace": namespace}
     services = [{"name": "llm", "enabled": True, "spec": SPEC}]

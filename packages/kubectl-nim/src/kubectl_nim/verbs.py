@@ -124,7 +124,7 @@ VERBS: tuple[Verb, ...] = (
         "apply", "apply.command:ApplyCommand",
         "Apply custom resources, and wait until they are Ready",
         (_FILES,), (_FILENAME, _NO_WAIT, _WAIT_TIMEOUT), can_dry_run=True,
-        example="kubectl nim apply -f nim.yaml",
+        fixed={"state": "present"}, example="kubectl nim apply -f nim.yaml",
     ),
     Verb(
         "plan", "plan.command:PlanCommand",

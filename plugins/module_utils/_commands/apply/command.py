@@ -78,7 +78,7 @@ class ApplyCommand(ResourcesCommand):
         for live in found:
             left = max(end - time.monotonic(), 0) if arguments["wait"] else None
             try:
-                remove(client, live, left, self.print_message)
+                remove(client, live, left, self.console)
             except (ApiError, NimError) as error:
                 return {"failed": True, "changed": True, "msg": str(error)}
         return result | {"deleted": [name_of(identity(live)) for live in found]}

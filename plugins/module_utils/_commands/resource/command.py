@@ -93,7 +93,7 @@ class ResourceCommand(Command):
         for live in found:
             seconds = arguments["wait_timeout"] if arguments["wait"] else None
             try:
-                remove(client, live, seconds, self.print_message)
+                remove(client, live, seconds, self.console)
             except (ApiError, NimError) as error:
                 return {"failed": True, "changed": True, "msg": str(error)}
         return result

@@ -33,6 +33,12 @@ TYPES = {
 IDS = [verb.name for verb in VERBS]
 WITHOUT_VERB = {
     "ResourcesCommand": "a base class",
+    "ResourceCommand": "a base class",
+    **dict.fromkeys(
+        ("ServiceCommand", "CacheCommand", "PipelineCommand", "BuildCommand"),
+        "modules for playbooks: apply and delete do the same",
+    ),
+    "ResourceInfoCommand": "a module for playbooks: status shows the same",
     "StatusCommand": "the verb has a table for terminals, from the same rows",
 }
 
