@@ -28,10 +28,13 @@ def read_installations(client: Client, namespace: str = "") -> list[Installation
     leases = _list(client, "coordination.k8s.io/v1", "leases", namespace)
     path = collection_path(_OLM, "clusterserviceversions", namespace)
     versions = client.list_objects(path, labelSelector=f"!{_COPIED}") or []
-    subscriptions = _list(client, _OLM, "subscriptions", namespace) if versions else []
     known = {_place(item) for item in deployments}
-    later = [item for item in deployments_of(versions) if _place(item) not in known]
-    return find_installations([*deployments, *later], leases, subscriptions)
+    deployments += [item for item in deployments_of(versions) if _place(item) not in known]
+    found = find_installations(deployments, leases)
+    if not any(item.olm_owner for item in found):
+        return found
+    subscriptions = _list(client, _OLM, "subscriptions", namespace)
+    return find_installations(deployments, leases, subscriptions)
 
 
 class OperatorPods:
