@@ -289,7 +289,7 @@ class FakeCluster:
             rb"\\u[dD][89abAB]", request.content
         ):
             return kube_status(400, "yaml: found invalid Unicode character escape code")
-        path = request.path.removesuffix("/status")
+        path = request.path.removesuffix("/status").removesuffix("/scale")
         if path.split("/")[-2] in {self.kinds[kind][1] for kind in self.missing_kinds}:
             return Answer(404, "404 page not found\n")
         live = self.objects.get(path)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What goes with custom resources when they are deleted, and who misses it."""
+"""The objects that go with deleted custom resources, and the resources that miss them."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _judge_claim(client: Client, found: Inventory, child: Json) -> None:
 
 
 def _find_policy(client: Client, volume: str) -> str:
-    """What becomes of a volume; empty if it is unknown."""
+    """The reclaim policy of a volume; empty if it is unknown."""
     try:
         live = client.get(collection_path("v1", "persistentvolumes", None, volume))
     except ApiError:

@@ -124,7 +124,7 @@ class Removal:
         return f"is in use by Pod {', '.join(names[:_MAX_SHOWN])}{more}"
 
     def _advise(self) -> str:
-        """What to do about finalizers that only the operator removes."""
+        """Advice about finalizers that only the operator removes."""
         held = any(
             item["metadata"]["uid"] in self._left
             and kind_of(item).finalizer

@@ -23,7 +23,7 @@ _MAX_TEXT = 500
 
 
 class Wanted(t.NamedTuple):
-    """What the user gives: a number of replicas, or limits of the autoscaler."""
+    """The options of the user: a number of replicas, or limits of the autoscaler."""
 
     replicas: int | None = None
     least: int | None = None
@@ -56,7 +56,7 @@ def find_change(resource: Json, wanted: Wanted) -> Change:
     scale = spec.get("scale") or {}
     hpa = scale.get("hpa") or {}
     if scale.get("enabled"):
-        return _change_limits(str(name), hpa, wanted)
+        return _change_limits(resource, hpa, wanted)
     if wanted.replicas is None:
         raise NimError(
             f"{name}: has no autoscaler, which min and max are for: give replicas, or set"
@@ -95,21 +95,22 @@ def _refuse(resource: Json) -> None:
         )
     if is_deleted(resource):
         raise NimError(f"{name}: is being deleted")
-    owner = controller_of(resource) or {}
-    if owner.get("kind") == "NIMPipeline":
-        raise NimError(
-            f"{name}: belongs to nimpipeline/{printable(str(owner.get('name')), _MAX_TEXT)}, which"
-            " would revert this: change its spec.services there"
-        )
 
 
-def _change_limits(name: str, hpa: Json, wanted: Wanted) -> Change:
+def _change_limits(resource: Json, hpa: Json, wanted: Wanted) -> Change:
+    name = reference_of(resource)
     least: int = hpa.get("minReplicas", 1)
     most: int | None = hpa.get("maxReplicas")
     if wanted.replicas is not None:
         raise NimError(
             f"{name}: an autoscaler keeps it between {least} and {most} replicas: give min and"
             " max, or set spec.scale.enabled to false"
+        )
+    owner = controller_of(resource) or {}
+    if owner.get("kind") == "NIMPipeline":
+        raise NimError(
+            f"{name}: belongs to nimpipeline/{printable(str(owner.get('name')), _MAX_TEXT)}, which"
+            " would revert this: change its spec.services there"
         )
     low = least if wanted.least is None else wanted.least
     high = most if wanted.most is None else wanted.most

@@ -41,9 +41,11 @@ class ScaleCommand(Command):
         (resource,) = read_resources(client, [arguments["name"]], namespace, "NIMService")
         change = find_change(resource, wanted)
         if change.spec:
-            body = {"spec": change.spec}
+            # As by `kubectl scale`, so that a NIMPipeline keeps the count.
+            part = "/scale" if wanted.replicas is not None else ""
+            path, body = f"{path_of(resource)}{part}", {"spec": change.spec}
             try:
-                client.patch(path_of(resource), body, MANAGER, dry=self.is_dry)
+                client.patch(path, body, MANAGER, dry=self.is_dry)
             except ApiError as error:
                 raise refused(resource, error) from error
         self.print_data(change.text)

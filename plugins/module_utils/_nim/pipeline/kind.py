@@ -26,5 +26,10 @@ KIND = Kind(
             "read list write delete",
             "the services, deleted when they are disabled",
         ),
+        Access(
+            "HorizontalPodAutoscaler",
+            "list",
+            "one that scales a service, where its replica count differs",
+        ),
     ),
 )

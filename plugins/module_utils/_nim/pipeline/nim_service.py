@@ -10,6 +10,7 @@ from ..._engine.api_resources import manifest
 from ..._engine.metadata import owner_reference
 from .app import NIMPipelineApp
 from .entries import SERVICE
+from .scaling import replica_annotations, service_spec_of
 from .spec import Entry
 
 
@@ -19,6 +20,9 @@ def build_nim_service(app: NIMPipelineApp, entry: Entry) -> Manifest:
         SERVICE,
         entry.name,
         app.namespace,
-        metadata={"ownerReferences": [owner_reference(app.resource)]},
-        spec=dict(entry.service_spec),
+        metadata={
+            "ownerReferences": [owner_reference(app.resource)],
+            "annotations": replica_annotations(app, entry),
+        },
+        spec=service_spec_of(app, entry),
     )

@@ -21,13 +21,14 @@ class Entry:
     """An entry of `spec.services`, by its ``index`` in the list.
 
     ``name``: of its NIMService, empty if it has none. ``is_enabled``: whether the NIMService should
-    exist. ``service_spec``: the spec to send, with the addresses of its dependencies, otherwise
-    unread.
+    exist. ``replicas``: of its spec. ``service_spec``: the spec to send, with the addresses of its
+    dependencies, otherwise unread.
     """
 
     index: int
     name: str
     is_enabled: bool
+    replicas: int | None
     service_spec: Fields
 
     @property
@@ -59,6 +60,7 @@ def _parse_entry(index: int, given: Fields) -> Entry:
         index=index,
         name=str(given.get("name") or ""),
         is_enabled=bool(given.get("enabled")),
+        replicas=(given.get("spec") or {}).get("replicas"),
         service_spec=_with_dependencies(
             _as_stored(given.get("spec") or {}), given.get("dependencies") or []
         ),

@@ -10,6 +10,7 @@ import typing as t
 from ..._base.errors import NimError
 from ..._base.reserved_keys import is_reserved_key
 from ..._builders.nim_metadata import SERVICE_STATE, reported_state
+from ..._builders.replicas import report_hold
 from ..._builders.verdict import SCALED_TO_ZERO
 from ..._engine.conditions import RECONCILING, STALLED, find_condition
 from ..._engine.desired import Assessment, Event, Outcome, Refusal, Requeue
@@ -17,6 +18,7 @@ from ..._engine.metadata import finalizers_of
 from ..._engine.status_builder import StatusBuilder
 from .app import NIMPipelineApp
 from .entries import SERVICE, Problem, enabled_entries, find_problems
+from .scaling import find_holds
 
 READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
 
@@ -54,6 +56,7 @@ def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
     ]
     _set_progress(builder, states, problems, undeleted, awaited)
     builder.events += _events(app, builder, states, off)
+    report_hold(builder, find_holds(now))
     builder.requeue = Requeue(after=_is_behind(now))
     builder.error = "; ".join(item.message for item in outcome.refusals if not item.reason)
     return _finish(builder, SCALED_TO_ZERO if off else "")

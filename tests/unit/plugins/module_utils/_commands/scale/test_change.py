@@ -96,10 +96,15 @@ def test_find_change_refused(live, wanted, text):
 
 
 def test_find_change_of_pipeline():
-    owner = {"kind": "NIMPipeline", "name": "p", "uid": "p", "controller": True}
-    owned = BY_HAND | {"metadata": BY_HAND["metadata"] | {"ownerReferences": [owner]}}
+    """It keeps a count that the scale subresource set, but no other field."""
+
+    def owned(found):
+        owner = {"kind": "NIMPipeline", "name": "p", "uid": "p", "controller": True}
+        return found | {"metadata": found["metadata"] | {"ownerReferences": [owner]}}
+
+    assert find_change(owned(BY_HAND), Wanted(2)).spec == {"replicas": 2}
     with pytest.raises(NimError, match="belongs to nimpipeline/p, which would revert this"):
-        find_change(owned, Wanted(2))
+        find_change(owned(autoscaled()), Wanted(most=9))
 
 
 def test_find_change_of_deleted():

@@ -22,7 +22,7 @@ def test_scale_replicas(service):
     result = service(ScaleCommand, name="llm", replicas=3)
     assert (result["changed"], service.data) == (True, ["nimservice/llm: 3 replicas instead of 1"])
     (patch,) = service.cluster.calls("PATCH")
-    assert patch.body == {"spec": {"replicas": 3}}
+    assert (patch.path, patch.body) == (f"{PATH}/scale", {"spec": {"replicas": 3}})
     again = service(ScaleCommand, name="nimservice/llm", replicas=3)
     assert (again["changed"], len(service.cluster.calls("PATCH"))) == (False, 1)
 
@@ -50,7 +50,7 @@ def test_scale_without_permission_for_autoscalers(service, denied):
 
 
 def test_scale_refused_by_server(service, invalid):
-    service.cluster.refuse["PATCH", PATH] = [invalid]
+    service.cluster.refuse["PATCH", f"{PATH}/scale"] = [invalid]
     with pytest.raises(NimError, match=r"NIMService llm: spec\.replicas: Invalid"):
         service(ScaleCommand, name="llm", replicas=3)
 

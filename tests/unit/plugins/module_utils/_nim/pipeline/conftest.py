@@ -68,6 +68,7 @@ class World:
     asked: list = field(default_factory=list)
     applied: list = field(default_factory=list)
     pruned: list = field(default_factory=list)
+    autoscalers: list = field(default_factory=list)
 
     def observe(self):
         answers = {}
@@ -76,6 +77,8 @@ class World:
         ]:
             for read in new:
                 found = list(self.services.values())
+                if read.listed == "HorizontalPodAutoscaler":
+                    found = self.autoscalers
                 if isinstance(read, ReadObject):
                     found = self.services.get(read.name)
                 answers[read.key] = copy.deepcopy(found)
@@ -117,7 +120,20 @@ class World:
         old = self.services.get(manifest["metadata"]["name"]) or {}
         live = copy.deepcopy(manifest) | {"status": old.get("status", {})}
         live["metadata"]["managedFields"] = [{"manager": "nimops.nim", "operation": "Apply"}]
+        others = (old.get("metadata") or {}).get("managedFields") or []
+        scaled = [entry for entry in others if entry.get("subresource") == "scale"]
+        if scaled and "replicas" not in manifest["spec"]:
+            live["spec"]["replicas"] = old["spec"]["replicas"]
+            live["metadata"]["managedFields"] += scaled
         return live
+
+    def scale(self, name, replicas, manager="kubectl"):
+        """Write the replicas of a service by its scale subresource."""
+        live = self.services[name]
+        live["spec"]["replicas"] = replicas
+        fields = {"f:spec": {"f:replicas": {}}}
+        entry = {"manager": manager, "subresource": "scale", "fieldsV1": fields}
+        live["metadata"]["managedFields"] = [*live["metadata"]["managedFields"], entry]
 
     def set_states(self, **states):
         """Let the services report these states."""
