@@ -10,12 +10,17 @@ after the sandbox's `down`; it survives a temporary outage of the API server.
 
 The annotation `sandbox.nimops/model` on a Service chooses the answer:
 
-models    (default) a list with one model
+models    (default) a list with one model, which chats and completes
+embedding the same list; the model returns vectors
+rerank    the same list; the model ranks passages
 metadata  404 on /v1/models, the name in /v1/metadata
 error     503 on everything
 garbage   200 with text that is not JSON
 hang      accepts the request and does not answer for minutes
 off       nothing listens
+
+Simulated pods have no network either. The API server of the sandbox sends what its Service proxy
+forwards to them to an HTTP proxy at the fifth port of the sandbox, which this program plays.
 """
 
 from __future__ import annotations
@@ -26,12 +31,14 @@ import http.server
 import ipaddress
 import json
 import os
+import re
 import selectors
 import subprocess
 import sys
 import threading
 import time
 import typing as t
+import urllib.parse
 from pathlib import Path
 
 ANNOTATION = "sandbox.nimops/model"
@@ -40,26 +47,81 @@ DEFAULT_MODEL = "acme/tiny-llm"
 CHANGES = ("ADDED", "MODIFIED", "DELETED")
 FIRST_PAUSE, LAST_PAUSE = 0.5, 5.0  # seconds between two watches
 HANG_SECONDS = 300.0
+LISTING = ("models", "embedding", "rerank")
+PROXY_OFFSET = 4
+"""The port of the proxy after that of the API server; `nimops_sandbox/ports.py` reserves it."""
+EVENTS = b"data: "
+FORWARDED = re.compile(
+    r"/api/v1/namespaces/([^/]+)/services/(?:https?:)?([^/:]+)(?::[^/:]*)?/proxy/"
+)
 
 Service = dict[str, t.Any]
 Answer = tuple[int, bytes]
+Question = dict[str, t.Any]
 Address = tuple[str, int]
 
 
-def answer_to(mode: str, path: str, model: str) -> Answer:
-    """HTTP status and body for a path."""
-    if mode == "error":
-        return 503, b'{"error": "the model is loading"}'
-    if mode == "garbage":
-        return 200, b"<html>not what you wanted</html>"
+BROKEN: dict[str, Answer] = {
+    "error": (503, b'{"error": "the model is loading"}'),
+    "garbage": (200, b"<html>not what you wanted</html>"),
+}
+
+
+def answer_to(mode: str, path: str, model: str, question: Question | None = None) -> Answer:
+    """HTTP status and body for a path, and the body of a POST."""
+    if broken := BROKEN.get(mode):
+        return broken
     if path.startswith("/v1/health/"):
         return 200, b'{"message": "ok"}'
-    if path == "/v1/models" and mode == "models":
+    if question is not None:
+        return reply_to(mode, path, model, question)
+    if path == "/v1/models" and mode in LISTING:
         entry = {"id": model, "object": "model", "owned_by": "system", "root": model}
         return 200, json.dumps({"object": "list", "data": [entry]}).encode()
     if path == "/v1/metadata" and mode == "metadata":
         return 200, json.dumps({"modelInfo": [{"shortName": f"{model}:1.0"}]}).encode()
     return 404, b'{"error": "no such path"}'
+
+
+def reply_to(mode: str, path: str, model: str, question: Question) -> Answer:
+    """The answer of a model to a question, if a model of its kind answers it."""
+    if question.get("model") != model:
+        return 404, json.dumps({"error": {"message": "the model does not exist"}}).encode()
+    if (mode, path) == ("embedding", "/v1/embeddings"):
+        data = [{"object": "embedding", "index": 0, "embedding": [0.25, -0.5, 0.125, 1.0]}]
+        return 200, json.dumps({"object": "list", "data": data, "model": model}).encode()
+    if (mode, path) == ("rerank", "/v1/ranking"):
+        return 200, json.dumps({"rankings": rank(question)}).encode()
+    if mode == "models" and path in ("/v1/chat/completions", "/v1/completions"):
+        return 200, generate(path, model, question)
+    return 404, b'{"detail": "Not Found"}'
+
+
+def rank(question: Question) -> list[dict[str, t.Any]]:
+    """The passages by the number of words that they share with the query."""
+    words = set(question["query"]["text"].lower().split())
+    scores = [len(words & set(item["text"].lower().split())) for item in question["passages"]]
+    order = sorted(range(len(scores)), key=lambda index: -scores[index])
+    return [{"index": index, "logit": float(scores[index])} for index in order]
+
+
+def generate(path: str, model: str, question: Question) -> bytes:
+    """A text in one answer, or as server-sent events, one a word."""
+    words = [f"{word} " for word in f"This is a simulated answer of {model}.".split()]
+    is_chat = path.startswith("/v1/chat")
+    usage = {"prompt_tokens": 1, "completion_tokens": len(words)}
+
+    def choose(text: str, key: str, finish: str | None) -> dict[str, t.Any]:
+        given: dict[str, t.Any] = {key: {"content": text}} if is_chat else {"text": text}
+        return {"index": 0, "finish_reason": finish, **given}
+
+    if not question.get("stream"):
+        choice = choose("".join(words).strip(), "message", "stop")
+        return json.dumps({"model": model, "choices": [choice], "usage": usage}).encode()
+    events: list[dict[str, t.Any]] = [{"choices": [choose(word, "delta", None)]} for word in words]
+    events += [{"choices": [choose("", "delta", "stop")]}, {"choices": [], "usage": usage}]
+    lines = [*(json.dumps({"model": model, **event}) for event in events), "[DONE]"]
+    return b"".join(EVENTS + line.encode() + b"\n\n" for line in lines)
 
 
 def addresses_of(service: Service) -> list[Address]:
@@ -84,18 +146,50 @@ class _Server(http.server.ThreadingHTTPServer):
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        server = t.cast(_Server, self.server)
+        self.answer(t.cast(_Server, self.server), self.path, None)
+
+    def do_POST(self) -> None:
+        self.answer(t.cast(_Server, self.server), self.path, self.read_question())
+
+    def read_question(self) -> Question:
+        content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        return t.cast(Question, json.loads(content or b"{}"))
+
+    def answer(self, server: _Server, path: str, question: Question | None) -> None:
         if server.mode == "hang":
             time.sleep(HANG_SECONDS)
-        status, body = answer_to(server.mode, self.path, server.model)
+        status, body = answer_to(server.mode, path, server.model, question)
+        is_stream = body.startswith(EVENTS)
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", "text/event-stream" if is_stream else "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: t.Any) -> None:  # noqa: A002 the base class's name
         """Log nothing: a line per request is useless."""
+
+
+class _Proxy(_Server):
+    find: t.Callable[[str, str], _Server | None]
+
+
+class _Forward(_Handler):
+    """Answers as the server behind a Service, which the API server names in a header."""
+
+    def do_GET(self) -> None:
+        self.forward(None)
+
+    def do_POST(self) -> None:
+        self.forward(self.read_question())
+
+    def forward(self, question: Question | None) -> None:
+        found = FORWARDED.match(self.headers.get("X-Forwarded-Uri") or "")
+        server = t.cast(_Proxy, self.server).find(*found.groups()) if found else None
+        if server is None:
+            self.send_error(502, "no model server listens for this Service")
+        else:
+            self.answer(server, urllib.parse.urlsplit(self.path).path, question)
 
 
 class Models:
@@ -107,6 +201,7 @@ class Models:
     def __init__(self, model: str) -> None:
         self._model = model
         self._servers: dict[Address, _Server] = {}
+        self._addresses: dict[str, list[Address]] = {}
         self._selector = selectors.DefaultSelector()
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -115,6 +210,11 @@ class Models:
             for key, _ in self._selector.select(1.0):
                 with contextlib.suppress(OSError, ValueError):  # stopped meanwhile
                     key.data.handle_request()
+
+    def find(self, namespace: str, name: str) -> _Server | None:
+        """The server of a Service; None if it is off."""
+        found = map(self._servers.get, self._addresses.get(f"{namespace}/{name}", []))
+        return next(filter(None, found), None)
 
     def addresses(self) -> set[Address]:
         return set(self._servers)
@@ -135,6 +235,8 @@ class Models:
         service = event["object"]
         annotations = service["metadata"].get("annotations") or {}
         mode = annotations.get(ANNOTATION, "models")
+        name = f"{service['metadata'].get('namespace')}/{service['metadata'].get('name')}"
+        self._addresses[name] = addresses_of(service)
         for address in addresses_of(service):
             if event["type"] == "DELETED" or mode == "off":
                 self._stop(address)
@@ -181,6 +283,23 @@ def watch_services() -> t.Iterator[dict[str, t.Any]]:
         yield from map(json.loads, process.stdout)
 
 
+def start_proxy(models: Models) -> None:
+    """Listen where the API server of the sandbox sends requests to pods; not on other clusters."""
+    command = ["kubectl", "config", "view", "--minify", "--output"]
+    command.append("jsonpath={.clusters[0].cluster.server}")
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    url = urllib.parse.urlsplit(done.stdout.strip())
+    if url.hostname != "127.0.0.1" or not url.port:
+        return
+    try:
+        proxy = _Proxy((url.hostname, url.port + PROXY_OFFSET), _Forward)
+    except OSError as error:
+        print(f"model server: no proxy at port {url.port + PROXY_OFFSET}: {error}", file=sys.stderr)
+        return
+    proxy.find = models.find
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+
+
 def has_cluster(environ: t.Mapping[str, str]) -> bool:
     """Whether the kubeconfig exists; without it, the API server will not return."""
     default = Path(environ.get("HOME", "/")) / ".kube" / "config"
@@ -216,6 +335,7 @@ def main() -> int:
     )
     parser.add_argument("--model", default=DEFAULT_MODEL, help="the model name in answers")
     models = Models(parser.parse_args().model)
+    start_proxy(models)
     try:
         follow_services(
             models, lambda: has_cluster(os.environ), list_services, watch_services, time.sleep

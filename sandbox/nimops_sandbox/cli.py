@@ -22,7 +22,7 @@ _EPILOG = """
 environment:
   SANDBOX_DIR       directory of the instance (default: ~/.local/state/nimops-sandbox/default,
                     or .../port-N when only SANDBOX_PORT=N is set)
-  SANDBOX_PORT      port of its API server; the three after it are also used (default: free ones)
+  SANDBOX_PORT      port of its API server; the four after it are also used (default: free ones)
   SANDBOX_MANIFEST  file with the text of pods' logs, a NIM's model manifest (default: a sample)
   SANDBOX_KUBERNETES=1.30
                     the oldest supported Kubernetes, in a new instance (default: 1.34)

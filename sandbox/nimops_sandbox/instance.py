@@ -110,6 +110,14 @@ class Instance:
     def _command_lines(self, current: State) -> dict[str, list[str]]:
         return components.command_lines(self.directory, current.ports)
 
+    def _environs(self, current: State) -> dict[str, dict[str, str]]:
+        """Return the environments that differ, by component.
+
+        Simulated pods have no network: the API server reaches them through model_server.py.
+        """
+        proxy = f"http://127.0.0.1:{current.ports.models}"
+        return {"kube-apiserver": _quiet_environ() | {"HTTP_PROXY": proxy}}
+
     def _locked(self) -> AbstractContextManager[None]:
         waiting = f"waiting for another command on {self.directory}"
         return locked(self.directory / ".lock", lambda: self.notify(waiting))
@@ -174,11 +182,12 @@ class Instance:
         if not missing:
             return
         self.notify(f"starting {', '.join(missing)}")
-        lines = self._command_lines(current)
+        lines, environs = self._command_lines(current), self._environs(current)
+        quiet = _quiet_environ()
         for name in missing:
             ports.require_free(components.ports_of(name, current.ports), patience=_PORT_SECONDS)
             current.processes[name] = processes.spawn(
-                lines[name], self.directory / "pod-logs", self._log(name), _quiet_environ()
+                lines[name], self.directory / "pod-logs", self._log(name), environs.get(name, quiet)
             )
             state.save(current, self._state_file)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from .errors import SetupError
 
 FIRST_PORT = 26443
-PORTS_PER_INSTANCE = 4
+PORTS_PER_INSTANCE = 5
 _STEP = 10
 _TRIES = 100
 
@@ -37,8 +37,13 @@ class Ports:
     def kwok(self) -> int:
         return self.api + 3
 
+    @property
+    def models(self) -> int:
+        """The HTTP proxy of model_server.py, which plays the network of simulated pods."""
+        return self.api + 4
+
     def __iter__(self) -> Iterator[int]:
-        return iter((self.api, self.etcd, self.etcd_peer, self.kwok))
+        return iter((self.api, self.etcd, self.etcd_peer, self.kwok, self.models))
 
 
 def is_free(port: int) -> bool:

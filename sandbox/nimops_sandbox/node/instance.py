@@ -105,6 +105,9 @@ class NodeInstance(Instance):
         lines = components.command_lines(self.directory, current.ports, node.REAL)
         return {**lines, **node.command_lines(self.directory)}
 
+    def _environs(self, _current: State) -> dict[str, dict[str, str]]:
+        return {}  # pods of the node have a network
+
     def _write_files(self, current: State, programs: dict[str, Path]) -> None:
         super()._write_files(current, programs)
         Config(self.directory, self._group.name, host.plugins()).write()

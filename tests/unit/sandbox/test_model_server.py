@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.client
 import os
 import socket
+import threading
 import typing as t
 
 import model_server
@@ -139,6 +140,69 @@ def test_has_cluster(
         (tmp_path / name).touch()
     filled = {key: value.format(tmp=tmp_path) for key, value in environment.items()}
     assert model_server.has_cluster(filled) is expected
+
+
+CHAT, MODEL = "/v1/chat/completions", "acme/tiny-llm"
+PASSAGES = [{"text": "a dog"}, {"text": "the cat sleeps"}]
+QUESTIONS: dict[str, tuple[str, str, dict[str, t.Any], int, str]] = {
+    "chat": ("models", CHAT, {}, 200, '"message": {"content": "This is a simulated answer of'),
+    "stream": ("models", CHAT, {"stream": True}, 200, '"delta": {"content": "This "}'),
+    "completion": ("models", "/v1/completions", {}, 200, '"text": "This is a simulated answer of'),
+    "no embedding": ("models", "/v1/embeddings", {}, 404, "Not Found"),
+    "embedding": ("embedding", "/v1/embeddings", {}, 200, '"embedding": [0.25, -0.5, 0.125, 1.0]'),
+    "no chat": ("embedding", CHAT, {}, 404, "Not Found"),
+    "rerank": (
+        "rerank",
+        "/v1/ranking",
+        {"query": {"text": "where is the cat"}, "passages": PASSAGES},
+        200,
+        '[{"index": 1, "logit": 2.0}, {"index": 0, "logit": 0.0}]',
+    ),
+    "another model": ("models", CHAT, {"model": "x"}, 404, "does not exist"),
+    "loading": ("error", CHAT, {}, 503, "loading"),
+}
+
+
+@pytest.mark.parametrize(
+    ("mode", "path", "question", "status", "text"), QUESTIONS.values(), ids=QUESTIONS
+)
+def test_answer_to_question(
+    mode: str, path: str, question: dict[str, t.Any], status: int, text: str
+) -> None:
+    found = model_server.answer_to(mode, path, MODEL, {"model": MODEL, **question})
+    assert found[0] == status
+    assert text in found[1].decode()
+
+
+@pytest.mark.parametrize(
+    ("uri", "status"),
+    [
+        ("/api/v1/namespaces/nim/services/llm:8000/proxy/v1/models", 200),
+        ("/api/v1/namespaces/nim/services/http:llm:api/proxy/v1/models", 200),
+        ("/api/v1/namespaces/nim/services/llm/proxy/v1/models", 200),
+        ("/api/v1/namespaces/nim/services/other:8000/proxy/v1/models", 502),
+        ("/api/v1/namespaces/nim/pods/llm/proxy/v1/models", 502),
+    ],
+)
+def test_forward(uri: str, status: int) -> None:
+    """The API server keeps the client's host, so a header names the Service."""
+    found = {("nim", "llm"): model_server._Server(("127.0.0.1", 0), model_server._Handler)}
+    with (
+        model_server._Proxy(("127.0.0.1", 0), model_server._Forward) as proxy,
+        found["nim", "llm"],
+    ):
+        proxy.find = lambda *name: found.get(name)
+        thread = threading.Thread(target=proxy.serve_forever, args=(0.01,))
+        thread.start()
+        connection = http.client.HTTPConnection("127.0.0.1", proxy.server_port, timeout=10)
+        try:
+            url = "http://127.0.0.1:26443/v1/models"
+            connection.request("GET", url, headers={"X-Forwarded-Uri": uri})
+            assert connection.getresponse().status == status
+        finally:
+            connection.close()
+            proxy.shutdown()
+            thread.join()
 
 
 def test_hanging_server_recovers() -> None:

@@ -14,7 +14,7 @@ def test_ports_of() -> None:
     block = Ports(7000)
     assert list(block) == list(range(7000, 7000 + PORTS_PER_INSTANCE))
     listened = [port for name in components.NAMES for port in components.ports_of(name, block)]
-    assert sorted(listened) == list(block)
+    assert sorted([*listened, block.models]) == list(block)
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,9 @@ def test_ports_of() -> None:
     [
         pytest.param(None, set(), FIRST_PORT, id="first choice"),
         pytest.param(None, {FIRST_PORT + 2}, FIRST_PORT + 10, id="next block"),
-        pytest.param(None, {FIRST_PORT - 1, FIRST_PORT + 4}, FIRST_PORT, id="neighbours"),
+        pytest.param(
+            None, {FIRST_PORT - 1, FIRST_PORT + PORTS_PER_INSTANCE}, FIRST_PORT, id="neighbours"
+        ),
         pytest.param(7000, {FIRST_PORT}, 7000, id="wanted"),
     ],
 )

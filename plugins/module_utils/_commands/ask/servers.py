@@ -131,7 +131,9 @@ _REMEDIES = {
     401: "the model server wants credentials, which ask does not send",
     403: "the model server forbids it, and ask sends no credentials",
     429: "the model server is busy: try again later",
+    502: "a proxy on the way gets no answer from the model server",
     503: "the model server does not serve yet",
+    504: "a proxy on the way gets no answer from the model server in time",
 }
 
 

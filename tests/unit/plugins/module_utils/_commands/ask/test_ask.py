@@ -239,6 +239,7 @@ def test_ask_unusable_answer(nim, talk, body, text):
         (403, "HTTP status 403: no\\.: the model server forbids it"),
         (429, "HTTP status 429: no\\.: the model server is busy"),
         (500, "HTTP status 500: no\\.$"),
+        (502, "HTTP status 502: no\\.: a proxy on the way gets no answer"),
         (503, "HTTP status 503: no\\.: the model server does not serve yet"),
         (307, "is redirected, which ask does not follow"),
     ],
