@@ -128,6 +128,13 @@ def test_observe_invalid_input(run, given, message):
     assert message in found["msg"]
 
 
+def test_preflight(run, cluster):
+    checked = run("nimops.nim.nim_preflight_info", files=[str(NIM_FILE)])
+    assert (checked["changed"], checked.get("failed", False)) == (False, False)
+    assert checked["runnable"] is False
+    assert "nodes" in {item["check"] for item in checked["checks"] if item["level"] == "error"}
+
+
 def test_plan_and_apply(run, cluster):
     planned = run("nimops.nim.nim_plan_info", files=[str(NIM_FILE)])
     assert {change["action"] for change in planned["changes"]} == {"create"}

@@ -98,7 +98,7 @@ def find_credentials(configs: t.Sequence[str | None], host: str) -> str:
         if config is None:
             raise RegistryError("a pull secret does not exist or has no .dockerconfigjson")
         for server, entry in _parse_config(config).items():
-            if _host_of(server) == _host_of(host):
+            if host_of(server) == host_of(host):
                 return _user_and_password(entry)
     return ""
 
@@ -114,7 +114,7 @@ def _parse_config(config: str) -> dict[str, Json]:
     raise RegistryError("a pull secret's .dockerconfigjson is not valid")
 
 
-def _host_of(server: str) -> str:
+def host_of(server: str) -> str:
     host = server.split("://", 1)[-1].split("/", 1)[0]
     return "docker.io" if host in _DOCKER_HUB else host
 
@@ -132,7 +132,7 @@ def is_registry_allowed(host: str) -> bool:
     """Whether ``NIMOPS_REGISTRIES`` allows this host; patterns may omit the port."""
     given = os.environ.get("NIMOPS_REGISTRIES", "*").lower().split(",")
     host = host.lower()
-    names = {host, host.rsplit(":", 1)[0], _host_of(host)}
+    names = {host, host.rsplit(":", 1)[0], host_of(host)}
     is_literal = _is_private(host)
     patterns = {item.strip() for item in given if not is_literal or _names_host(item)}
     # An IPv6 address has brackets, which mean something else in a pattern.

@@ -60,7 +60,9 @@ def run_verb(verb: Verb, values: Json) -> int:
     _check_rules(command, arguments)
     if not verb.must_confirm or is_confirmed or is_dry:
         terminal.is_dry = is_dry
-        return act(command, terminal, arguments)[0]
+        code, result = act(command, terminal, arguments)
+        is_bad = verb.verdict and not result.get(verb.verdict)
+        return code or (FAILED if is_bad else DONE)
     terminal.is_dry = True
     code, result = act(command, terminal, arguments)
     if code or not result.get("changed") or not sys.stdin.isatty():

@@ -74,6 +74,8 @@ class Verb:
     """Whether it only shows what it would do, until the user confirms or gives `--yes`."""
     fixed: t.Mapping[str, t.Any] | None = None
     """Values of the command's `spec` that the verb sets."""
+    verdict: str = ""
+    """The key of the result that is false if the exit code is 1, although nothing failed."""
     example: str = ""
 
 
@@ -131,6 +133,12 @@ VERBS: tuple[Verb, ...] = (
         "Show what apply, or without files the next reconcile, changes",
         (_FILES,), (_FILENAME,), scope="many", outputs=TABLE + STRUCTURED,
         example="kubectl nim plan -f nim.yaml",
+    ),
+    Verb(
+        "preflight", "preflight.command:PreflightCommand",
+        "Check whether custom resources can run in the cluster",
+        (_FILES,), (_FILENAME,), outputs=TABLE + STRUCTURED, verdict="runnable",
+        example="kubectl nim preflight -f nim.yaml",
     ),
     Verb(
         "render", "render.command:RenderCommand",

@@ -154,3 +154,21 @@ def test_name_command():
         "kubectl nim takeover --back --yes"
     )
     assert Terminal.name_command("gpu_status") == "kubectl nim gpu-status"
+
+
+def test_verdict_is_exit_code(nim, cluster, tmp_path):
+    """An error of preflight is no failure: the checks are on stdout, and stderr is empty."""
+    file = tmp_path / "nim.yaml"
+    file.write_text(MANIFEST)
+    done = nim("preflight", str(file), "-o", "json")
+    assert (done.code, done.err, json.loads(done.out)["runnable"]) == (1, "", False)
+    objects = {
+        "nodes/a": {"kind": "Node", "status": {"allocatable": {"pods": "1"}}},
+        "namespaces/default": {"kind": "Namespace"},
+        "namespaces/default/secrets/key": {"kind": "Secret", "data": {"NGC_API_KEY": ""}},
+        "namespaces/default/serviceaccounts/default": {"kind": "ServiceAccount"},
+    }
+    for path, item in objects.items():
+        cluster.put(f"/api/v1/{path}", {"metadata": {"name": path.split("/")[-1]}, **item})
+    done = nim("preflight", "-f", str(file))
+    assert (done.code, done.out.splitlines()[-1][:12]) == (0, "can run here"), done.out

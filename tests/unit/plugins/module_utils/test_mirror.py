@@ -20,6 +20,7 @@ UNTESTED = {
     "_commands/images/command.py": "tests/unit/plugins/playbooks runs it",
     "_commands/install/command.py": "tests/unit/plugins/playbooks runs it",
     "_commands/plan/command.py": "tests/unit/plugins/playbooks runs it",
+    "_commands/preflight/command.py": "tests/unit/plugins/playbooks runs it",
     "_commands/profiles/command.py": "tests/unit/plugins/playbooks runs it",
     "_commands/release/command.py": "tests/unit/plugins/playbooks runs it",
     "_commands/render/command.py": "tests/unit/plugins/playbooks runs it",

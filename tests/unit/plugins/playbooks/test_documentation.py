@@ -26,6 +26,7 @@ MODULES = {
     "install": "nim_install",
     "nemo_dependencies": "nim_databases",
     "plan": "nim_plan_info",
+    "preflight": "nim_preflight_info",
     "profiles": "nim_profiles_info",
     "release": "nim_release",
     "render": "nim_render",
@@ -89,6 +90,15 @@ def test_examples_of_plan(run, cluster, answer):
     assert (code, "Assertion failed" in message) == (2, True)
 
 
+def test_examples_of_preflight(run, cluster, answer):
+    check, stop = examples("nim_preflight_info")
+    cluster.refuse["PATCH", api_path("NIMService", "nim", "llm")] = [answer(200, NIM)]
+    code, message = run([check])
+    assert (code, "changed=0 " in message) == (0, True), message
+    code, message = run([check, stop])
+    assert (code, "Assertion failed" in message) == (2, True)
+
+
 def test_examples_of_apply(run, cluster):
     task, removal = examples("nim_apply")
     task["nimops.nim.nim_apply"]["wait_timeout"] = 0
@@ -131,7 +141,7 @@ def test_examples_of_all_modules():
     modules = {file.stem for file in (ROOT / "plugins/modules").glob("*.py")}
     assert modules == known | {
         *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover", "nim_release"),
-        *("nim_install", "gpu_status_info", "gpu_upgrade_plan_info"),
+        *("nim_install", "nim_preflight_info", "gpu_status_info", "gpu_upgrade_plan_info"),
     }
 
 

@@ -1,0 +1,214 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Devices of DRA drivers: which are free, and which suit a claim."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ..._base.types import Fields, Json
+from .device_selectors import MissingError, UnsupportedError, evaluate
+
+_ALL = "All"
+
+
+class OnNode(t.Protocol):
+    """The parts of a node that devices depend on."""
+
+    name: str
+    labels: t.Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device of a ResourceSlice. ``key``: driver, pool and name."""
+
+    key: tuple[str, str, str]
+    fields: Json
+    location: Json
+
+    @property
+    def is_partitioned(self) -> bool:
+        """Whether it shares counters with other devices, which are not computed here."""
+        return bool(self.fields.get("consumesCounters"))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a pod: ``spec`` of a ResourceClaim.
+
+    ``shared``: the name of an existing claim, which is allocated once. ``is_allocated``: it has its
+    devices.
+    """
+
+    spec: Json
+    shared: str = ""
+    is_allocated: bool = False
+    node_selector: Json | None = None
+
+
+@dataclass
+class Devices:
+    """The devices of the cluster. ``unknown``: expressions that could not be evaluated."""
+
+    devices: list[Device] = field(default_factory=list)
+    classes: dict[str, Json] = field(default_factory=dict)
+    selects: t.Callable[[Fields, str, t.Mapping[str, str]], bool] = lambda *_: True
+    used: set[tuple[str, str, str]] = field(default_factory=set)
+    allocated: dict[str, str] = field(default_factory=dict)
+    unknown: set[str] = field(default_factory=set)
+
+    def copy(self) -> Devices:
+        """An independent copy; the unknown expressions are collected in one set."""
+        return Devices(
+            self.devices,
+            self.classes,
+            self.selects,
+            set(self.used),
+            dict(self.allocated),
+            self.unknown,
+        )
+
+    def why_not(self, node: OnNode, claims: t.Iterable[Claim]) -> str:
+        """Why the claims cannot be allocated on a node; empty if they can."""
+        taken = set(self.used)
+        for claim in claims:
+            if claim.is_allocated:
+                where = claim.node_selector
+                if where and not self.selects(where, node.name, node.labels):
+                    return "away from the devices of a claim"
+                continue
+            if claim.shared in self.allocated:
+                if self.allocated[claim.shared] != node.name:
+                    return "away from the devices of a claim"
+                continue
+            text = self._take(node, claim, taken)
+            if text:
+                return text
+        return ""
+
+    def allocate(self, node: OnNode, claims: t.Iterable[Claim]) -> None:
+        """Use devices of a node for claims that `why_not` accepted."""
+        for claim in claims:
+            if claim.is_allocated or claim.shared in self.allocated:
+                continue
+            self._take(node, claim, self.used)
+            if claim.shared:
+                self.allocated[claim.shared] = node.name
+
+    def _take(self, node: OnNode, claim: Claim, taken: set[tuple[str, str, str]]) -> str:
+        """Add the devices of a claim to ``taken``; returns why that is not possible."""
+        for request in (claim.spec.get("devices") or {}).get("requests") or []:
+            choices = request.get("firstAvailable") or [request.get("exactly") or {}]
+            texts = []
+            for choice in choices:
+                text = self._take_request(node, choice, taken)
+                if not text:
+                    break
+                texts.append(text)
+            else:
+                return texts[0]
+        return ""
+
+    def _take_request(self, node: OnNode, request: Json, taken: set[tuple[str, str, str]]) -> str:
+        name = request.get("deviceClassName") or ""
+        suited = [item for item in self._on(node) if self._suits(item, request)]
+        if request.get("adminAccess"):
+            return "" if suited else f"without a suitable device of class {name}"
+        free = [item for item in suited if item.key not in taken]
+        if request.get("allocationMode") == _ALL:
+            count = len(suited)
+            is_short = not suited or len(free) < len(suited)
+        else:
+            count = int(request.get("count") or 1)
+            is_short = len(free) < count
+        if is_short:
+            if not suited:
+                return f"without a suitable device of class {name}"
+            return f"with {len(free)} of {len(suited)} suitable devices of class {name} free"
+        taken.update(item.key for item in free[:count])
+        return ""
+
+    def _on(self, node: OnNode) -> t.Iterator[Device]:
+        for device in self.devices:
+            where = device.location
+            if where.get("nodeName"):
+                if where["nodeName"] == node.name:
+                    yield device
+            elif where.get("allNodes") or (
+                where.get("nodeSelector")
+                and self.selects(where["nodeSelector"], node.name, node.labels)
+            ):
+                yield device
+
+    def _suits(self, device: Device, request: Json) -> bool:
+        of_class = (self.classes.get(request.get("deviceClassName") or "") or {}).get("spec") or {}
+        selectors = [*(of_class.get("selectors") or []), *(request.get("selectors") or [])]
+        if not all(self._holds(device, item) for item in selectors):
+            return False
+        tolerations = request.get("tolerations") or []
+        return all(
+            any(tolerates(item, taint) for item in tolerations)
+            for taint in device.fields.get("taints") or []
+            if taint.get("effect") in ("NoSchedule", "NoExecute")
+        )
+
+    def _holds(self, device: Device, selector: Fields) -> bool:
+        expression = str((selector.get("cel") or {}).get("expression") or "")
+        try:
+            return evaluate(expression, device.key[0], device.fields)
+        except MissingError:
+            return False
+        except UnsupportedError:
+            self.unknown.add(expression)
+            return True
+
+
+def devices_of(slices: t.Iterable[Json]) -> list[Device]:
+    """The devices of the newest generation of each pool."""
+    specs = [item.get("spec") or {} for item in slices]
+    newest: dict[tuple[str, str], int] = {}
+    for spec in specs:
+        pool = spec.get("pool") or {}
+        key = (str(spec.get("driver")), str(pool.get("name")))
+        newest[key] = max(newest.get(key, 0), int(pool.get("generation") or 0))
+    found = []
+    for spec in specs:
+        pool = spec.get("pool") or {}
+        key = (str(spec.get("driver")), str(pool.get("name")))
+        if int(pool.get("generation") or 0) < newest[key]:
+            continue
+        for device in spec.get("devices") or []:
+            location = device if spec.get("perDeviceNodeSelection") else spec
+            kept = {name: location.get(name) for name in ("nodeName", "allNodes", "nodeSelector")}
+            found.append(Device((*key, str(device.get("name"))), device, kept))
+    return found
+
+
+def used_by(claims: t.Iterable[Json]) -> set[tuple[str, str, str]]:
+    """The devices that are allocated to claims."""
+    return {
+        (str(item.get("driver")), str(item.get("pool")), str(item.get("device")))
+        for claim in claims
+        for item in results_of(claim)
+        if not item.get("adminAccess")
+    }
+
+
+def results_of(claim: Json) -> list[Json]:
+    """The allocated devices of a claim."""
+    allocation = (claim.get("status") or {}).get("allocation") or {}
+    return t.cast("list[Json]", (allocation.get("devices") or {}).get("results") or [])
+
+
+def tolerates(toleration: Fields, taint: Fields) -> bool:
+    """Whether a toleration of a pod, or of a claim, tolerates a taint of a node or a device."""
+    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
+        return False
+    key, is_exists = toleration.get("key") or "", toleration.get("operator") == "Exists"
+    if not key:
+        return is_exists
+    is_equal = str(toleration.get("value") or "") == str(taint.get("value") or "")
+    return bool(key == taint.get("key") and (is_exists or is_equal))
