@@ -24,6 +24,10 @@ reports: collection ## Public bug reports, played with the operator on a sandbox
 reports-quick: ## The quick part of reports; test includes it
 	@$(MAKE) reports REPORTS=--quick
 
+.PHONY: first-steps
+first-steps: collection ## Follow the README's five minutes as a new user, on a sandbox of its own; test includes it
+	@$(BIN)/python tests/first_steps
+
 .PHONY: fuzz
 fuzz: collection ## 1,000 malformed and 1,000 odd resources per kind, on $KUBECONFIG or the sandbox (FUZZ=--seed N)
 ifdef KUBECONFIG

@@ -89,7 +89,7 @@ def _names() -> dict[str, str]:
 
 
 def _groups_of(kind: str) -> tuple[str, str, str]:
-    """What may follow the name of a kind: nothing, its group, or its version and group."""
+    """The suffixes of the name of a kind: nothing, its group, or its version and group."""
     group, _slash, version = KINDS[kind].version.partition("/")
     return "", group, f"{version}.{group}"
 

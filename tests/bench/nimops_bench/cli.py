@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import typing as t
+from functools import partial
 
 from nimops_harness.cases import make_parser, run_program, select
 from nimops_harness.cluster import Api
@@ -16,6 +17,7 @@ from nimops_harness.progress import say
 from nimops_harness.runtime import refuse_taken_ports
 from nimops_harness.workload import play_models
 
+from .commands import measure_commands
 from .figures import FIGURES, SCALE_FIGURES, list_missing, show, write
 from .measure import Bench
 from .results import QUICK, SCALE, Results, Sizes
@@ -23,7 +25,7 @@ from .scale import Scale
 from .stack import Stack
 
 NAMESPACE = "nimops-bench"
-PARTS = ("compare", "many", "load", "hanging", "loading", "foreign", "gpu", "nodes")
+PARTS = ("commands", "compare", "many", "load", "hanging", "loading", "foreign", "gpu", "nodes")
 PLAIN_PARTS = tuple(part for part in PARTS if part != "load")
 SCALE_PARTS = ("load", "hanging", "loading", "foreign")
 
@@ -63,6 +65,8 @@ def measure_all(bench: Bench, scale: Scale, parts: t.Collection[str]) -> None:
 
         return run
 
+    if "commands" in parts:
+        measure("commands of kubectl nim", partial(measure_commands, bench.results))
     if "compare" in parts:
         measure("stock beside prefork", bench.compare)
         measure("NeMo kinds beside NIMService", bench.compare_kinds)

@@ -102,6 +102,8 @@ FIGURES = (
     Figure("change_during_restart_max_s", "the slowest of these changes", " s", at_most=2),
     Figure("rss_idle_mib", "memory, idle with {few}", " MiB", at_most=250),
     Figure("rss_peak_mib", "memory, peak of the restart with {many}", " MiB"),
+    Figure("command_help_s", "kubectl nim status --help", " s", at_most=0.3),
+    Figure("command_status_s", "kubectl nim status", " s", at_most=0.3),
     *SIZE,
     *GPU,
 )

@@ -49,7 +49,8 @@ def run_verb(verb: Verb, values: Json) -> int:
     """Run a verb, and return its exit code. ``values`` are those of the command line."""
     command = load_command(verb)
     output = values.pop("output", None)
-    is_dry, is_confirmed = values.pop("dry_run", False), values.pop("yes", False)
+    is_dry = values.pop("dry_run", False)
+    is_confirmed = verb.must_confirm and values.pop("yes", False)
     is_everywhere = values.pop("all_namespaces", False)
     arguments = complete(command.spec, {**(verb.fixed or {}), **values})
     if "output" in command.spec and output:

@@ -238,6 +238,18 @@ VERBS: tuple[Verb, ...] = (
         _RESOURCES, can_dry_run=True, example="kubectl nim reconcile nimservice/llama",
     ),
     Verb(
+        "delete", "delete.command:DeleteCommand",
+        "Delete resources, after showing what goes with them",
+        (Argument("resources", "[KIND/NAME]...", -1, "resource"),),
+        (
+            _FILENAME,
+            Option("yes", "Also delete data, such as downloaded models", "switch", ("-y", "--yes")),
+            Option("ignore_not_found", "Do not fail if a resource is missing", "switch"),
+            _NO_WAIT, _WAIT_TIMEOUT,
+        ),
+        can_dry_run=True, example="kubectl nim delete nimservice/llama",
+    ),
+    Verb(
         "profiles", "profiles.command:ProfilesCommand",
         "Show the profiles of a model, and why each fits or not",
         options=(

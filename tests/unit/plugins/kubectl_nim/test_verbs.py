@@ -93,6 +93,10 @@ def _all_subclasses(kind):
     return found | {item for sub in found for item in _all_subclasses(sub)}
 
 
+def test_names_are_unique():
+    assert len(set(IDS)) == len(IDS)
+
+
 def test_groups():
     assert {verb.name.split()[0] for verb in VERBS if " " in verb.name} == GROUPS.keys()
 
