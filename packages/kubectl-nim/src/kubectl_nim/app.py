@@ -9,7 +9,7 @@ import typing as t
 import click
 
 from . import __version__
-from .completion import complete_values
+from .completion import VARIABLE, complete_values, make_completion_command
 from .run import FAILED, INTERRUPTED, run_verb
 from .verbs import GROUPS, VERBS, Argument, Option, Verb
 
@@ -47,16 +47,16 @@ class Sections(click.Group):
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """The names, in the order of the table."""
-        return self._names
+        return [*self._names, *self.commands]
 
-    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of a name."""
         full = f"{self._prefix}{name}"
         for verb in VERBS:
             if verb.name == full:
                 return make_command(verb)
         if name not in self._names:
-            return None
+            return super().get_command(ctx, name)
         return Sections(
             f"{full} ",
             name=name,
@@ -86,18 +86,25 @@ def make_root() -> click.Group:
         ["--version"], is_flag=True, expose_value=False, is_eager=True, callback=_show_version,
         help="Show the version.",
     )  # fmt: skip
-    return Sections(
+    root = Sections(
         name="kubectl nim",
         help="Serve NVIDIA NIM models on Kubernetes.",
         context_settings=_SETTINGS,
         params=[version],
     )
+    root.add_command(make_completion_command())
+    return root
 
 
 def run(arguments: t.Sequence[str]) -> int:
     """Run a command line, and return its exit code."""
     try:
-        code = make_root().main(list(arguments), prog_name="kubectl nim", standalone_mode=False)
+        code = make_root().main(
+            list(arguments),
+            prog_name="kubectl nim",
+            complete_var=VARIABLE,
+            standalone_mode=False,
+        )
     except click.ClickException as error:
         error.show()
         return error.exit_code

@@ -8,11 +8,16 @@ import sys
 import typing as t
 
 import click
+from click import shell_completion
 from click.shell_completion import CompletionItem, ShellComplete
 
 _NO_FILES, _FILES = ":4", ":0"
 """The directives of kubectl's completion, which are those of cobra."""
 _MAX_NAMES = 500
+
+PROGRAM, VARIABLE = "kubectl-nim", "_KUBECTL_NIM_COMPLETE"
+"""The program that shells complete, and the variable that starts its completion."""
+SHELLS = ("bash", "zsh", "fish")
 
 Complete = t.Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -27,6 +32,35 @@ def main() -> None:
         if item.type == "plain":
             click.echo(f"{item.value}\t{item.help}" if item.help else item.value)
     click.echo(_FILES if any(item.type == "file" for item in found) else _NO_FILES)
+
+
+def make_completion_command() -> click.Command:
+    """The command that prints the completion script of a shell."""
+
+    def show(shell: str) -> int:
+        made = shell_completion.get_completion_class(shell)
+        assert made is not None  # a choice of SHELLS
+        click.echo(made(click.Command(PROGRAM), {}, PROGRAM, VARIABLE).source())
+        return 0
+
+    return click.Command(
+        "completion",
+        params=[click.Argument(["shell"], type=click.Choice(SHELLS))],
+        callback=show,
+        help=_HELP,
+        short_help="Print the completion script of a shell",
+    )
+
+
+_HELP = """Print the completion script of a shell for kubectl-nim.
+
+kubectl's own completion includes kubectl nim, as kubectl_complete-nim is on PATH.
+
+Example:
+
+\b
+  source <(kubectl nim completion bash)
+"""
 
 
 def complete_values(what: str) -> Complete | None:

@@ -28,6 +28,10 @@ Options with a list can be repeated; except for files, commas separate values as
 | 3 | the API server did not answer, or the kubeconfig is not usable |
 | 130 | interrupted |
 
+kubectl completes `kubectl nim` if its own completion is installed. For `kubectl-nim`, add to the
+start-up file of bash or zsh `source <(kubectl nim completion bash)`, or `zsh`; in fish, run
+`kubectl nim completion fish | source`.
+
 Commands that need a confirmation only show what they would do; on a terminal they ask, elsewhere
 they need `--yes`.
 

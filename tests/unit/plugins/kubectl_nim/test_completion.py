@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 
 import pytest
@@ -55,3 +57,34 @@ def test_main(complete, words, found):
 def test_main_without_cluster(complete, cluster):
     cluster.server.close()
     assert complete("status", "nimservice/") == [":4"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script(nim, shell):
+    done = nim("completion", shell)
+    assert done.code == 0
+    assert f"_KUBECTL_NIM_COMPLETE={shell}_complete" in done.out
+    assert "kubectl-nim" in done.out
+
+
+def test_bash_completes(nim, tmp_path):
+    """bash itself, with the script and a program on its PATH."""
+    script = tmp_path / "completion.bash"
+    script.write_text(nim("completion", "bash").out)
+    program = tmp_path / "kubectl-nim"
+    program.write_text(f"#!/bin/sh\nexec '{sys.executable}' -m kubectl_nim \"$@\"\n")
+    program.chmod(0o755)
+    lines = f"""
+        source {script}
+        COMP_WORDS=(kubectl-nim gpu st) COMP_CWORD=2
+        _kubectl_nim_completion kubectl-nim
+        echo "${{COMPREPLY[@]}}"
+    """
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    done = subprocess.run(
+        ["bash", "-c", lines], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["status"], done.stderr
