@@ -283,21 +283,22 @@ def watch_services() -> t.Iterator[dict[str, t.Any]]:
         yield from map(json.loads, process.stdout)
 
 
-def start_proxy(models: Models) -> None:
+def start_proxy(models: Models) -> http.server.HTTPServer | None:
     """Listen where the API server of the sandbox sends requests to pods; not on other clusters."""
     command = ["kubectl", "config", "view", "--minify", "--output"]
     command.append("jsonpath={.clusters[0].cluster.server}")
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     url = urllib.parse.urlsplit(done.stdout.strip())
     if url.hostname != "127.0.0.1" or not url.port:
-        return
+        return None
     try:
         proxy = _Proxy((url.hostname, url.port + PROXY_OFFSET), _Forward)
     except OSError as error:
         print(f"model server: no proxy at port {url.port + PROXY_OFFSET}: {error}", file=sys.stderr)
-        return
+        return None
     proxy.find = models.find
     threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    return proxy
 
 
 def has_cluster(environ: t.Mapping[str, str]) -> bool:
