@@ -17,7 +17,7 @@ from ..._engine.api_resources import collection_path, identity
 from ..._engine.conditions import find_condition
 from ..._engine.metadata import is_deleted
 from ..operators import read_installations, wait_available
-from ..plan.diff import CREATE, DELETE, Change
+from ..plan.diff import DELETE, Change
 from ..takeover.installations import Installation, is_labeled
 from ..text import name_of
 from ..waiting import wait_while
@@ -66,6 +66,9 @@ class Installer:
         self._operators = read_installations(client)
         ours = find_operator(self._operators, is_removal=False)
         self.namespace = find_namespace(client, ours)
+        # What `plan` has read: the paths of objects that are being deleted, and of served CRDs.
+        self._leaving: set[str] = set()
+        self._served: set[str] = set()
 
     @cached_property
     def _wanted(self) -> list[Json]:
@@ -92,6 +95,7 @@ class Installer:
         for step in items:
             if step.item["kind"] == CRD:
                 self._write(step, seconds)
+                self._served.discard(path_of(step.item))
         self._wait_established(seconds)
         for step in items:
             if step.item["kind"] != CRD:
@@ -105,7 +109,12 @@ class Installer:
     def _read(self, path: str) -> Json | None:
         """The live object; None if it is being deleted, because changes of it would be lost."""
         live = self._client.get(path)
-        return None if live and is_deleted(live) else live
+        if live and is_deleted(live):
+            self._leaving.add(path)
+            return None
+        if live and not _why_not_served(live):
+            self._served.add(path)
+        return live
 
     def _compare(self, live: Json | None, wanted: Json) -> Change | None:
         after = wanted
@@ -127,7 +136,7 @@ class Installer:
             delete(self._client, step.item)
             return
         path = path_of(step.item)
-        if step.change.action == CREATE:
+        if path in self._leaving:
             wait_until_gone(self._client, path, seconds)
         try:
             self._client.apply(path, step.item, MANAGER)
@@ -135,7 +144,8 @@ class Installer:
             raise _explain(step.item, error) from error
 
     def _wait_established(self, seconds: float) -> None:
-        paths = [path_of(item) for item in self._wanted if item["kind"] == CRD]
+        known = {path_of(item) for item in self._wanted if item["kind"] == CRD}
+        paths = sorted(known - self._served, reverse=True)
 
         def find_missing() -> list[str]:
             while paths and (why := _why_not_served(self._client.get(paths[-1]))) == "":
