@@ -183,7 +183,7 @@ TYPED = {"service": {"type": "ClusterIP", "port": 8000}}
 
 @dataclass(frozen=True)
 class Case:
-    """Resources on nodes. ``subject``: the checks that are not ok; ``others``: objects there before."""
+    """Resources on nodes. ``subject``: the checks that are not ok; ``others``, ``before``: objects and resources that are there first."""
 
     runs: bool
     subject: str
@@ -192,7 +192,7 @@ class Case:
     others: list[Json] = field(default_factory=list)
     labels: Json = field(default_factory=dict)
     warns: bool = False
-    is_applied_before: bool = False
+    before: list[Json] = field(default_factory=list)
     lacks_namespace: bool = False
     adjust: Callable[[Json, Json], Json] | None = None
 
@@ -261,9 +261,21 @@ CASES = {
         [service(scale={"enabled": True, "hpa": {"minReplicas": 3, "maxReplicas": 4}})],
     ),
     "apart on one node": Case(False, "nodes", [service(replicas=2, affinity=APART)]),
-    "it runs already": Case(True, "", [service(gpus=2)], is_applied_before=True),
+    "it runs already": Case(True, "", [service(gpus=2)], before=[service(gpus=2)]),
     "it runs already, a second does not fit": Case(
-        False, "nodes", [service(gpus=2), service("second")], is_applied_before=True
+        False, "nodes", [service(gpus=2), service("second")], before=[service(gpus=2)]
+    ),
+    "its pods are replaced": Case(
+        True,
+        "",
+        [service(gpus=2, env=[{"name": "A", "value": "b"}])],
+        before=[service(gpus=2)],
+    ),
+    "its pods are replaced, and need more": Case(
+        False, "nodes", [service(gpus=3)], before=[service(gpus=2)]
+    ),
+    "more replicas than fit": Case(
+        False, "nodes", [service(replicas=3)], before=[service(replicas=2)]
     ),
     "memory": Case(
         False, "nodes", [service(resources={"limits": {GPU: 1}, "requests": {"memory": "65Gi"}})]
@@ -302,6 +314,9 @@ CASES = {
         False, "quota", [service(), service("second")], others=[quota(**{f"requests.{GPU}": "1"})]
     ),
     "quota of memory": Case(False, "quota", [service()], others=[quota(**{"limits.memory": "9Ti"})]),
+    "quota of NIMServices": Case(
+        False, "quota", [service()], others=[quota(**{"count/nimservices.apps.nvidia.com": "0"})]
+    ),
     "quota of Services": Case(False, "quota", [service()], others=[quota(services="0")]),
     "maximum of memory": Case(
         False, "limits",
@@ -421,12 +436,12 @@ class Place:
         spec["pool"] = {**spec["pool"], "name": name}
         return {**item, "metadata": metadata, "spec": spec}
 
-    def resources(self, case: Case) -> list[Json]:
-        """The resources of the case, for its nodes only."""
+    def resources(self, given: list[Json]) -> list[Json]:
+        """Resources of the case, for its nodes only."""
         found = []
-        for item in case.resources:
-            given = item["spec"].get("nodeSelector") or {}
-            spec = {**item["spec"], "nodeSelector": {**given, LABEL: self.namespace}}
+        for item in given:
+            selector = item["spec"].get("nodeSelector") or {}
+            spec = {**item["spec"], "nodeSelector": {**selector, LABEL: self.namespace}}
             spec.pop("gpus", None)
             found.append({**item, "spec": spec})
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": found})
@@ -504,8 +519,11 @@ def _why_not_now(client: Client, namespace: str, name: str) -> str:
     for item in (deployment.get("status") or {}).get("conditions") or []:
         if item["type"] == "ReplicaFailure" and item["status"] == "True":
             return str(item["message"])
-    pods = client.list_objects(api_path("Pod", namespace), labelSelector=f"app={name}") or []
-    wanted = deployment["spec"]["replicas"]
+    status, wanted = deployment.get("status") or {}, deployment["spec"]["replicas"]
+    if status.get("observedGeneration") != deployment["metadata"]["generation"]:
+        return "… not observed"
+    found = client.list_objects(api_path("Pod", namespace), labelSelector=f"app={name}") or []
+    pods = [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
     for pod in pods:
         conditions = (pod.get("status") or {}).get("conditions") or []
         scheduled = next((it for it in conditions if it["type"] == "PodScheduled"), {})
@@ -515,7 +533,8 @@ def _why_not_now(client: Client, namespace: str, name: str) -> str:
         if scheduled and (text := _why_kubelet_waits(client, namespace, pod["spec"])):
             return text
     scheduled_pods = [pod for pod in pods if pod["spec"].get("nodeName")]
-    return "" if len(scheduled_pods) >= wanted else f"… {len(scheduled_pods)} of {wanted} pods"
+    count = min(len(scheduled_pods), status.get("updatedReplicas") or 0)
+    return "" if count >= wanted else f"… {count} of {wanted} pods"
 
 
 def _why_kubelet_waits(client: Client, namespace: str, spec: Json) -> str:
@@ -554,10 +573,11 @@ def test_preflight_predicts(client: Client, place: Place, name: str) -> None:
     for item in [*case.nodes, *case.others]:
         place.create(item)
     _wait_for(place, case)
-    resources = place.resources(case)
-    if case.is_applied_before:
-        apply(client, resources[:1], case)
-        assert why_not_started(client, place.namespace, resources[:1]) == ""
+    resources = place.resources(case.resources)
+    if case.before:
+        running = place.resources(case.before)
+        apply(client, running, case)
+        assert why_not_started(client, place.namespace, running) == ""
 
     found = preflight(client, resources, case)
 
@@ -587,3 +607,25 @@ def _wait_for(place: Place, case: Case) -> None:
         kubectl(
             "-n", place.namespace, "wait", "--for=jsonpath={.status.phase}=Bound", "--timeout=30s", f"pvc/{name}"
         )  # fmt: skip
+
+
+RIGHTS = [
+    "get,list,patch,create nimservices.apps.nvidia.com",
+    "get,list nimcaches.apps.nvidia.com",
+    *(f"get,list {name}" for name in ("services", "serviceaccounts", "configmaps", "pods")),
+    *(f"get,list {name}" for name in ("deployments.apps", "ingresses.networking.k8s.io")),
+    "get,list horizontalpodautoscalers.autoscaling",
+]
+
+
+def test_preflight_with_few_permissions(act_as: Any, namespace: str) -> None:
+    """A tenant, who sees neither nodes nor Secrets, gets warnings that name verb and resource."""
+    client = act_as("tenant", RIGHTS, [])
+    text = json.dumps(service(**PULLED, **pvc(create=True)))
+    resources = custom_resources([Text("case", text)], namespace)
+    found = preflight(client, resources, CASES["enough GPUs"])
+    assert [it for it in found["checks"] if it["level"] == "error"] == []
+    denied = {it["remedy"] for it in found["checks"] if it["check"] == "permission"}
+    wanted = ("nodes", "pods", "resourcequotas", "limitranges", "storageclasses.storage.k8s.io")
+    assert denied >= {f"ask for the verb list on {name}" for name in wanted}
+    assert denied >= {f"ask for the verb get on {name}" for name in ("secrets", "namespaces")}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import replace
 
@@ -16,7 +17,9 @@ from .facts import ClusterFacts, Denied, Needs, key_to, resource_of
 from .pod_resources import with_defaults
 from .workloads import PodGroup, Rendered, pod_groups
 
+_ABSENT = re.compile("does not exist|not found")
 _EFFECTS = {
+    "API": "whether APIs are served is not checked",
     "Deployment": "whether an operator runs is not checked",
     "DeviceClass": "devices are not checked",
     "IngressClass": "the IngressClass is not checked",
@@ -55,6 +58,8 @@ def _object_needs(rendered: Rendered, facts: ClusterFacts) -> Needs:
         kind = item.key.kind
         if kind == "Ingress":
             lists.add(("IngressClass", ""))
+            tls = references.tls_secrets(item.manifest)
+            objects |= {key_to(it.kind, item.key.namespace, it.name) for it in tls}
         elif kind == storage.CLAIM:
             lists |= {("StorageClass", ""), ("PersistentVolume", "")}
         elif kind in exposure.ROUTES:
@@ -145,20 +150,26 @@ def _admitted(group: PodGroup, facts: ClusterFacts) -> PodGroup:
 def _check_rendering(rendered: Rendered) -> list[Reporter]:
     """Repeat the reports of the API server and of the simulated reconcile."""
     reporters = []
-    absent = {key.name for key in rendered.absent}
-    for key in rendered.resources:
+    for key in {**rendered.resources, **rendered.problems, **rendered.notes}:
         reporter = Reporter(key, "resource")
         if key in rendered.refused:
             reporter.fail(f"the API server refuses it: {rendered.refused[key]}", "correct the spec")
         for text in rendered.problems.get(key, []):
             reporter.fail(text, "correct the spec, or what the message names")
         for text in rendered.notes.get(key, []):
-            if not text.startswith("assumed ") and not any(name in text for name in absent):
-                reporter.warn(f"it will wait: {text}", "provide what the message names")
+            _report_note(reporter, text, rendered)
         if not reporter.found:
             reporter.ok("its spec is valid")
         reporters.append(reporter)
     return reporters
+
+
+def _report_note(reporter: Reporter, text: str, rendered: Rendered) -> None:
+    """A resource that waits for a missing object does not run; other waits may end."""
+    if text.startswith("assumed ") or any(key.name in text for key in rendered.absent):
+        return
+    report = reporter.fail if _ABSENT.search(text) else reporter.warn
+    report(f"it will wait: {text}", "provide what the message names")
 
 
 def _check_permissions(facts: ClusterFacts) -> list[Reporter]:

@@ -28,6 +28,9 @@ RESOURCES: dict[str, ApiResource] = KINDS | {
 }
 """The kinds that preflight reads, by name."""
 
+API = "API"
+"""The kind of a `Denied` about the discovery of APIs."""
+
 List = tuple[str, str]
 """Kind and namespace of a list; the namespace is empty for all."""
 
@@ -41,6 +44,8 @@ def path_to(kind: str, namespace: str = "", name: str = "") -> str:
 
 def resource_of(kind: str) -> str:
     """The resource of a kind as RBAC and kubectl name it, such as `nodes` or `jobs.batch`."""
+    if kind == API:
+        return "the URLs /api/* and /apis/*"
     known = RESOURCES[kind]
     return f"{known.plural}.{known.group}" if known.group else known.plural
 
@@ -110,10 +115,11 @@ class ClusterFacts:
     def missing(self, needs: Needs) -> Needs:
         """The reads that have neither an answer nor a refusal."""
         denied = {(item.kind, item.namespace) for item in self.denied if item.verb == "list"}
+        refused = {item.kind for item in self.denied if item.verb == "get"}
         return Needs(
             frozenset(needs.objects - self.objects.keys() - self.refused),
             frozenset(needs.lists - self.lists.keys() - denied),
-            frozenset(needs.versions - self.versions.keys()),
+            frozenset(needs.versions - self.versions.keys()) if API not in refused else frozenset(),
         )
 
 

@@ -186,11 +186,11 @@ def pods_added(groups: t.Iterable[PodGroup]) -> Amounts:
     found: Amounts = {}
     for group in groups:
         count = 0 if group.per_node else max(group.count - len(group.existing), 0)
-        found = add(found, _usage(group.spec), count)
         if group.is_replaced:
-            for pod in group.existing:
-                found = add(found, _usage(group.spec))
+            count = group.new
+            for pod in group.released:
                 found = add(found, _usage(pod.get("spec") or {}), -1)
+        found = add(found, _usage(group.spec), count)
     return found
 
 
@@ -219,6 +219,9 @@ def new_objects(rendered: Rendered, kind: str = "") -> list[Planned]:
 def _objects_added(rendered: Rendered, namespace: str) -> Amounts:
     found: Amounts = {}
     created = {item.key: item.manifest for item in new_objects(rendered)}
+    created |= {
+        key: item for key, item in rendered.resources.items() if "uid" not in item["metadata"]
+    }
     for key, manifest in created.items():
         if key.namespace == namespace and key.kind != "Pod":
             found = add(found, _object_usage(key, manifest))

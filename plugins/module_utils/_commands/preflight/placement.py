@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import typing as t
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cached_property
 
 from ..._base.types import Fields, Json
 from ..._builders.pod import has_ended
@@ -46,7 +47,7 @@ class PodToPlace:
     volumes: tuple[Json, ...] = ()
     priority: int = 0
 
-    @property
+    @cached_property
     def requests(self) -> Amounts:
         """The requests, and a place among the pods of a node."""
         return {**total(self.spec), "pods": Decimal(1)}
@@ -63,6 +64,8 @@ class Node:
     used: Amounts = field(default_factory=dict)
     pods: list[Json] = field(default_factory=list)
     """Metadata and spec of each pod."""
+    groups: Counter[str] = field(default_factory=Counter)
+    """The number of placed pods by group."""
 
     def free(self, resource: str) -> Decimal:
         """The amount that no pod has requested."""
@@ -71,8 +74,18 @@ class Node:
     def take(self, pod: PodToPlace) -> None:
         """Put a pod on the node."""
         self.used = add(self.used, pod.requests)
-        metadata = {"namespace": pod.namespace, "labels": pod.labels, "group": pod.group}
+        self.groups[pod.group] += 1
+        metadata = {"namespace": pod.namespace, "labels": pod.labels}
         self.pods.append({"metadata": metadata, "spec": pod.spec})
+
+    def copy(self) -> Node:
+        """An independent copy."""
+        return replace(self, used=dict(self.used), pods=[*self.pods], groups=Counter(self.groups))
+
+    def is_near(self, other: Node, topology: str) -> bool:
+        """Whether both are in one domain of a topology."""
+        value = self.labels.get(topology)
+        return self is other or (value is not None and other.labels.get(topology) == value)
 
 
 class Capacity:
@@ -81,6 +94,10 @@ class Capacity:
     def __init__(self, nodes: dict[str, Node], devices: Devices) -> None:
         self.nodes = nodes
         self.devices = devices
+        self._guards = [
+            (node, pod) for node in nodes.values() for pod in node.pods if _anti_affinity(pod)
+        ]
+        """The pods that keep others away, which are few."""
 
     @classmethod
     def of(
@@ -104,12 +121,7 @@ class Capacity:
 
     def copy(self) -> Capacity:
         """An independent copy."""
-        nodes = {
-            name: Node(
-                node.name, node.labels, node.taints, node.allocatable, dict(node.used), [*node.pods]
-            )
-            for name, node in self.nodes.items()
-        }
+        nodes = {name: node.copy() for name, node in self.nodes.items()}
         return Capacity(nodes, self.devices.copy())
 
     def reasons(self, pod: PodToPlace) -> list[Reason]:
@@ -129,6 +141,8 @@ class Capacity:
         order = (lambda node: _fullness(node, pod)) if is_tight else _spread_order(pod)
         node = min(fits, key=order)
         node.take(pod)
+        if _anti_affinity(node.pods[-1]):
+            self._guards.append((node, node.pods[-1]))
         self.devices.allocate(node, pod.claims)
         return True
 
@@ -152,11 +166,12 @@ class Capacity:
         for term in _required(affinity.get("podAntiAffinity")):
             if self._has_match(node, term, pod.namespace):
                 return Reason("pods", "with a pod to which it has an anti-affinity")
-        for other in self._pods_around(node):
-            spec = other.get("spec") or {}
-            anti = (spec.get("affinity") or {}).get("podAntiAffinity")
+        for place, other in self._guards:
             where = other["metadata"].get("namespace", "")
-            if any(_is_meant(term, own, where) for term in _required(anti)):
+            if any(
+                place.is_near(node, term.get("topologyKey") or "") and _is_meant(term, own, where)
+                for term in _anti_affinity(other)
+            ):
                 return Reason("pods", "with a pod that has an anti-affinity to it")
         for term in _required(affinity.get("podAffinity")):
             is_first = _is_meant(term, own, pod.namespace) and not self._exists(term, pod.namespace)
@@ -164,17 +179,9 @@ class Capacity:
                 return Reason("pods", "without a pod to which it has an affinity")
         return None
 
-    def _pods_around(self, node: Node) -> list[Json]:
-        return node.pods
-
     def _has_match(self, node: Node, term: Fields, namespace: str) -> bool:
         topology = term.get("topologyKey") or ""
-        value = node.labels.get(topology)
-        near = [
-            other
-            for other in self.nodes.values()
-            if other is node or (value is not None and other.labels.get(topology) == value)
-        ]
+        near = (other for other in self.nodes.values() if node.is_near(other, topology))
         return any(_is_meant(term, pod["metadata"], namespace) for it in near for pod in it.pods)
 
     def _exists(self, term: Fields, namespace: str) -> bool:
@@ -183,6 +190,11 @@ class Capacity:
             for node in self.nodes.values()
             for pod in node.pods
         )
+
+
+def _anti_affinity(pod: Fields) -> list[Json]:
+    affinity = (pod.get("spec") or {}).get("affinity") or {}
+    return _required(affinity.get("podAntiAffinity"))
 
 
 def _node_of(item: Json) -> Node:
@@ -204,13 +216,12 @@ def _fullness(node: Node, pod: PodToPlace) -> tuple[Decimal, ...]:
 
 def _spread_order(pod: PodToPlace) -> t.Callable[[Node], tuple[t.Any, ...]]:
     def order(node: Node) -> tuple[t.Any, ...]:
-        equal = sum(item["metadata"].get("group") == pod.group for item in node.pods)
         shares = [
             node.used.get(name, ZERO) / most
             for name in ("cpu", "memory")
             if (most := node.allocatable.get(name, ZERO)) > 0
         ]
-        return equal, sum(shares, ZERO)
+        return node.groups[pod.group], sum(shares, ZERO)
 
     return order
 

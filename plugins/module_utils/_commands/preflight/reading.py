@@ -28,7 +28,7 @@ from ..plan.preview import remember, submit_dry_run
 from ..render.simulation import simulate
 from .apis import DEPLOYMENT, OPERATORS
 from .evaluate import needs_of
-from .facts import RESOURCES, ClusterFacts, Denied, List, Needs, path_to
+from .facts import API, RESOURCES, ClusterFacts, Denied, List, Needs, path_to
 from .workloads import Planned, Rendered
 
 _PAGE = "500"
@@ -161,7 +161,10 @@ def read_facts(client: Client, rendered: Rendered, facts: ClusterFacts) -> None:
 
 def _read(client: Client, needs: Needs, facts: ClusterFacts) -> None:
     for version in sorted(needs.versions):
-        _read_version(client, version, facts)
+        try:
+            _read_version(client, version, facts)
+        except ApiError as error:
+            _deny(facts, error, Denied("get", API))
     for wanted in sorted(needs.lists):
         try:
             facts.lists[wanted] = _list(client, wanted)

@@ -90,8 +90,6 @@ def named_secrets(spec: t.Any, path: str = "spec") -> t.Iterator[Reference]:
             where = f"{path}.{name}"
             if name == "authSecret" and isinstance(value, str) and value:
                 yield Reference(SECRET, value, _key_in(path), where, _uses_cache(spec))
-            elif name == "tlsSecretName" and isinstance(value, str) and value:
-                yield Reference(SECRET, value, "", where, is_optional=True)
             else:
                 yield from named_secrets(value, where)
 
@@ -110,6 +108,16 @@ def _uses_cache(spec: Fields) -> bool:
     return bool(isinstance(cache, dict) and cache.get("name"))
 
 
+def tls_secrets(manifest: Fields) -> list[Reference]:
+    """The Secrets with certificates of an Ingress, which works without them, but not by TLS."""
+    if manifest["kind"] != "Ingress":
+        return []
+    entries = (manifest.get("spec") or {}).get("tls") or []
+    names = [item.get("secretName") for item in entries]
+    where = f"tls of Ingress {manifest['metadata']['name']}"
+    return [Reference(SECRET, name, "", where, is_optional=True) for name in names if name]
+
+
 def check_references(
     groups: t.Iterable[PodGroup], rendered: Rendered, facts: ClusterFacts
 ) -> list[Reporter]:
@@ -118,6 +126,9 @@ def check_references(
     for key, resource in rendered.resources.items():
         named = [(key.namespace, item) for item in named_secrets(resource.get("spec"))]
         wanted.setdefault(key, []).extend(named)
+    for made in rendered.planned:
+        certificates = [(made.key.namespace, item) for item in tls_secrets(made.manifest)]
+        wanted.setdefault(made.parent, []).extend(certificates)
     for group in groups:
         given = [(group.namespace, item) for item in references_of(group.spec)]
         wanted.setdefault(group.parent, []).extend(given)

@@ -67,7 +67,8 @@ class PodGroup:
 
     ``part``: of the workload, for display. ``is_finite``: the pods end, such as those of a Job.
     ``per_node``: one for each matching node. ``existing``: live pods that belong to it.
-    ``is_replaced``: these end before new ones start.
+    ``is_replaced``: other pods take their place; with ``surges``, each of these ends after a new
+    one is ready.
     """
 
     parent: Key
@@ -80,6 +81,7 @@ class PodGroup:
     per_node: bool = False
     existing: tuple[Json, ...] = ()
     is_replaced: bool = False
+    surges: bool = False
 
     @property
     def namespace(self) -> str:
@@ -89,13 +91,14 @@ class PodGroup:
     @property
     def new(self) -> int:
         """The number of pods that must still be scheduled."""
-        kept = 0 if self.is_replaced else sum(map(_is_scheduled, self.existing))
-        return max(self.count - kept, 0)
+        if self.is_replaced:
+            return 1 if self.surges else self.count
+        return max(self.count - sum(map(_is_scheduled, self.existing)), 0)
 
     @property
     def released(self) -> tuple[Json, ...]:
         """The live pods whose capacity the new ones get."""
-        return self.existing if self.is_replaced else ()
+        return self.existing if self.is_replaced and not self.surges else ()
 
 
 def pod_groups(planned: t.Iterable[Planned], pods: t.Iterable[Json] = ()) -> list[PodGroup]:
@@ -124,11 +127,21 @@ def _groups_of(item: Planned, pods: list[Json]) -> t.Iterator[PodGroup]:
             is_finite=kind in _FINITE,
             per_node=kind == "DaemonSet",
             existing=tuple(mine),
-            is_replaced=item.restarts,
+            is_replaced=item.restarts and bool(mine),
+            surges=_surges(manifest),
         )
 
 
 _LABELLED = ("Deployment", "InferenceService", "Job", "LeaderWorkerSet", "Pod")
+
+
+def _surges(manifest: Json) -> bool:
+    """Whether a rollout starts new pods before old ones end."""
+    strategy = (manifest.get("spec") or {}).get("strategy") or {}
+    if manifest["kind"] != "Deployment" or strategy.get("type") == "Recreate":
+        return False
+    surge = (strategy.get("rollingUpdate") or {}).get("maxSurge", "25%")
+    return surge not in (0, "0", "0%")
 
 
 def _labels(template: Json) -> dict[str, str]:

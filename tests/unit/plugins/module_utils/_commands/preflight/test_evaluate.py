@@ -123,6 +123,16 @@ def test_evaluate_orders_by_resource_and_level(make_rendered, make_facts):
     assert found[-1].remedy == "ask for the verb list on nodes"
 
 
+def test_evaluate_waits_for_missing_objects(make_rendered, make_facts):
+    child = Key("NIMService", "nim", "of-pipeline")
+    notes = {child: ['Waiting for Secret "a", which does not exist (spec.b)']}
+    found = evaluate(make_rendered(notes=notes), make_facts())
+    assert [(it.resource, it.level) for it in found if it.check == "resource"] == [
+        ("NIMService nim/llm", "ok"),
+        ("NIMService nim/of-pipeline", "error"),
+    ]
+
+
 def test_evaluate_overhead_and_rules_of_runtime_class(make_rendered, make_facts):
     runtime = {
         "kind": "RuntimeClass",

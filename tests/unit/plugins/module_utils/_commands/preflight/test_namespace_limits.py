@@ -96,6 +96,7 @@ QUOTAS = {
     ),
     "claims": (quota(persistentvolumeclaims="0"), 1, "persistentvolumeclaims is 0"),
     "objects": (quota(**{"count/services": "0"}), 1, "count/services is 0"),
+    "resources": (quota(**{"count/nimservices.apps.nvidia.com": "0"}), 1, "count/nimservices"),
     "node ports": (quota(**{"services.nodeports": "0"}), 1, "services.nodeports is 0"),
     "other pods": (quota(scopes=["BestEffort"], pods="0"), 1, ""),
     "such pods": (quota(scopes=["NotBestEffort"], pods="0"), 1, "pods is 0"),

@@ -101,6 +101,16 @@ def test_capacity_reasons(case):
     assert capacity.copy().place(wanted, is_tight=False) is (kind == "")
 
 
+def test_capacity_anti_affinity_of_a_zone():
+    """Also of pods that are placed in the course of the check."""
+    pods = [live(**required("podAntiAffinity", near("llm", namespaces=["nim"])))]
+    nodes = [node(), node("b", labels={"zone": "a"}), node("c")]
+    capacity = Capacity.of(nodes, pods, Devices())
+    apart = pod(**required("podAntiAffinity", near("llm")))
+    assert [capacity.place(apart, is_tight=True) for _number in range(2)] == [True, False]
+    assert capacity.nodes["c"].groups["llm"] == 1
+
+
 def test_capacity_volume_of_another_zone():
     where = {"nodeSelectorTerms": [expression("In", "b")]}
     found = PodToPlace("llm", "nim", {}, pod().spec, volumes=(where,))

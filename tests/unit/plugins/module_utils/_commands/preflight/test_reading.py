@@ -136,6 +136,13 @@ def test_read_facts_denied(cluster, read, make_service, refused):
     assert not facts.lists_known("Node")
 
 
+def test_read_facts_denied_discovery(cluster, read, make_service, refused):
+    cluster.refuse["GET", "/apis/apps/v1"] = [refused(403, "forbidden")] * 9
+    _rendered, facts = read(make_service())
+    assert facts.denied == {Denied("get", "API")}
+    assert "v1" in facts.versions
+
+
 def test_read_facts_other_errors(cluster, read, make_service, refused):
     cluster.refuse["GET", path_to("Node")] = [refused(500, "broken")] * 9
     with pytest.raises(ApiError, match="broken"):

@@ -61,13 +61,12 @@ def test_references_of_pod():
 
 def test_named_secrets_of_specs():
     cache = {"source": {"hf": {"authSecret": "token", "pullSecret": "pull"}}}
-    service = {"authSecret": "key", "expose": {"router": {"ingress": {"tlsSecretName": "tls"}}}}
+    service = {"authSecret": "key"}
     pipeline = {"services": [{"spec": {"authSecret": "a", "storage": {"nimCache": {"name": "b"}}}}]}
     found = [item for spec in (cache, service, pipeline) for item in named_secrets(spec)]
     assert [(it.name, it.key, it.field, it.is_optional) for it in found] == [
         ("token", "HF_TOKEN", "spec.source.hf.authSecret", False),
         ("key", "", "spec.authSecret", False),
-        ("tls", "", "spec.expose.router.ingress.tlsSecretName", True),
         ("a", "", "spec.services[0].spec.authSecret", True),
     ]
 
@@ -104,6 +103,14 @@ def test_check_references_rendered_or_unknown(make_group, make_rendered, make_fa
     facts = make_facts(absent=[("Secret", "auth")])
     reporters = check_references(groups, make_rendered(made), facts)
     assert [check for reporter in reporters for check in reporter.found] == []
+
+
+def test_check_references_of_ingress(make_rendered, make_facts, levels):
+    metadata = {"name": "llm", "namespace": "nim"}
+    ingress = {"kind": "Ingress", "metadata": metadata, "spec": {"tls": [{"secretName": "auth"}]}}
+    facts = make_facts(absent=[("Secret", "auth")])
+    ((level, text),) = levels(check_references([], make_rendered(ingress), facts))
+    assert (level, "tls of Ingress llm" in text) == ("warning", True)
 
 
 def test_check_references_remedy(make_group, make_rendered, make_facts):

@@ -135,8 +135,26 @@ def test_pod_group_new(case):
 def test_pod_group_released_if_replaced():
     pods = [live_pod(app="llm")]
     (kept,) = pod_groups([item("Deployment", LIVE, template=TEMPLATE)], pods)
-    (replaced,) = pod_groups([item("Deployment", LIVE, True, template=TEMPLATE)], pods)
+    strategy = {"type": "Recreate"}
+    planned = item("Deployment", LIVE, True, template=TEMPLATE, strategy=strategy)
+    (replaced,) = pod_groups([planned], pods)
     assert (kept.released, replaced.released) == ((), tuple(pods))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "wanted"),
+    [
+        ({"type": "Recreate"}, (2, 1)),
+        ({"rollingUpdate": {"maxSurge": 0}}, (2, 1)),
+        ({"rollingUpdate": {"maxSurge": 1}}, (1, 0)),
+        ({}, (1, 0)),
+    ],
+)
+def test_pod_group_surge(strategy, wanted):
+    """A rollout that surges needs room for one more pod."""
+    planned = item("Deployment", LIVE, True, replicas=2, template=TEMPLATE, strategy=strategy)
+    (group,) = pod_groups([planned], [live_pod(app="llm")])
+    assert (group.new, len(group.released)) == wanted
 
 
 def test_rendered_find(make_rendered):
