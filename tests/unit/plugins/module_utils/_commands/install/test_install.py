@@ -91,7 +91,7 @@ def test_install_other_components(install, controllers, names):
 
 
 def test_install_reads_once(install, controllers):
-    """What is created or changed is read again only if something has to be waited for."""
+    """An object is read again only if it has to be waited for."""
 
     def count(order):
         controllers.server.requests.clear()
