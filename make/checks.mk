@@ -9,8 +9,8 @@ prose: ## vale on documents, comments and docstrings
 # The tests that depend on the version of ansible-core. Left to `make nightly`: all other unit tests, prefork on the locked
 # version, its endurance, and the cases of ansible-playbook, which the image only runs as part of ansible-runner.
 .PHONY: plugins
-plugins: collection ## Tests of what Ansible loads: action plugins, filters, playbooks, modules
-	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n auto --dist loadfile $(addprefix tests/unit/plugins/,action filter playbooks)
+plugins: collection ## Tests of what Ansible loads: action plugins, filters, the inventory, playbooks, modules
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n auto --dist loadfile $(addprefix tests/unit/plugins/,action filter inventory playbooks)
 	@$(BIN)/pytest -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
 
 .PHONY: image-versions

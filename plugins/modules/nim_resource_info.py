@@ -30,6 +30,8 @@ attributes:
     support: full
 seealso:
   - module: nimops.nim.nim_status_info
+  - plugin: nimops.nim.endpoints
+    plugin_type: inventory
 options:
   kind:
     description: The kind. By default all kinds.

@@ -5,13 +5,19 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from threading import Timer
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
+import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply import (
@@ -30,6 +36,7 @@ from nimops_harness.cluster import kubectl
 Json = dict[str, Any]
 
 NAMESPACE = "nimops-resources"
+MODULES = "ansible_collections.nimops.nim.plugins.modules"
 SPEC: Json = {
     "image": {"repository": "registry.example/llm", "tag": "1"},
     "storage": {"emptyDir": {}},
@@ -140,6 +147,23 @@ def test_present_invalid_for_api_server(run: Callable[..., Json], dry: bool) -> 
     spec = SPEC | {"scale": {"enabled": True, "hpa": {"maxReplicas": 2}}, "replicas": 2}
     with pytest.raises(NimError, match=r"NIMService llm: .*replicas"):
         run(dry=dry, spec=spec)
+
+
+@pytest.mark.parametrize("module", ["nim_service", "nim_cache", "nim_pipeline", "nim_build"])
+def test_examples(namespace: str, module: str, tmp_path: Path) -> None:
+    """The API server accepts them."""
+    tasks = yaml.safe_load(importlib.import_module(f"{MODULES}.{module}").EXAMPLES)
+    for task in tasks:
+        task.get(f"nimops.nim.{module}", {})["namespace"] = namespace
+    play = {"hosts": "localhost", "gather_facts": False, "tasks": tasks}
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
+    command = [sys.executable, "-m", "ansible", "playbook", "--check", "play.yml"]
+    environment = os.environ | {"ANSIBLE_HOME": str(tmp_path), "ANSIBLE_NOCOLOR": "true"}
+    done = subprocess.run(
+        command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"ok={len(tasks)} " in done.stdout
 
 
 def test_absent(run: Callable[..., Json], namespace: str) -> None:
