@@ -20,7 +20,7 @@ from ..._http.stream import Stream, StreamError
 from ..._nim.service.kserve.status import is_in_namespace
 from .answers import AnswerError, error_text, parse_object
 
-LIMIT_BYTES = 4 << 20
+LIMIT_BYTES = 16 << 20
 _ERROR_BYTES = 1 << 16
 _API_PORT = "api"
 _LABEL = re.compile(r"[a-z0-9-]{1,63}")
