@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import ApiError, NimError
-from ..._base.printable import printable
+from ..._base.printable import name_some, printable
 from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._cluster.reader import Reader
@@ -104,8 +104,7 @@ class Removal:
         if more := len(reasons) - len(shown):
             shown.append(f"{more} more are being deleted")
         if not shown and others:
-            rest = f" and {len(others) - 1} more" if len(others) > 1 else ""
-            shown = [f"waiting for {others[0]}{rest}"]
+            shown = [f"waiting for {name_some(others, 1)}"]
         return shown
 
     def _explain_claim(self, key: ObjectKey, item: Json) -> str:
@@ -120,8 +119,7 @@ class Removal:
         names = sorted(printable(str(pod["metadata"]["name"]), _MAX_NAME) for pod in pods)
         if not names:
             return f"is being deleted{finalizers_of(item)}"
-        more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
-        return f"is in use by Pod {', '.join(names[:_MAX_SHOWN])}{more}"
+        return f"is in use by Pod {name_some(names, _MAX_SHOWN)}"
 
     def _advise(self) -> str:
         """Advice about finalizers that only the operator removes."""
