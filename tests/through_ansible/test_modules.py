@@ -199,6 +199,7 @@ def test_takeover(run, cluster, tmp_path):
     (tmp_path / "ours.yaml").write_text(yaml.safe_dump(ours))
     reference = copy.deepcopy(ours)
     reference["metadata"] |= {"name": "reference", "labels": {}}
+    reference["spec"]["template"]["metadata"]["labels"] = {}
     reference["spec"]["template"]["spec"]["containers"][0]["image"] = "example/k8s-nim-operator:v3"
     path = api_path("Deployment", ours["metadata"]["namespace"], "reference")
     cluster.put(path, reference)
