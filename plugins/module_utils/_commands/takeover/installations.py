@@ -171,9 +171,11 @@ def find_installations(
     for deployment in deployments:
         metadata = deployment["metadata"]
         is_leader = (metadata.get("namespace"), metadata["name"]) in leaders
+        is_reference = _has_reference_image(deployment)
         # Some releases of OLM leave out the labels of a Deployment.
-        is_ours = is_labeled(deployment) or is_labeled(deployment["spec"]["template"])
-        if is_ours or is_leader or _has_reference_image(deployment):
+        has_our_pods = not is_reference and is_labeled(deployment["spec"]["template"])
+        is_ours = is_labeled(deployment) or has_our_pods
+        if is_ours or is_leader or is_reference:
             made = Installation(deployment, is_ours, is_leader)
             owner = subscribed.get((metadata.get("namespace"), made.olm_owner)) or {}
             found.append(replace(made, subscription=owner))

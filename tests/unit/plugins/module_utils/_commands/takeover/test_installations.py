@@ -34,6 +34,15 @@ def test_find_installations_by_image(reference, ours, image):
     ]
 
 
+@pytest.mark.parametrize("labels", [None, {}])
+def test_find_installations_label_of_pods(reference, ours, labels):
+    """Some releases of OLM leave out the labels of our Deployment; an image decides before that."""
+    unlabeled, copied = ours(labels=labels), reference()
+    copied["spec"]["template"]["metadata"]["labels"] = ours()["metadata"]["labels"]
+    found = find_installations([unlabeled, copied], [])
+    assert [item.is_ours for item in found] == [True, False]
+
+
 def test_find_installations_by_lease(reference, lease):
     rebuilt = reference("rel-k8s-nim-operator", image="mine/operator:1")
     leases = [lease("rel-k8s-nim-operator-6c9f-x2x_0f-1"), lease("web-1-2_3", name="other")]
