@@ -125,9 +125,7 @@ def _connect_plainly(kubeconfig: Kubeconfig, folder: str) -> Connection | None:
     context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if is_verified else ssl.CERT_NONE)
     _load_authorities(context, files.find(cluster, "certificate-authority"))
     _load_identity(context, files.find(user, "client-certificate"), files.find(user, "client-key"))
-    options: dict[str, t.Any] = {} if is_verified else {"assert_hostname": False}
-    options["cert_reqs"] = "CERT_REQUIRED" if is_verified else "CERT_NONE"
-    pool = urllib3.PoolManager(ssl_context=context, **options)
+    pool = urllib3.PoolManager(ssl_context=context, cert_reqs=context.verify_mode)
     return Connection(host, pool, _authorize(user))
 
 

@@ -1,12 +1,13 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plain kubeconfigs without the official client; test_client.py connects with both, also over TLS."""
+"""Connections from a kubeconfig: read here, or by the official client."""
 
 from __future__ import annotations
 
+import base64
 import json
-import ssl
+import sys
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
@@ -14,105 +15,126 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster import connect
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.connection import (
     connect,
     read_kubeconfig,
-    uses_pod_credentials,
 )
 
-PLAIN = {"server": "https://192.0.2.1:6443/"}
-EXEC = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "aws"}}
+URL = "http://127.0.0.1:1"
+EXEC = {
+    "apiVersion": "client.authentication.k8s.io/v1",
+    "command": sys.executable,
+    "args": [
+        "-c",
+        'print(\'{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",'
+        ' "status": {"token": "from-plugin"}}\')',
+    ],
+    "interactiveMode": "Never",
+}
+
+
+@pytest.fixture(autouse=True)
+def surroundings(no_surroundings):
+    """No kubeconfig, proxy or pod of the machine."""
 
 
 @pytest.fixture
-def write(tmp_path, kubeconfig_text, monkeypatch):
-    """Write a kubeconfig; returns its path."""
-    for name in connection._PROXIES:
-        monkeypatch.delenv(name, raising=False)
+def write(tmp_path, kubeconfig_text):
+    """A kubeconfig with these fields of the cluster and the user; its path."""
 
-    def write_file(cluster, user):
-        content = json.loads(kubeconfig_text("")) | {"users": [{"name": "u", "user": user}]}
-        content["clusters"][0]["cluster"] = cluster
-        path = tmp_path / "config"
-        path.write_text(json.dumps(content))
-        return str(path)
+    def make(server=URL, cluster=None, **user):
+        content = json.loads(kubeconfig_text(server, **user))
+        content["clusters"][0]["cluster"] |= cluster or {}
+        file = tmp_path / "kubeconfig"
+        file.write_text(json.dumps(content))
+        return str(file)
 
-    return write_file
+    return make
 
 
 @pytest.fixture
-def by_library(monkeypatch):
-    """The kubeconfigs that the official client gets."""
-    found = []
-    monkeypatch.setattr(
-        connection, "_connect_with_library", lambda kubeconfig, _folder: found.append(kubeconfig)
+def with_library(monkeypatch):
+    """Connect with the official client."""
+
+    def make(path, context=None):
+        with monkeypatch.context() as patch:
+            patch.setattr(connection, "_connect_plainly", lambda *_arguments: None)
+            return connect(path, context)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("server", "user"),
+    [
+        (URL, {}),
+        (f"{URL}/", {"token": "secret"}),
+        (f"{URL}/k8s/clusters/c-1", {"token": "secret", "username": "a", "password": "b"}),
+        (URL, {"username": "a", "password": "b:c"}),
+        (URL, {"username": "a"}),
+        ("https://127.0.0.1:1", {"token": "secret"}),
+    ],
+)
+def test_connect_same_as_library(write, with_library, server, user):
+    path = write(server, **user)
+    plain, library = connect(path, None), with_library(path)
+    assert (plain.host, plain.authorization) == (library.host, library.authorization)
+
+
+@pytest.mark.parametrize("is_verified", [True, False])
+def test_connect_same_tls_as_library(write, with_library, tls, is_verified):
+    data = base64.b64encode(tls.pem(tls.authority[0])).decode()
+    cluster = (
+        {"certificate-authority-data": data} if is_verified else {"insecure-skip-tls-verify": True}
     )
-    return found
+    path = write("https://127.0.0.1:1", cluster)
+    contexts = [
+        made.pool.connection_pool_kw["ssl_context"]
+        for made in (connect(path, None), with_library(path))
+    ]
+    for name in ("verify_mode", "verify_flags", "minimum_version"):
+        assert len({getattr(context, name) for context in contexts}) == 1, name
+    assert contexts[0].get_ca_certs() == contexts[1].get_ca_certs()
 
 
 @pytest.mark.parametrize(
     ("cluster", "user"),
     [
-        pytest.param({"server": "http://127.0.0.1:1"}, {}, id="http"),
-        pytest.param(PLAIN, {"token": "t"}, id="token"),
-        pytest.param(PLAIN, {"username": "a", "password": "b:ü"}, id="password"),
-        pytest.param(PLAIN, {"username": "a"}, id="name only"),
-        pytest.param(PLAIN, {"token": "t", "username": "a", "password": "b"}, id="both"),
-        pytest.param(PLAIN | {"insecure-skip-tls-verify": True}, {"token": "t"}, id="insecure"),
+        ({"proxy-url": "http://127.0.0.1:2"}, {}),
+        ({"tls-server-name": "x"}, {}),
+        ({}, {"exec": EXEC}),
+        ({}, {"tokenFile": "token"}),
+        ({}, {"auth-provider": {"name": "oidc"}}),
     ],
+    ids=lambda value: "-".join(value) or "none",
 )
-def test_connect_as_library(write, tmp_path, monkeypatch, cluster, user):
-    path = write(cluster, user)
-    expected = connection._connect_with_library(read_kubeconfig(path, None), str(tmp_path))
-    monkeypatch.delattr(connection, "_connect_with_library")
-    found = connect(path, None)
-    assert (found.host, found.authorization) == (expected.host, expected.authorization)
-    mode = [item.pool.connection_pool_kw.get("ssl_context") for item in (found, expected)]
-    assert len({context and context.verify_mode for context in mode}) == 1
-    assert not mode[0] or (mode[0].verify_mode == ssl.CERT_NONE) == (len(cluster) == 2)
-
-
-@pytest.mark.parametrize(
-    ("cluster", "user"),
-    [
-        pytest.param(PLAIN, EXEC, id="credential plugin"),
-        pytest.param(PLAIN, {"tokenFile": "/token"}, id="token file"),
-        pytest.param(PLAIN | {"tls-server-name": "x"}, {}, id="server name"),
-        pytest.param(PLAIN | {"proxy-url": "http://p"}, {}, id="proxy"),
-        pytest.param({"server": 1}, {}, id="invalid"),
-        pytest.param("text", {}, id="no mapping"),
-    ],
-)
-def test_connect_with_library(write, by_library, cluster, user):
-    connect(write(cluster, user), None)
-    assert len(by_library) == 1
-
-
-@pytest.mark.parametrize("name", connection._PROXIES)
-def test_connect_through_proxy(write, by_library, monkeypatch, name):
-    path = write(PLAIN, {})
-    monkeypatch.setenv(name, "http://proxy.example")
+def test_connect_needs_library(write, monkeypatch, cluster, user):
+    path = write("https://127.0.0.1:1", cluster, **user)
+    asked = []
+    monkeypatch.setattr(
+        connection, "_connect_with_library", lambda *arguments: asked.append(arguments)
+    )
     connect(path, None)
-    assert len(by_library) == 1
+    assert asked
 
 
-def test_connect_unknown_context(write, by_library):
-    """The official client explains it."""
-    connect(write(PLAIN, {}), "elsewhere")
-    assert by_library[0].context == "elsewhere"
+def test_connect_needs_library_for_proxy_of_environment(write, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:2")
+    asked = []
+    monkeypatch.setattr(
+        connection, "_connect_with_library", lambda *arguments: asked.append(arguments)
+    )
+    connect(write(), None)
+    assert asked
+
+
+def test_connect_runs_credential_plugin(write):
+    made = connect(write(exec=EXEC), None)
+    assert made.authorization == {"authorization": "Bearer from-plugin"}
+
+
+def test_kubeconfig_contexts(write):
+    kubeconfig = read_kubeconfig(write(), None)
+    assert (kubeconfig.contexts, kubeconfig.current) == (["here"], {"cluster": "c", "user": "u"})
+
+
+def test_kubeconfig_current_unknown(write):
     with pytest.raises(ApiError, match="no context elsewhere"):
-        _ = by_library[0].current
-
-
-def test_connect_in_pod(by_library, monkeypatch):
-    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-    assert uses_pod_credentials(None)
-    assert not uses_pod_credentials("config")
-    connect(None, None)
-    assert by_library == [None]
-
-
-def test_read_kubeconfig(write, tmp_path):
-    found = read_kubeconfig(write(PLAIN, {}), None)
-    assert (found.contexts, found.folder) == (["here"], str(tmp_path))
-    assert found.current == {"cluster": "c", "user": "u"}
-    (tmp_path / "config").write_text("")
-    with pytest.raises(ApiError, match="is empty"):
-        read_kubeconfig(str(tmp_path / "config"), None)
+        _ = read_kubeconfig(write(), "elsewhere").current
