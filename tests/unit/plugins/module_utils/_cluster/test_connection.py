@@ -61,6 +61,16 @@ def with_library(monkeypatch):
     return make
 
 
+@pytest.fixture
+def by_library(monkeypatch):
+    """The kubeconfigs that the official client connects with."""
+    asked = []
+    monkeypatch.setattr(
+        connection, "_connect_with_library", lambda kubeconfig, _folder: asked.append(kubeconfig)
+    )
+    return asked
+
+
 @pytest.mark.parametrize(
     ("server", "user"),
     [
@@ -105,24 +115,22 @@ def test_connect_same_tls_as_library(write, with_library, tls, is_verified):
     ],
     ids=lambda value: "-".join(value) or "none",
 )
-def test_connect_needs_library(write, monkeypatch, cluster, user):
-    path = write("https://127.0.0.1:1", cluster, **user)
-    asked = []
-    monkeypatch.setattr(
-        connection, "_connect_with_library", lambda *arguments: asked.append(arguments)
-    )
-    connect(path, None)
-    assert asked
+def test_connect_needs_library(write, by_library, cluster, user):
+    connect(write("https://127.0.0.1:1", cluster, **user), None)
+    assert len(by_library) == 1
 
 
-def test_connect_needs_library_for_proxy_of_environment(write, monkeypatch):
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:2")
-    asked = []
-    monkeypatch.setattr(
-        connection, "_connect_with_library", lambda *arguments: asked.append(arguments)
-    )
+@pytest.mark.parametrize("name", connection._PROXIES)
+def test_connect_needs_library_for_proxy(write, by_library, monkeypatch, name):
+    monkeypatch.setenv(name, "http://127.0.0.1:2")
     connect(write(), None)
-    assert asked
+    assert len(by_library) == 1
+
+
+def test_connect_needs_library_in_pod(by_library, monkeypatch):
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    connect(None, None)
+    assert by_library == [None]
 
 
 def test_connect_runs_credential_plugin(write):
