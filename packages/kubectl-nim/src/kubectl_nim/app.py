@@ -68,7 +68,7 @@ class Sections(click.Group):
 def make_command(verb: Verb) -> click.Command:
     """The parser of a verb."""
     parameters: list[click.Parameter] = [*map(_make_argument, verb.arguments)]
-    parameters += map(_make_option, verb.options)
+    parameters += map(_make_option, verb.own_options)
     parameters += _make_common(verb)
     return click.Command(
         verb.name.split()[-1],
@@ -116,7 +116,7 @@ def run(arguments: t.Sequence[str]) -> int:
 
 def _call(verb: Verb, values: dict[str, t.Any]) -> int:
     given: dict[str, t.Any] = {}
-    items: tuple[Argument | Option, ...] = (*verb.arguments, *verb.options)
+    items: tuple[Argument | Option, ...] = (*verb.arguments, *verb.own_options)
     for item in items:
         value = values.pop(variable_of(item), None)
         found = _to_value(item, value)

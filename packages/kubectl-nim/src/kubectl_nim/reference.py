@@ -23,7 +23,7 @@ Options with a list can be repeated; except for files, commas separate values as
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | failed, refused or not confirmed; `preflight`: an error; also an unknown command or option |
+| 1 | failed, refused or not confirmed; `preflight`: cannot run; `profiles`: none fits |
 | 2 | `wait`: timeout; `ask`: empty answer, missing model or timeout |
 | 3 | the API server did not answer, or the kubeconfig is not usable |
 | 130 | interrupted |

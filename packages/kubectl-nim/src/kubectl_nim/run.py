@@ -52,6 +52,7 @@ def run_verb(verb: Verb, values: Json) -> int:
     is_dry = values.pop("dry_run", False)
     is_confirmed = verb.must_confirm and values.pop("yes", False)
     is_everywhere = values.pop("all_namespaces", False)
+    has_fail_option = bool(verb.fail_option and values.pop(verb.fail_option.key, False))
     arguments = complete(command.spec, {**(verb.fixed or {}), **values})
     if "output" in command.spec and output:
         arguments["output"] = output if output in command.spec["output"]["choices"] else "json"
@@ -62,8 +63,7 @@ def run_verb(verb: Verb, values: Json) -> int:
     if not verb.must_confirm or is_confirmed or is_dry:
         terminal.is_dry = is_dry
         code, result = act(command, terminal, arguments)
-        is_bad = verb.verdict and not result.get(verb.verdict)
-        return code or (FAILED if is_bad else DONE)
+        return code or _judge(verb, result, has_option=has_fail_option)
     terminal.is_dry = True
     code, result = act(command, terminal, arguments)
     if code or not result.get("changed") or not sys.stdin.isatty():
@@ -71,7 +71,15 @@ def run_verb(verb: Verb, values: Json) -> int:
     if not click.confirm("Continue?", err=True):
         return FAILED
     terminal.is_dry = False
-    return act(command, terminal, arguments)[0]
+    code, result = act(command, terminal, arguments)
+    return code or _judge(verb, result, has_option=has_fail_option)
+
+
+def _judge(verb: Verb, result: Json, *, has_option: bool) -> int:
+    """The exit code after a result that is no failure of the command."""
+    if verb.fails_if is None or (verb.fail_option and not has_option):
+        return DONE
+    return FAILED if verb.fails_if(result) else DONE
 
 
 def act(command: t.Any, terminal: Terminal, arguments: Json) -> tuple[int, Json]:

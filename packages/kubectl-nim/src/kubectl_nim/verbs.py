@@ -74,9 +74,16 @@ class Verb:
     """Whether it only shows what it would do, until the user confirms or gives `--yes`."""
     fixed: t.Mapping[str, t.Any] | None = None
     """Values of the command's `spec` that the verb sets."""
-    verdict: str = ""
-    """The key of the result that is false if the exit code is 1, although nothing failed."""
+    fails_if: t.Callable[[t.Mapping[str, t.Any]], bool] | None = None
+    """Whether a result that is no failure of the command ends with exit code 1."""
+    fail_option: Option | None = None
+    """A switch that turns `fails_if` on; without one it is always on."""
     example: str = ""
+
+    @property
+    def own_options(self) -> tuple[Option, ...]:
+        """The options that no other verb shares."""
+        return (*self.options, self.fail_option) if self.fail_option else self.options
 
 
 _RESOURCES = (Argument("resources", "KIND/NAME...", -1, "resource", is_required=True),)
@@ -132,12 +139,15 @@ VERBS: tuple[Verb, ...] = (
         "plan", "plan.command:PlanCommand",
         "Show what apply, or without files the next reconcile, changes",
         (_FILES,), (_FILENAME,), scope="many", outputs=TABLE + STRUCTURED,
+        fails_if=lambda result: result["changed"],
+        fail_option=Option("fail_on_changes", "Exit with 1 if something would change", "switch"),
         example="kubectl nim plan -f nim.yaml",
     ),
     Verb(
         "preflight", "preflight.command:PreflightCommand",
         "Check whether custom resources can run in the cluster",
-        (_FILES,), (_FILENAME,), outputs=TABLE + STRUCTURED, verdict="runnable",
+        (_FILES,), (_FILENAME,), outputs=TABLE + STRUCTURED,
+        fails_if=lambda result: not result["runnable"],
         example="kubectl nim preflight -f nim.yaml",
     ),
     Verb(
@@ -269,6 +279,7 @@ VERBS: tuple[Verb, ...] = (
             _WAIT_TIMEOUT,
         ),
         outputs=TABLE + STRUCTURED, can_dry_run=True,
+        fails_if=lambda result: result.get("fitting") == [],
         example="kubectl nim profiles --nimcache llama",
     ),
     Verb(
@@ -308,6 +319,7 @@ VERBS: tuple[Verb, ...] = (
             _OPERATOR_NAMESPACE, _WAIT_TIMEOUT,
         ),
         scope="cluster", can_dry_run=True, must_confirm=True,
+        fails_if=lambda result: bool(result.get("lost")),
         example="kubectl nim takeover --manifest operator.yaml",
     ),
     Verb(
@@ -329,7 +341,12 @@ VERBS: tuple[Verb, ...] = (
             Option("assume_outdated", "Count all drivers as outdated", "switch"),
             Option("guard", "Whether the services' guard is on", choices=("auto", "on", "off")),
         ),
-        scope="cluster", outputs=TABLE + STRUCTURED, example="kubectl nim gpu upgrade-plan",
+        scope="cluster", outputs=TABLE + STRUCTURED,
+        fails_if=lambda result: bool(result["problems"]),
+        fail_option=Option(
+            "fail_on_problems", "Exit with 1 if a node would not be upgraded", "switch"
+        ),
+        example="kubectl nim gpu upgrade-plan",
     ),
 )  # fmt: skip
 

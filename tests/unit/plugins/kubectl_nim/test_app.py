@@ -172,3 +172,13 @@ def test_verdict_is_exit_code(nim, cluster, tmp_path):
         cluster.put(f"/api/v1/{path}", {"metadata": {"name": path.split("/")[-1]}, **item})
     done = nim("preflight", "-f", str(file))
     assert (done.code, done.out.splitlines()[-1][:12]) == (0, "can run here"), done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), [((), 0), (("--fail-on-changes",), 1)], ids=["without", "with"]
+)
+def test_plan_fail_on_changes(nim, tmp_path, options, code):
+    file = tmp_path / "nim.yaml"
+    file.write_text(MANIFEST)
+    done = nim("plan", str(file), *options)
+    assert (done.code, "create NIMService" in done.out) == (code, True), done.err
