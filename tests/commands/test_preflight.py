@@ -134,9 +134,12 @@ def at_least(memory: str) -> Json:
     return {"capacitySelectors": [{"key": "memory", "op": "GreaterThanOrEqual", "value": memory}]}
 
 
-def slice_of(count: int) -> Json:
-    """Devices of the first node of the case."""
-    made = [
+ATTRIBUTES = 'device.attributes["gpu.nvidia.com"]'
+
+
+def slice_of(count: int, **last: int) -> Json:
+    """Devices of the first node of the case; ``last``: further attributes of the last one."""
+    made: list[Json] = [
         {
             "name": f"gpu-{number}",
             "attributes": {"type": {"string": "gpu"}},
@@ -144,6 +147,7 @@ def slice_of(count: int) -> Json:
         }
         for number in range(count)
     ]
+    made[-1]["attributes"] |= {name: {"int": value} for name, value in last.items()}
     return thing(
         "ResourceSlice", "a", "resource.k8s.io/v1",
         spec={
@@ -256,6 +260,12 @@ CASES = {
     "replicas on two nodes": Case(
         True, "", [service(gpus=2, replicas=2)], [node(), node("b")]
     ),
+    "spread pods leave no node for a large one": Case(
+        False, "nodes", [service(replicas=2), service("second", gpus=2)], [node(), node("b")]
+    ),
+    "a large pod before those that are spread": Case(
+        True, "", [service("second", gpus=2), service(replicas=2)], [node(), node("b")]
+    ),
     "replicas of an autoscaler": Case(
         False, "nodes",
         [service(scale={"enabled": True, "hpa": {"minReplicas": 3, "maxReplicas": 4}})],
@@ -302,6 +312,25 @@ CASES = {
     ),
     "DRA, enough memory": Case(
         True, "", [service(**devices(**at_least("40Gi")))], others=[slice_of(2)]
+    ),
+    "DRA, an attribute that no device has": Case(
+        False, "nodes", [service(**devices(celExpressions=[f'{ATTRIBUTES}.lost == "a"']))],
+        others=[slice_of(2)],
+    ),
+    "DRA, an attribute that some device has not": Case(
+        False, "nodes", [service(**devices(celExpressions=[f'{ATTRIBUTES}.number == 1']))],
+        others=[slice_of(2, number=1)],
+    ),
+    "DRA, an attribute that is tested for": Case(
+        True, "",
+        [
+            service(
+                **devices(
+                    celExpressions=[f"has({ATTRIBUTES}.number) && {ATTRIBUTES}.number == 1"]
+                )
+            )
+        ],
+        others=[slice_of(2, number=1)],
     ),
     "DRA, no such class": Case(
         False, "devices", [service(**devices(deviceClassName="missing"))], others=[slice_of(2)]

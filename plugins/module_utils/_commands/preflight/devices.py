@@ -99,11 +99,16 @@ class Devices:
                 self.allocated[claim.shared] = node.name
 
     def _take(self, node: OnNode, claim: Claim, taken: set[tuple[str, str, str]]) -> str:
-        """Add the devices of a claim to ``taken``; returns why that is not possible."""
-        for request in (claim.spec.get("devices") or {}).get("requests") or []:
-            choices = request.get("firstAvailable") or [request.get("exactly") or {}]
+        """Add the devices of a claim to ``taken``; returns why that is not possible.
+
+        The request that fewest devices suit goes first, so that no other one takes them.
+        """
+        requests = (claim.spec.get("devices") or {}).get("requests") or []
+        if len(requests) > 1:
+            requests = sorted(requests, key=lambda request: self._count_suited(node, request))
+        for request in requests:
             texts = []
-            for choice in choices:
+            for choice in _choices(request):
                 text = self._take_request(node, choice, taken)
                 if not text:
                     break
@@ -112,23 +117,33 @@ class Devices:
                 return texts[0]
         return ""
 
+    def _count_suited(self, node: OnNode, request: Json) -> int:
+        try:
+            return sum(self._suits(item, _choices(request)[0]) for item in self._on(node))
+        except MissingError:
+            return 0
+
     def _take_request(self, node: OnNode, request: Json, taken: set[tuple[str, str, str]]) -> str:
         name = request.get("deviceClassName") or ""
-        suited = [item for item in self._on(node) if self._suits(item, request)]
-        if request.get("adminAccess"):
-            return "" if suited else f"without a suitable device of class {name}"
-        free = [item for item in suited if item.key not in taken]
-        if request.get("allocationMode") == _ALL:
-            count = len(suited)
-            is_short = not suited or len(free) < len(suited)
-        else:
-            count = int(request.get("count") or 1)
-            is_short = len(free) < count
-        if is_short:
-            if not suited:
-                return f"without a suitable device of class {name}"
-            return f"with {len(free)} of {len(suited)} suitable devices of class {name} free"
-        taken.update(item.key for item in free[:count])
+        is_admin, is_all = bool(request.get("adminAccess")), request.get("allocationMode") == _ALL
+        count, suited = int(request.get("count") or 1), 0
+        free: list[tuple[str, str, str]] = []
+        for device in self._on(node):
+            is_free = is_admin or device.key not in taken
+            try:
+                suits = self._suits(device, request)
+            except MissingError:
+                if is_free and (is_all or len(free) < count):
+                    return f"with a device without an attribute that a selector for {name} needs"
+                continue
+            suited += suits
+            free += [device.key] if suits and is_free else []
+        if not suited:
+            return f"without a suitable device of class {name}"
+        if len(free) < (suited if is_all else count):
+            return f"with {len(free)} of {suited} suitable devices of class {name} free"
+        if not is_admin:
+            taken.update(free if is_all else free[:count])
         return ""
 
     def _on(self, node: OnNode) -> t.Iterator[Device]:
@@ -159,11 +174,13 @@ class Devices:
         expression = str((selector.get("cel") or {}).get("expression") or "")
         try:
             return evaluate(expression, device.key[0], device.fields)
-        except MissingError:
-            return False
         except UnsupportedError:
             self.unknown.add(expression)
             return True
+
+
+def _choices(request: Json) -> list[Json]:
+    return t.cast("list[Json]", request.get("firstAvailable") or [request.get("exactly") or {}])
 
 
 def devices_of(slices: t.Iterable[Json]) -> list[Device]:

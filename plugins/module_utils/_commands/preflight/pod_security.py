@@ -112,6 +112,8 @@ def _restricted(spec: Fields) -> t.Iterator[str]:
     pod = _security(spec)
     if pod.get("runAsUser") == 0:
         yield "the pod has runAsUser 0"
+    if pod.get("runAsNonRoot") is False:
+        yield "the pod has runAsNonRoot false"
     for container in containers_of(spec):
         yield from _restricted_container(container, pod)
 

@@ -85,9 +85,11 @@ def _check_batches(
         if placed[id(batch)] >= batch.count:
             _report_placed(reporter, batch, capacity)
         elif fits_packed:
-            reporter.warn(
-                f"the pods of {_name(batch.group)} fit only if the scheduler packs all pods",
-                "start the largest resources first, or free capacity",
+            reporter.fail(
+                f"the pods of {_name(batch.group)} fit only if those of all resources are packed,"
+                " but the scheduler spreads them",
+                "apply the resource with the most GPUs per pod first, and the others when its pods"
+                " run, or free capacity",
             )
         else:
             _report_failure(reporter, batch, placed[id(batch)], spread, pods, facts)

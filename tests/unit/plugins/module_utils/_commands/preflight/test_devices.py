@@ -62,7 +62,33 @@ CASES = {
     "a selector of a missing attribute": (
         [slice_of("x")],
         [claim(selectors=cel('device.attributes["a"].b == "c"'))],
-        "without a suitable device",
+        "with a device without an attribute",
+    ),
+    "enough devices before one without the attribute": (
+        [slice_of({"name": "x", "attributes": {"a/b": {"string": "c"}}}, "y")],
+        [claim(selectors=cel('device.attributes["a"].b == "c"'))],
+        "",
+    ),
+    "requests for any device and for a certain one": (
+        [slice_of({"name": "x", "attributes": {"a/b": {"bool": True}}}, "y")],
+        [
+            Claim(
+                {
+                    "devices": {
+                        "requests": [
+                            {"exactly": {"deviceClassName": "gpu.nvidia.com"}},
+                            {
+                                "exactly": {
+                                    "deviceClassName": "gpu.nvidia.com",
+                                    "selectors": cel('has(device.attributes["a"].b)'),
+                                }
+                            },
+                        ]
+                    }
+                }
+            )
+        ],
+        "",
     ),
     "a taint": ([slice_of(TAINTED)], [claim()], "without a suitable device"),
     "a tolerated taint": (

@@ -72,6 +72,10 @@ RESTRICTED = {
     ),
     "root": (pod({"runAsUser": 0}), "runAsUser 0"),
     "root of the pod": (pod(securityContext={"runAsUser": 0}), "the pod has runAsUser 0"),
+    "may be root, but no container is": (
+        pod(securityContext={"runAsNonRoot": False}),
+        "the pod has runAsNonRoot false",
+    ),
     "may be root": (pod({"runAsNonRoot": False}), "must set runAsNonRoot true"),
     "seccomp": (pod({"seccompProfile": None}), "must set seccompProfile"),
     "seccomp of the pod": (

@@ -77,8 +77,8 @@ def test_check_nodes_only_if_packed(check, make_group):
     """Two small pods on different nodes leave no node for a large one."""
     groups = [make_group(pod(), 2), named(make_group(pod(2)), "large")]
     found = check(groups, [node(), node("b")])
-    assert [level for level, _text in found] == ["ok", "warning"]
-    assert "fit only if the scheduler packs all pods" in found[1][1]
+    assert [level for level, _text in found] == ["ok", "error"]
+    assert "fit only if those of all resources are packed" in found[1][1]
 
 
 def test_check_nodes_jobs_apart(check, make_group):
