@@ -33,8 +33,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import
 from ansible_collections.nimops.nim.plugins.module_utils._commands.preflight.command import (
     PreflightCommand,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._commands.preflight.facts import path_to
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
-from nimops_harness.cluster import kubectl
+from nimops_harness.cluster import Api, NotFoundError, kubectl
 
 Json = dict[str, Any]
 
@@ -424,10 +425,14 @@ def client(api_server: Any, monkeypatch: pytest.MonkeyPatch) -> Client:
     return Client()
 
 
+CLUSTER_SCOPED = ("Node", "PriorityClass", "ResourceSlice", "RuntimeClass")
+
+
 @dataclass
 class Place:
     """The names of a case in the cluster: of its namespace, and a prefix of its other objects."""
 
+    api: Api
     namespace: str
     made: list[str] = field(default_factory=list)
 
@@ -441,18 +446,21 @@ class Place:
             item = self._renamed(item)
         if kind == "Pod":
             item = {**item, "spec": {**item["spec"], "nodeSelector": {LABEL: self.namespace}}}
-        kubectl("-n", self.namespace, "create", "-f", "-", stdin=json.dumps(item))
-        if kind in ("Node", "ResourceSlice", "PriorityClass", "RuntimeClass"):
-            self.made.append(f"{kind}/{item['metadata']['name']}")
+        folder, name = path_to(kind, self.namespace), item["metadata"]["name"]
+        self.api.request("POST", folder, item)
+        if kind in CLUSTER_SCOPED:
+            self.made.append(f"{folder}/{name}")
         if kind == "Pod":
-            phase = item["metadata"]["annotations"].get("phase", "Running")
-            path = f"pod/{item['metadata']['name']}"
-            kubectl("-n", self.namespace, "wait", "--for=condition=Ready", "--timeout=30s", path)
-            if phase != "Running":
-                change = json.dumps({"status": {"phase": phase}})
-                kubectl(
-                    "-n", self.namespace, "patch", path, "--subresource=status", "--type=merge", "-p", change
-                )  # fmt: skip
+            self.wait_for(f"{folder}/{name}", lambda live: live["status"]["phase"] == "Running")
+            if phase := item["metadata"]["annotations"].get("phase"):
+                self.api.patch(f"{folder}/{name}/status", {"status": {"phase": phase}})
+
+    def wait_for(self, path: str, is_as_wanted: Callable[[Json], bool]) -> None:
+        """Wait until an object is as wanted."""
+        end = time.monotonic() + SECONDS
+        while not is_as_wanted(live := self.api.get(path)):
+            assert time.monotonic() < end, live
+            time.sleep(0.05)
 
     def _renamed(self, item: Json) -> Json:
         name = self.name(item["metadata"]["name"])
@@ -477,15 +485,21 @@ class Place:
         return custom_resources([Text("case", text)], self.namespace)
 
 
+@pytest.fixture(scope="module")
+def api(api_server: Any) -> Api:
+    return Api()
+
+
 @pytest.fixture
-def place(request: pytest.FixtureRequest, api_server: Any) -> Iterator[Place]:
+def place(request: pytest.FixtureRequest, api: Api) -> Iterator[Place]:
     number = list(CASES).index(request.node.callspec.params["name"])
-    place = Place(f"preflight-{number}")
+    place = Place(api, f"preflight-{number}")
     yield place
-    for name in place.made:
-        kubectl("delete", name, "--wait=false")
-    kubectl("delete", "namespace", place.namespace, "--wait=false", "--ignore-not-found")
-    kubectl("-n", place.namespace, "delete", "pods", "--all", "--force", "--grace-period=0")
+    namespace = path_to("Namespace", name=place.namespace)
+    at_once = {"gracePeriodSeconds": 0}
+    for path in (*place.made, namespace, path_to("Pod", place.namespace)):
+        with contextlib.suppress(NotFoundError):
+            api.request("DELETE", path, at_once)
 
 
 @pytest.fixture
@@ -536,7 +550,7 @@ def why_not_started(client: Client, namespace: str, resources: list[Json]) -> st
         why = "; ".join(filter(None, found))
         if final and time.monotonic() > end - SECONDS + STABLE:
             return "; ".join(final)
-        time.sleep(0.2)
+        time.sleep(0.1)
     return why
 
 
@@ -592,13 +606,9 @@ def _why_kubelet_waits(client: Client, namespace: str, spec: Json) -> str:
 def test_preflight_predicts(client: Client, place: Place, name: str) -> None:
     case = CASES[name]
     if not case.lacks_namespace:
-        kubectl("create", "namespace", place.namespace)
-        for label, value in case.labels.items():
-            kubectl("label", "namespace", place.namespace, f"{label}={value}")
-        kubectl(
-            "-n", place.namespace, "create", "secret", "generic", "key",
-            "--from-literal=NGC_API_KEY=x",
-        )  # fmt: skip
+        metadata = {"name": place.namespace, "labels": case.labels}
+        place.api.request("POST", path_to("Namespace"), {"metadata": metadata})
+        place.create(thing("Secret", "key", stringData={"NGC_API_KEY": "x"}))
     for item in [*case.nodes, *case.others]:
         place.create(item)
     _wait_for(place, case)
@@ -622,20 +632,21 @@ def test_preflight_predicts(client: Client, place: Place, name: str) -> None:
 
 
 def _wait_for(place: Place, case: Case) -> None:
-    """Until the quota controller has counted, and the nodes are known."""
-    names = [f"node/{place.name(item['metadata']['name'])}" for item in case.nodes]
-    kubectl("wait", "--for=condition=Ready", "--timeout=30s", *names)
-    if any(item["kind"] == "ResourceQuota" for item in case.others):
-        kubectl(
-            "-n", place.namespace, "wait", "--for=jsonpath={.status.hard}", "--timeout=30s", "resourcequota/q"
-        )  # fmt: skip
-    with contextlib.suppress(StopIteration):
-        name = next(
-            it["metadata"]["name"] for it in case.others if it["kind"] == "PersistentVolumeClaim"
-        )
-        kubectl(
-            "-n", place.namespace, "wait", "--for=jsonpath={.status.phase}=Bound", "--timeout=30s", f"pvc/{name}"
-        )  # fmt: skip
+    """Until controllers have done their part."""
+    for item in case.nodes:
+        place.wait_for(path_to("Node", name=place.name(item["metadata"]["name"])), _is_ready)
+    for item in case.others:
+        kind, name = item["kind"], item["metadata"]["name"]
+        path = path_to(kind, place.namespace, name)
+        if kind == "ResourceQuota":
+            place.wait_for(path, lambda live: "hard" in (live.get("status") or {}))
+        if kind == "PersistentVolumeClaim":
+            place.wait_for(path, lambda live: live["status"].get("phase") == "Bound")
+
+
+def _is_ready(live: Json) -> bool:
+    conditions = live["status"].get("conditions") or []
+    return any(it["type"] == "Ready" and it["status"] == "True" for it in conditions)
 
 
 RIGHTS = [
