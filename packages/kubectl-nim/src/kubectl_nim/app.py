@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+import difflib
+import os
 import typing as t
 
 import click
 
 from . import __version__
 from .completion import VARIABLE, complete_values, make_completion_command
-from .run import FAILED, INTERRUPTED, run_verb
+from .run import DEBUG, FAILED, INTERRUPTED, explain_failure, run_verb
+from .terminal import print_error
 from .verbs import GROUPS, VERBS, Argument, Option, Verb
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -48,6 +51,17 @@ class Sections(click.Group):
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """The names, in the order of the table."""
         return [*self._names, *self.commands]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggest similar names of a command that does not exist."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            similar = difflib.get_close_matches(name, self.list_commands(ctx))
+            hint = f" Did you mean {' or '.join(similar)}?" if similar else ""
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of a name."""
@@ -105,12 +119,23 @@ def run(arguments: t.Sequence[str]) -> int:
             complete_var=VARIABLE,
             standalone_mode=False,
         )
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 0
     except click.ClickException as error:
-        error.show()
+        print_error(error.format_message())
+        context = getattr(error, "ctx", None)
+        if context:
+            click.echo(f"See '{context.command_path} --help' for usage.", err=True)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return INTERRUPTED
+    except Exception as error:  # users see no traceback
+        if os.environ.get(DEBUG):
+            raise
+        code, text = explain_failure(error)
+        print_error(text)
     return int(code or 0)
 
 

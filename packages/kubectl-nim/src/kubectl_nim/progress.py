@@ -25,7 +25,7 @@ class Progress:
     @contextmanager
     def running(self) -> t.Iterator[None]:
         """Show the line until the end of the block."""
-        if not sys.stderr.isatty():
+        if sys.stderr is None or not sys.stderr.isatty():
             yield
             return
         thread = threading.Thread(target=self._show, daemon=True)

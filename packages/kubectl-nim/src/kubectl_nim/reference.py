@@ -24,13 +24,15 @@ Options with a list can be repeated; except for files, commas separate values as
 |---|---|
 | 0 | done |
 | 1 | failed, refused or not confirmed; `preflight`: cannot run; `profiles`: none fits |
-| 2 | `wait`: timeout; `ask`: empty answer, missing model or timeout |
+| 2 | `wait`: timeout; `ask`: no answer, an empty one, a missing model or a timeout |
 | 3 | the API server did not answer, or the kubeconfig is not usable |
 | 130 | interrupted |
 
 kubectl completes `kubectl nim` if its own completion is installed. For `kubectl-nim`, add to the
 start-up file of bash or zsh `source <(kubectl nim completion bash)`, or `zsh`; in fish, run
 `kubectl nim completion fish | source`.
+
+An internal error is one line; `NIMOPS_DEBUG=1` in the environment shows where it occurred.
 
 Commands that need a confirmation only show what they would do; on a terminal they ask, elsewhere
 they need `--yes`.

@@ -10,11 +10,21 @@ import typing as t
 
 import click
 
-from .terminal import Terminal
+from .terminal import Terminal, is_terminal
 from .verbs import Verb
 
 DONE, FAILED, UNREACHABLE, INTERRUPTED = 0, 1, 3, 130
 """Exit codes. A command can have others, such as 2 of `ask` and `wait`."""
+
+DEBUG = "NIMOPS_DEBUG"
+"""The environment variable that makes internal errors show where they occurred."""
+_REPORT = f"This is a bug: please report it, with the output of the same command and {DEBUG}=1"
+_REMEDIES = {
+    401: ": the credentials of the kubeconfig are invalid or have expired; renew them",
+    403: ": ask an administrator for a role of docs/operate/rbac.md, or use another --context",
+}
+"""What follows the API server's message, by status."""
+_MAX_INTERNAL = 300
 
 COMMANDS = "ansible_collections.nimops.nim.plugins.module_utils._commands"
 
@@ -66,8 +76,11 @@ def run_verb(verb: Verb, values: Json) -> int:
         return code or _judge(verb, result, has_option=has_fail_option)
     terminal.is_dry = True
     code, result = act(command, terminal, arguments)
-    if code or not result.get("changed") or not sys.stdin.isatty():
+    if code or not result.get("changed"):
         return code
+    if not is_terminal(sys.stdin):
+        terminal.print_error("nothing was changed: --yes confirms it")
+        return FAILED
     if not click.confirm("Continue?", err=True):
         return FAILED
     terminal.is_dry = False
@@ -84,19 +97,27 @@ def _judge(verb: Verb, result: Json, *, has_option: bool) -> int:
 
 def act(command: t.Any, terminal: Terminal, arguments: Json) -> tuple[int, Json]:
     """Run a command, print its error, and return its exit code and its result."""
-    from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
-
-    try:
-        with terminal.progress.running():
-            result = command(terminal).act(arguments)
-    except (ApiError, NimError) as error:
-        terminal.print_error(str(error))
-        is_unreachable = isinstance(error, ApiError) and not error.status
-        return UNREACHABLE if is_unreachable else FAILED, {}
+    with terminal.progress.running():
+        result = command(terminal).act(arguments)
     if not result.get("failed"):
         return DONE, result
     terminal.print_error(str(result["msg"]))
     return int(result.get("exit_code", FAILED)), result
+
+
+def explain_failure(error: Exception) -> tuple[int, str]:
+    """The exit code and the message of an exception that ended a command."""
+    from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
+
+    if isinstance(error, (ApiError, NimError)):
+        api_error = error if isinstance(error, ApiError) else error.__cause__
+        status = api_error.status if isinstance(api_error, ApiError) else None
+        return UNREACHABLE if status == 0 else FAILED, f"{error}{_REMEDIES.get(status or 0, '')}"
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return FAILED, f"{place}{error.strerror or error}"
+    text = " ".join(str(error).split())[:_MAX_INTERNAL]
+    return FAILED, f"internal: {type(error).__name__}: {text}. {_REPORT}"
 
 
 def complete(spec: Json, values: Json) -> Json:

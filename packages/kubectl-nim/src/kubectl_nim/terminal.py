@@ -67,15 +67,20 @@ class Terminal:
     def print_error(self, text: str) -> None:
         """Print an error on stderr."""
         with self.progress.hidden():
-            click.secho("error: ", fg="red", err=True, nl=False)
-        self.print_message(text)
+            print_error(text)
 
     @staticmethod
     def read_stdin(path: str) -> str:
         """The text on stdin."""
-        if sys.stdin.isatty():
-            click.echo(f"{path}: type custom resources, and end with Ctrl-D", err=True)
-        return sys.stdin.read()
+        if is_terminal(sys.stdin):
+            click.echo(f"{path}: reads from the terminal until Ctrl-D", err=True)
+        data = sys.stdin.buffer.read() if sys.stdin else b""
+        try:
+            return data.decode()  # Python's own decoding depends on the locale
+        except UnicodeDecodeError as error:
+            from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+
+            raise NimError(f"{path}: is not text in UTF-8") from error
 
     @staticmethod
     def find_filters() -> Adjust | None:
@@ -99,8 +104,19 @@ class Terminal:
         return flag if value == "true" else f"{flag} {shlex.quote(value)}"
 
 
-def make_safe(text: str, stream: t.TextIO) -> str:
+def print_error(text: str) -> None:
+    """Print an error on stderr."""
+    click.secho("error: ", fg="red", err=True, nl=False)
+    click.echo(make_safe(text, sys.stderr), err=True)
+
+
+def is_terminal(stream: t.TextIO | None) -> bool:
+    """Whether a stream is a terminal; a closed one is none."""
+    return stream is not None and stream.isatty()
+
+
+def make_safe(text: str, stream: t.TextIO | None) -> str:
     """A text without the characters that control a terminal, if the stream is one."""
-    if not stream.isatty():
+    if not is_terminal(stream):
         return text
     return "".join(char for char in text if char.isprintable() or char in "\n\t")

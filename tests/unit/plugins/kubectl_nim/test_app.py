@@ -84,7 +84,7 @@ def test_interruption(nim, monkeypatch):
 
 
 def test_stdin_and_output(nim, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO(MANIFEST))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(MANIFEST.encode())))
     done = nim("render", "-f", "-", "-n", "models", "-o", "json")
     assert done.code == 0, done.err
     items = json.loads(done.out)["items"]
@@ -137,6 +137,7 @@ def test_confirmation(nim, cluster, monkeypatch, answer):
     assert bool(cluster.calls("PATCH")) == (answer == "y\n")
     if answer is None:
         assert "--yes" in done.err
+    assert done.code == (0 if answer == "y\n" else 1)
 
 
 def test_make_safe():
@@ -182,3 +183,79 @@ def test_plan_fail_on_changes(nim, tmp_path, options, code):
     file.write_text(MANIFEST)
     done = nim("plan", str(file), *options)
     assert (done.code, "create NIMService" in done.out) == (code, True), done.err
+
+
+def test_no_arguments_is_help(nim):
+    done = nim()
+    assert (done.code, done.err) == (0, "")
+    assert "preflight" in done.out
+
+
+def test_usage_error_has_form_of_kubectl(nim):
+    assert nim("statu").err.splitlines() == [
+        "error: No such command 'statu'. Did you mean status?",
+        "See 'kubectl nim --help' for usage.",
+    ]
+
+
+@pytest.mark.parametrize("verb", ["status", "plan", "wait", "release", "gather", "logs"])
+@pytest.mark.parametrize("options", [["--context", "nope"], ["--kubeconfig", "/nope"]])
+def test_kubeconfig_errors(nim, verb, options):
+    done = nim(verb, *(["llm"] if verb == "logs" else []), *options)
+    assert (done.code, done.out) == (UNREACHABLE, "")
+    assert done.err.startswith("error: no usable kubeconfig")
+
+
+def test_internal_error(nim, monkeypatch):
+    def fail(*_arguments):
+        raise ZeroDivisionError("a\nb")
+
+    monkeypatch.setattr("kubectl_nim.app.run_verb", fail)
+    done = nim("status")
+    assert done.code == 1
+    [line] = done.err.splitlines()
+    assert line.startswith("error: internal: ZeroDivisionError: a b. ")
+    assert "NIMOPS_DEBUG=1" in line
+    monkeypatch.setenv("NIMOPS_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        nim("status")
+
+
+def test_system_error_is_not_internal(nim, tmp_path):
+    (tmp_path / "file").write_text("")
+    source = tmp_path / "nim.yaml"
+    source.write_text(MANIFEST)
+    done = nim("render", str(source), "--output-dir", str(tmp_path / "file" / "folder"))
+    assert done.code == 1
+    assert "internal" not in done.err
+    assert str(tmp_path / "file") in done.err
+
+
+@pytest.mark.parametrize(("status", "text"), [(401, "expired"), (403, "docs/operate/rbac.md")])
+@pytest.mark.parametrize("arguments", [["logs", "llm"], ["apply", "-f", "-"]])
+def test_refused_request_has_remedy(nim, cluster, refused, monkeypatch, status, text, arguments):
+    path = "/apis/apps.nvidia.com/v1alpha1/namespaces/default/nimservices/llm"
+    for method in ("GET", "PATCH"):
+        cluster.refuse[method, path] = [refused(status, "no")] * 2
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(MANIFEST.encode())))
+    done = nim(*arguments)
+    assert done.code == 1
+    assert text in done.err
+
+
+@pytest.mark.parametrize("content", [b"a: \xff", b"\xff\xfea\x00"])
+@pytest.mark.parametrize("arguments", [["render", "-f", "-"], ["images", "-"]])
+def test_stdin_not_utf8(nim, monkeypatch, content, arguments):
+    stdin = io.TextIOWrapper(io.BytesIO(content), errors="surrogateescape")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    done = nim(*arguments)
+    assert (done.code, done.err) == (1, "error: -: is not text in UTF-8\n")
+
+
+@pytest.mark.parametrize("stream", ["stdin", "stdout", "stderr"])
+def test_closed_stream(nim, tmp_path, monkeypatch, stream):
+    file = tmp_path / "nim.yaml"
+    file.write_text(MANIFEST)
+    monkeypatch.setattr(sys, stream, None)
+    assert nim("render", "-f", str(file)).code == 0
+    assert nim("release").code == 0
