@@ -51,12 +51,8 @@ class StatusView(Command):
         terminal = t.cast("Terminal", self.console)
         table = _Table(terminal, output == "wide", not arguments["namespace"])
         lines = self._read(client, arguments)
-        if output == "json":
-            self.print_data(json.dumps([line.to_dict() for line in lines.values()], indent=2))
-        elif output == "name":
-            self.print_data("\n".join(map(_write_name, lines.values())))
-        elif lines or arguments["watch"]:
-            table.print(list(lines.values()), with_header=True)
+        if lines or arguments["watch"] or output == "json":
+            self._print(list(lines.values()), output, table, is_first=True)
         else:
             self.print_message(self._explain_nothing(client, arguments))
         if arguments["watch"]:
@@ -95,12 +91,20 @@ class StatusView(Command):
                 line for key, line in now.items() if _drop_age(seen.get(key)) != _drop_age(line)
             ]
             gone = [_end(line) for key, line in seen.items() if key not in now]
-            if arguments["output"] == "name":
-                for line in [*changed, *gone]:
-                    self.print_data(_write_name(line))
-            else:
-                table.print([*changed, *gone])
+            if changed or gone:
+                self._print([*changed, *gone], arguments["output"], table)
             seen = now
+
+    def _print(
+        self, lines: list[Line], output: str, table: _Table, *, is_first: bool = False
+    ) -> None:
+        """Print rows: in JSON and YAML as a list, of those that changed for a watch."""
+        if output == "json":
+            self.print_data(json.dumps([line.to_dict() for line in lines], indent=2))
+        elif output != "name":
+            table.print(lines, with_header=is_first)
+        elif lines:
+            self.print_data("\n".join(map(_write_name, lines)))
 
     def _explain_nothing(self, client: Client, arguments: Json) -> str:
         if client.get("/apis/apps.nvidia.com/v1alpha1") is None:

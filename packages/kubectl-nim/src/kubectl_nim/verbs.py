@@ -95,6 +95,10 @@ _FILENAME = Option(
 _WAIT_TIMEOUT = Option("wait_timeout", "The longest wait", "seconds", ("--timeout",))
 _SELECTOR = Option("selector", "A label selector", flags=("-l", "--selector"), metavar="SELECTOR")
 _NO_WAIT = Option("wait", "Do not wait", "switch", ("--no-wait",))
+_WAIT = (
+    Option("wait", "Without an operator, do not wait until Ready", "switch", ("--no-wait",)),
+    Option("wait_timeout", "Without an operator, the longest wait", "seconds", ("--timeout",)),
+)
 _FACTS = Option(
     "facts", "A file with objects that the cluster would contain, such as nodes", "list",
     metavar="FILE", completes="file",
@@ -229,23 +233,24 @@ VERBS: tuple[Verb, ...] = (
             Option("replicas", "The number of replicas", "number"),
             Option("min", "The fewest replicas of the autoscaler", "number"),
             Option("max", "The most replicas of the autoscaler", "number"),
+            *_WAIT,
         ),
         can_dry_run=True, example="kubectl nim scale llama --replicas 2",
     ),
     Verb(
         "pause", "pause.command:PauseCommand",
         "Leave the objects of resources alone, until resume",
-        _RESOURCES, can_dry_run=True, example="kubectl nim pause nimservice/llama",
+        _RESOURCES, _WAIT, can_dry_run=True, example="kubectl nim pause nimservice/llama",
     ),
     Verb(
         "resume", "pause.command:ResumeCommand",
         "Reconcile paused resources again",
-        _RESOURCES, can_dry_run=True, example="kubectl nim resume nimservice/llama",
+        _RESOURCES, _WAIT, can_dry_run=True, example="kubectl nim resume nimservice/llama",
     ),
     Verb(
         "reconcile", "pause.command:ReconcileCommand",
         "Reconcile resources now",
-        _RESOURCES, can_dry_run=True, example="kubectl nim reconcile nimservice/llama",
+        _RESOURCES, _WAIT, can_dry_run=True, example="kubectl nim reconcile nimservice/llama",
     ),
     Verb(
         "delete", "delete.command:DeleteCommand",

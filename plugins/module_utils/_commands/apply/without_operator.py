@@ -19,23 +19,32 @@ from ..._kinds import kind_of
 from ..command import Console
 from ..release.release import check_stopped, release
 from ..text import name_of
-from .apply import ApplyRun, Progress, wait_until_ready
+from .apply import ApplyRun, Progress, reconcile_once, wait_until_ready
 
-_SECONDS = 1800
+WAIT_SPEC: Json = {
+    "wait": {"type": "bool", "default": True},
+    "wait_timeout": {"type": "int", "default": 1800},
+}
+"""The options of commands that reconcile until resources are Ready."""
 
 
-def reconcile_here(client: Client, resources: t.Sequence[Json], console: Console) -> None:
-    """Reconcile the resources until they are Ready, unless an operator does.
+def reconcile_here(
+    client: Client, resources: t.Sequence[Json], console: Console, arguments: Json
+) -> None:
+    """Reconcile the resources until they are Ready, or once, unless an operator does.
 
-    NimError after half an hour, or if no progress is possible.
+    ``arguments``: see `WAIT_SPEC`. NimError after the timeout, or if no progress is possible.
     """
-    if has_operator(client, resources):
+    if has_operator(client, resources, console.print_message):
         return
     console.print_message("no operator runs: the resources are reconciled from here")
     run = ApplyRun(
         {identity(item): Progress() for item in resources}, adjust=console.find_filters()
     )
-    wait_until_ready(client, run, _SECONDS, console.print_message)
+    if arguments["wait"]:
+        wait_until_ready(client, run, arguments["wait_timeout"], console.print_message)
+    else:
+        reconcile_once(client, run, console.print_message)
 
 
 def finalize_here(client: Client, resources: t.Sequence[Json], console: Console) -> None:
@@ -44,7 +53,7 @@ def finalize_here(client: Client, resources: t.Sequence[Json], console: Console)
     It deletes what the garbage collector cannot, and removes its finalizer, which would stay
     otherwise. NimError if something cannot be deleted.
     """
-    if has_operator(client, resources):
+    if has_operator(client, resources, console.print_message):
         return
     now = format_time(datetime.now(UTC))
     for resource in resources:
@@ -58,7 +67,9 @@ def finalize_here(client: Client, resources: t.Sequence[Json], console: Console)
             console.print_message(f"{name_of(identity(resource))}: finalizer removed")
 
 
-def has_operator(client: Client, resources: t.Sequence[Json]) -> bool:
+def has_operator(
+    client: Client, resources: t.Sequence[Json], notify: t.Callable[[str], None]
+) -> bool:
     """Whether an operator serves one of the resources, or the user may not find out."""
     try:
         check_stopped(client, "", resources, datetime.now(UTC))
@@ -66,6 +77,7 @@ def has_operator(client: Client, resources: t.Sequence[Json]) -> bool:
         return True
     except ApiError as error:
         if error.status == 403:
+            notify(f"assuming that an operator runs, as it may not be looked for: {error}")
             return True
         raise
     return False

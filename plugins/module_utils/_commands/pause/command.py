@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
-from ..apply.without_operator import reconcile_here
+from ..apply.without_operator import WAIT_SPEC, reconcile_here
 from ..command import CONNECTION_SPEC, Command
 from ..plan.preview import path_of, refused
 from ..references import read_resources
@@ -24,10 +24,14 @@ MANAGER = "nimops.nim.pause"
 class _AnnotateCommand(Command):
     """Sets annotations of the given resources; of all, or of none if one is refused."""
 
-    spec = CONNECTION_SPEC | {
-        "resources": {"type": "list", "elements": "str", "required": True},
-        "namespace": {"type": "str", "default": ""},
-    }
+    spec = (
+        CONNECTION_SPEC
+        | WAIT_SPEC
+        | {
+            "resources": {"type": "list", "elements": "str", "required": True},
+            "namespace": {"type": "str", "default": ""},
+        }
+    )
 
     def change(self, resource: Json) -> Change:
         """The change of one resource; NimError if it makes no sense."""
@@ -53,7 +57,7 @@ class _AnnotateCommand(Command):
             if change.annotations
         ]
         if changed and not self.is_dry:
-            reconcile_here(client, changed, self.console)
+            reconcile_here(client, changed, self.console, arguments)
         texts = [change.text for change in found]
         return {"changed": any(change.annotations for change in found), "msg": "; ".join(texts)}
 

@@ -11,7 +11,7 @@ from ..._base.errors import ApiError
 from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._engine.api_resources import api_path, identity
-from ..apply.without_operator import reconcile_here
+from ..apply.without_operator import WAIT_SPEC, reconcile_here
 from ..command import CONNECTION_SPEC, Command
 from ..plan.preview import path_of, refused
 from ..references import read_resources
@@ -24,13 +24,17 @@ MANAGER = "nimops.nim.scale"
 class ScaleCommand(Command):
     """Scales one service; in check mode, the API server checks the change as a dry run."""
 
-    spec = CONNECTION_SPEC | {
-        "name": {"type": "str", "required": True},
-        "namespace": {"type": "str", "default": ""},
-        "replicas": {"type": "int"},
-        "min": {"type": "int"},
-        "max": {"type": "int"},
-    }
+    spec = (
+        CONNECTION_SPEC
+        | WAIT_SPEC
+        | {
+            "name": {"type": "str", "required": True},
+            "namespace": {"type": "str", "default": ""},
+            "replicas": {"type": "int"},
+            "min": {"type": "int"},
+            "max": {"type": "int"},
+        }
+    )
 
     def act(self, arguments: Json) -> Json:
         """Print what changes, and report what may prevent it."""
@@ -51,8 +55,8 @@ class ScaleCommand(Command):
         self.print_data(change.text)
         for note in find_notes(resource, _list_autoscalers(client, resource)):
             self.print_message(note)
-        if change.spec and not self.is_dry:
-            reconcile_here(client, [resource], self.console)
+        if not self.is_dry:  # also without a change: an earlier command may have been interrupted
+            reconcile_here(client, [resource], self.console, arguments)
         return {"changed": bool(change.spec), "msg": change.text}
 
 

@@ -91,7 +91,7 @@ def test_nothing(nim, cluster):
     assert "no resources in default" in done.err or "kubectl nim install" in done.err
 
 
-@pytest.mark.parametrize("output", ["text", "name"])
+@pytest.mark.parametrize("output", ["text", "name", "json", "yaml"])
 def test_watch_prints_changes(nim, cluster, monkeypatch, output):
     put(cluster, "llm", state="NotReady")
     put(cluster, "same")
@@ -114,6 +114,11 @@ def test_watch_prints_changes(nim, cluster, monkeypatch, output):
         assert rows == [
             *(f"nimservice.apps.nvidia.com/{name}" for name in ("llm", "same", "llm", "llm"))
         ]
+    elif output in ("json", "yaml"):
+        text = done.out.replace("]\n[", ",") if output == "json" else done.out
+        assert [(row["name"], row["state"]) for row in yaml.safe_load(text)] == [
+            ("llm", "NotReady"), ("same", "Ready"), ("llm", "Ready"), ("llm", "Deleted"),
+        ]  # fmt: skip
     else:
         assert [row.split()[1:3] for row in rows[1:]] == [
             ["llm", "NotReady"], ["same", "Ready"], ["llm", "Ready"], ["llm", "Deleted"],

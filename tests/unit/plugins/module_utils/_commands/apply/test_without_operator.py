@@ -12,6 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.without
     finalize_here,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.pause.command import (
+    PauseCommand,
     ReconcileCommand,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.scale.command import ScaleCommand
@@ -29,19 +30,30 @@ def reconciled(run, make_service, monkeypatch):
     run.cluster.put(api_path(*KEY), make_service())
     found = []
 
-    def wait(_client, given, _seconds, _notify):
-        found.extend(given.progress)
+    def wait(_client, given, seconds, _notify):
+        found.extend((*key, seconds) for key in given.progress)
+
+    def pass_once(client, given, notify):
+        wait(client, given, 0, notify)
 
     monkeypatch.setattr(without_operator, "wait_until_ready", wait)
+    monkeypatch.setattr(without_operator, "reconcile_once", pass_once)
     return found
 
 
 def test_reconcile_here_without_operator(run, reconciled):
     run(ScaleCommand, name="llm", replicas=3)
-    assert reconciled == [KEY]
-    run(ReconcileCommand, resources=["nimservice/llm"])
-    assert reconciled == [KEY, KEY]
+    assert reconciled == [(*KEY, 1800)]
+    run(ReconcileCommand, resources=["nimservice/llm"], wait_timeout=5)
+    assert reconciled[1:] == [(*KEY, 5)]
+    run(PauseCommand, resources=["nimservice/llm"], wait=False)
+    assert reconciled[2:] == [(*KEY, 0)]
     assert "no operator runs" in run.messages[0]
+
+
+def test_reconcile_here_after_an_interruption(run, reconciled):
+    run(ScaleCommand, name="llm", replicas=1)
+    assert reconciled == [(*KEY, 1800)]
 
 
 def test_reconcile_here_check_mode(run, reconciled):
@@ -60,6 +72,9 @@ def test_reconcile_here_unknown_operator(run, reconciled, denied):
     run.cluster.refuse["GET", collection_path("apps/v1", "deployments", "")] = [denied]
     run(ScaleCommand, name="llm", replicas=3)
     assert reconciled == []
+    assert run.messages == [
+        "assuming that an operator runs, as it may not be looked for: forbidden"
+    ]
 
 
 FINALIZER = "finalizer.nimservice.apps.nvidia.com"
