@@ -173,7 +173,8 @@ def _strictest(
     found: dict[str, Reference] = {}
     for item in given:
         is_download = item.is_optional and item.key in _DOWNLOAD_KEYS
-        if is_download and (has_one or set(_DOWNLOAD_KEYS) & found.keys()):
+        is_spare = has_one and item.key not in keys
+        if is_download and (is_spare or set(_DOWNLOAD_KEYS) & found.keys()):
             continue
         is_optional = item.is_optional and not (is_needed and is_download)
         known = found.get(item.key)
@@ -238,7 +239,7 @@ def check_images(
         reporter = Reporter(group.parent, "pull secret")
         images = sorted({str(item.get("image") or "") for item in containers_of(group.spec)} - {""})
         for name in names:
-            _check_pull_secret(reporter, group.namespace, name, rendered, facts)
+            _check_pull_secret(reporter, group, name, rendered, facts)
         unknown = [name for name in names if not facts.knows(Key(SECRET, group.namespace, name))]
         if not unknown:
             for image in images:
@@ -248,15 +249,20 @@ def check_images(
 
 
 def _check_pull_secret(
-    reporter: Reporter, namespace: str, name: str, rendered: Rendered, facts: ClusterFacts
+    reporter: Reporter, group: PodGroup, name: str, rendered: Rendered, facts: ClusterFacts
 ) -> None:
+    namespace, workload = group.namespace, group.workload
     if rendered.find(SECRET, namespace, name):
         return
     live = facts.find(SECRET, namespace, name)
     create = f"kubectl -n {namespace} create secret docker-registry {name} …"
     if live is None:
         if facts.is_missing(SECRET, namespace, name):
-            reporter.fail(f"the pull Secret {name} does not exist in namespace {namespace}", create)
+            reporter.fail(
+                f"the pull Secret {name} does not exist in namespace {namespace}; named in"
+                f" imagePullSecrets of {workload.kind} {workload.name}",
+                create,
+            )
     elif not set(_PULL_KEYS) & set(live["keys"]):
         reporter.fail(f"Secret {name} is not a pull Secret: it has no {_PULL_KEYS[0]}", create)
 

@@ -105,6 +105,12 @@ def test_check_references_rendered_or_unknown(make_group, make_rendered, make_fa
     assert [check for reporter in reporters for check in reporter.found] == []
 
 
+def test_check_references_names_the_download_key(make_group, make_rendered, make_facts, levels):
+    facts = make_facts(secret("auth", "NGC_API_KEY"))
+    found = check_references([make_group(pod(NGC, HF))], make_rendered(spec=OWN), facts)
+    assert levels(found) == [("ok", "Secret auth has the key NGC_API_KEY")]
+
+
 def test_check_references_of_ingress(make_rendered, make_facts, levels):
     metadata = {"name": "llm", "namespace": "nim"}
     ingress = {"kind": "Ingress", "metadata": metadata, "spec": {"tls": [{"secretName": "auth"}]}}
