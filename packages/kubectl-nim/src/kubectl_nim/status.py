@@ -45,6 +45,16 @@ class StatusView(Command):
         "output": {"type": "str", "choices": ["text", "wide", "json", "name"], "default": "text"},
     }
 
+    def __init__(self, console: Terminal) -> None:
+        super().__init__(console)
+        self._notified: set[str] = set()
+
+    def _notify(self, text: str) -> None:
+        """Print a message the first time."""
+        if text not in self._notified:
+            self._notified.add(text)
+            self.print_message(text)
+
     def act(self, arguments: Json) -> Json:
         """Print the rows."""
         client, output = self.connect(arguments), arguments["output"]
@@ -60,11 +70,14 @@ class StatusView(Command):
         return {"changed": False}
 
     def _read(self, client: Client, arguments: Json) -> dict[Key, Line]:
-        lines = read_lines(client, arguments["namespace"], arguments["selector"])
-        found = {(line.kind, line.namespace, line.name): line for line in lines}
-        if not arguments["resources"]:
-            return found
         wanted = [parse_reference(text, "NIMService") for text in arguments["resources"]]
+        kinds = dict.fromkeys(item.kind for item in wanted)
+        lines = read_lines(
+            client, arguments["namespace"], self._notify, arguments["selector"], kinds
+        )
+        found = {(line.kind, line.namespace, line.name): line for line in lines}
+        if not wanted:
+            return found
         picked = {
             key: line
             for key, line in found.items()

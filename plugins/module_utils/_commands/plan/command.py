@@ -17,7 +17,7 @@ from ..text import (
 )
 from .preview import (
     Preview,
-    list_resources,
+    list_readable,
     preview,
 )
 
@@ -37,7 +37,7 @@ class PlanCommand(ResourcesCommand):
         if texts:
             resources = custom_resources(texts, arguments["namespace"] or client.namespace)
         else:
-            resources = list_resources(client, arguments["namespace"] or "")
+            resources = list_readable(client, arguments["namespace"] or "", self.print_message)
         found = preview(client, resources, self.find_filters(), is_given=bool(texts))
         if arguments["output"] == "json":
             self.print_data(json.dumps(to_dict(found), indent=2))

@@ -84,22 +84,63 @@ def list_resources(client: Client, namespace: str, selector: str = "") -> list[J
     ``selector``: of labels. Cluster-scoped kinds are skipped if a namespace is given, or if the
     user may not list them.
     """
-    query = {"labelSelector": selector} if selector else {}
     return [
-        {"apiVersion": KINDS[kind].version, "kind": kind, **item}
+        item
         for kind in kind_names()
         if KINDS[kind].is_namespaced or not namespace
-        for item in _list_readable(client, kind, namespace, query)
+        for item in _list_optional(client, kind, namespace, selector)
     ]
 
 
-def _list_readable(client: Client, kind: str, namespace: str, query: dict[str, str]) -> list[Json]:
+def _list_optional(client: Client, kind: str, namespace: str, selector: str) -> list[Json]:
     try:
-        return client.list_objects(api_path(kind, namespace), **query) or []
+        return _list_kind(client, kind, namespace, selector)
     except ApiError as error:
         if error.status == 403 and not KINDS[kind].is_namespaced:
             return []
         raise
+
+
+def list_readable(
+    client: Client,
+    namespace: str,
+    notify: t.Callable[[str], None],
+    selector: str = "",
+    kinds: t.Collection[str] = (),
+) -> list[Json]:
+    """Like `list_resources`, of the kinds that the user may list; ``notify`` names the others.
+
+    ``kinds``: by default all. ApiError if the user may list none.
+    """
+    found: list[Json] = []
+    denied: dict[str, ApiError] = {}
+    wanted = [
+        kind
+        for kind in kinds or kind_names()
+        if kinds or KINDS[kind].is_namespaced or not namespace
+    ]
+    for kind in wanted:
+        try:
+            items = _list_kind(client, kind, namespace, selector)
+        except ApiError as error:
+            if error.status != 403:
+                raise
+            denied[kind] = error
+        else:
+            found += items
+    if len(denied) == len(wanted):
+        raise next(iter(denied.values()))
+    if names := [kind for kind in denied if KINDS[kind].is_namespaced]:
+        notify(f"you may not list {', '.join(names)}, so they are left out")
+    return found
+
+
+def _list_kind(client: Client, kind: str, namespace: str, selector: str = "") -> list[Json]:
+    query = {"labelSelector": selector} if selector else {}
+    return [
+        {"apiVersion": KINDS[kind].version, "kind": kind, **item}
+        for item in client.list_objects(api_path(kind, namespace), **query) or []
+    ]
 
 
 def list_children(client: Client, kinds: t.Iterable[str], namespace: str) -> list[Json]:

@@ -12,7 +12,7 @@ from ..._engine.api_resources import identity
 from ..._kinds import kind_of
 from ..command import CONNECTION_SPEC, Command
 from ..plan.preview import (
-    list_resources,
+    list_readable,
 )
 from .release import (
     check_stopped,
@@ -33,7 +33,7 @@ class ReleaseCommand(Command):
     def act(self, arguments: Json) -> Json:
         """List the finalizers, and remove them unless in check mode."""
         client = self.connect(arguments)
-        held = find_held(list_resources(client, arguments["namespace"]))
+        held = find_held(list_readable(client, arguments["namespace"], self.print_message))
         for item in held:
             self.print_data(describe(item))
         result: Json = {"changed": bool(held), "finalizers": [_to_dict(item) for item in held]}

@@ -9,12 +9,11 @@ import json
 import typing as t
 from datetime import UTC, datetime
 
+from ..._base.errors import ApiError
+from ..._base.types import Json
 from ..._cluster.client import Client
 from ..command import CONNECTION_SPEC, Command
-from ..plan.preview import (
-    list_children,
-    list_resources,
-)
+from ..plan.preview import list_children, list_readable
 from .status_table import (
     WORKLOADS,
     Line,
@@ -34,7 +33,7 @@ class StatusCommand(Command):
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Print a table, or JSON."""
         client, namespace = self.connect(arguments), arguments["namespace"]
-        lines = read_lines(client, namespace)
+        lines = read_lines(client, namespace, self.print_message)
         if arguments["output"] == "json":
             self.print_data(json.dumps([line.to_dict() for line in lines], indent=2))
         elif lines:
@@ -44,8 +43,27 @@ class StatusCommand(Command):
         return {"changed": False, "resources": [line.to_dict() for line in lines]}
 
 
-def read_lines(client: Client, namespace: str, selector: str = "") -> list[Line]:
-    """The rows of a namespace, or of all if it is empty. ``selector``: of labels."""
-    resources = list_resources(client, namespace, selector)
-    workloads = list_children(client, WORKLOADS, namespace)
+def read_lines(
+    client: Client,
+    namespace: str,
+    notify: t.Callable[[str], None],
+    selector: str = "",
+    kinds: t.Collection[str] = (),
+) -> list[Line]:
+    """The rows of a namespace, or of all if it is empty; without what the user may not list.
+
+    ``selector``: of labels. ``kinds``: by default all.
+    """
+    resources = list_readable(client, namespace, notify, selector, kinds)
+    workloads: list[Json] = []
+    denied = []
+    for kind in WORKLOADS:
+        try:
+            workloads += list_children(client, [kind], namespace)
+        except ApiError as error:
+            if error.status != 403:
+                raise
+            denied.append(kind)
+    if denied:
+        notify(f"you may not list {', '.join(denied)}, so replicas and GPUs are not shown")
     return list_status(resources, workloads, datetime.now(UTC))

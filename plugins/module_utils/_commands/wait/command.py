@@ -34,8 +34,9 @@ class WaitCommand(Command):
         if selector and any("/" in text for text in given):
             raise NimError("selector: selects among kinds; name no resources besides")
         client = self.connect(arguments)
-        awaited = find_awaited(client, given, arguments["namespace"] or "", selector, goal)
-        wait = Wait(client, goal, awaited, self.print_message)
+        namespace, notify = arguments["namespace"] or "", self.print_message
+        awaited = find_awaited(client, given, namespace, selector, goal, notify)
+        wait = Wait(client, goal, awaited, notify)
         code = wait.run(seconds)
         for kind, _namespace, name in wait.of(Outcome.MET):
             what = "deleted" if goal.is_deletion else f"{goal} condition met"

@@ -102,6 +102,8 @@ def judge(goal: Goal, live: Fields | None, uid: str) -> State:
         return State(Outcome.WAITING, state, reason, message or "nothing deletes it yet")
     if _holds(live, goal.condition, goal.status):
         return State(Outcome.MET, state, reason, message)
+    if not (reason or message or _is_current(live, {})):
+        message = "its status is older than its spec, which nothing reconciled since"
     if is_paused(live):
         kind, _namespace, name = identity(live)
         reason, message = PAUSED, f"it is paused: kubectl nim resume {Reference(kind, name)}"
@@ -126,8 +128,13 @@ def _holds(live: Fields, kind: str, wanted: str) -> bool:
     found = _find(status.get("conditions"), kind)
     if found is None or found.get("status") != wanted:
         return False
-    seen = status.get("observedGeneration") or found.get("observedGeneration") or 0
-    return seen <= 0 or seen >= live["metadata"].get("generation", 0)
+    return _is_current(live, found)
+
+
+def _is_current(live: Fields, condition: Json) -> bool:
+    """Whether the status, or else the condition, is for the spec as it is now."""
+    seen = status_of(live).get("observedGeneration") or condition.get("observedGeneration") or 0
+    return bool(seen <= 0 or seen >= live["metadata"].get("generation", 0))
 
 
 def _find(conditions: t.Any, kind: str) -> Json | None:

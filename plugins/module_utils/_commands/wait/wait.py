@@ -14,7 +14,7 @@ from ..._cluster.client import Client
 from ..._engine.api_resources import KINDS, api_path, identity
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.label_selector import parse_selector
-from ..plan.preview import list_resources
+from ..plan.preview import list_readable
 from ..references import parse_kind, parse_reference
 from ..text import name_of
 from ..waiting import poll
@@ -74,7 +74,12 @@ class Wait:
 
 
 def find_awaited(
-    client: Client, given: t.Sequence[str], namespace: str, selector: str, goal: Goal
+    client: Client,
+    given: t.Sequence[str],
+    namespace: str,
+    selector: str,
+    goal: Goal,
+    notify: t.Callable[[str], None],
 ) -> dict[Key, str]:
     """The resources to wait for, with their uids. NimError if one does not exist.
 
@@ -90,9 +95,8 @@ def find_awaited(
     if kinds or not given:
         listed = [
             item
-            for item in list_resources(client, namespace)
-            if (not kinds or item["kind"] in kinds)
-            and wanted.selects(item["metadata"].get("labels"))
+            for item in list_readable(client, namespace, notify, kinds=dict.fromkeys(kinds))
+            if wanted.selects(item["metadata"].get("labels"))
         ]
         found |= {identity(item): item["metadata"].get("uid", "") for item in listed}
     if not found and not goal.is_deletion:

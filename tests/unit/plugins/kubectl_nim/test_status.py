@@ -9,6 +9,8 @@ import json
 
 import pytest
 import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names
 
 API = "apps.nvidia.com/v1alpha1"
 
@@ -123,3 +125,40 @@ def test_watch_prints_changes(nim, cluster, monkeypatch, output):
         assert [row.split()[1:3] for row in rows[1:]] == [
             ["llm", "NotReady"], ["same", "Ready"], ["llm", "Ready"], ["llm", "Deleted"],
         ]  # fmt: skip
+
+
+KIND_PATHS = {
+    kind: f"/apis/{API}/namespaces/default/{KINDS[kind].plural}"
+    for kind in kind_names()
+    if KINDS[kind].is_namespaced
+}
+
+
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [("status", []), ("status", ["nimservice/llm"]), ("plan", []), ("release", []), ("wait", [])],
+)
+def test_few_permissions(nim, cluster, refused, verb, options):
+    """A user with the role of one kind."""
+    ready = {"type": "Ready", "status": "True", "reason": "Ready", "message": ""}
+    put(cluster, "llm", conditions=[ready])
+    for kind, path in KIND_PATHS.items():
+        if kind != "NIMService":
+            cluster.refuse["GET", path] = [refused(403, "forbidden")]
+    cluster.refuse["GET", "/apis/apps/v1/namespaces/default/deployments"] = [
+        refused(403, "forbidden")
+    ]
+    done = nim(verb, *options)
+    assert "forbidden" not in done.err
+    assert ("you may not list" in done.err and "NIMCache" in done.err) == (not options)
+    if verb == "status":
+        assert "llm" in done.out
+        assert "you may not list Deployment, so" in done.err
+
+
+def test_no_permission(nim, cluster, refused):
+    for path in KIND_PATHS.values():
+        cluster.refuse["GET", path] = [refused(403, "x is forbidden")]
+    done = nim("status")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("error: x is forbidden: ask an administrator")

@@ -57,7 +57,12 @@ NEW = {"kind": "NIMService", "metadata": {"name": "llm", "namespace": "nim", "ge
 
 CASES = {
     "ready": ("Ready", resource(READY, state="Ready"), MET, "Ready"),
-    "ready for an older spec": ("Ready", resource(READY, state="Ready", seen=1), WAITING, "Ready"),
+    "ready for an older spec": (
+        "Ready",
+        resource(READY, state="Ready", seen=1),
+        WAITING,
+        "Ready: its status is older",
+    ),
     "ready, of the reference": ("Ready", resource(READY, state="Ready", seen=None), MET, "Ready"),
     "ready, of the reference on our CRD": ("Ready", resource(READY, seen=-1), MET, "no status yet"),
     "only the condition is old": (
