@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import sys
 
 import pytest
@@ -146,3 +147,71 @@ def test_kubeconfig_contexts(write):
 def test_kubeconfig_current_unknown(write):
     with pytest.raises(ApiError, match="no context elsewhere"):
         _ = read_kubeconfig(write(), "elsewhere").current
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("/nowhere/login", "No such file or directory: '/nowhere/login'"),
+        ("false", "process returned 1"),
+        ("pwd", "failed to decode process output"),
+    ],
+)
+def test_connect_credential_plugin_fails(write, capfd, command, text):
+    """The official client would continue as an anonymous user."""
+    path = write(exec={**EXEC, "command": command, "args": []})
+    with pytest.raises(ApiError, match=f"its credential plugin failed: .*{text}"):
+        connect(path, None)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.fixture
+def write_several(tmp_path):
+    """The path of kubeconfigs in folders of their own, each with a context and a token."""
+
+    def write(*names, current=""):
+        paths = []
+        for name in names:
+            (tmp_path / name).mkdir()
+            paths.append(tmp_path / name / "config")
+            user = {"client-certificate": "cert", "token": f"token-{name}"}
+            paths[-1].write_text(
+                json.dumps(
+                    {
+                        "current-context": current and name,
+                        "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}}],
+                        "clusters": [{"name": name, "cluster": {"server": URL}}],
+                        "users": [{"name": "u", "user": user}],
+                    }
+                )
+            )
+        return os.pathsep.join(map(str, paths))
+
+    return write
+
+
+def test_read_kubeconfig_several(write_several, tmp_path):
+    """As kubectl: the first one wins, missing and empty ones are skipped, paths are relative."""
+    (tmp_path / "empty").write_text("")
+    both = write_several("one", "two", current="yes")
+    path = os.pathsep.join([str(tmp_path / "missing"), "", str(tmp_path / "empty"), both])
+    found = read_kubeconfig(path, None)
+    assert (found.contexts, found.current["cluster"]) == (["one", "two"], "one")
+    assert read_kubeconfig(path, "two").current["cluster"] == "two"
+    [user] = found.content["users"]
+    assert user["user"]["token"] == "token-one"
+    assert user["user"]["client-certificate"] == str(tmp_path / "one" / "cert")
+    assert connect(path, "two").authorization == {"authorization": "Bearer token-one"}
+
+
+def test_read_kubeconfig_several_missing(tmp_path):
+    path = os.pathsep.join([str(tmp_path / "a"), str(tmp_path / "b")])
+    with pytest.raises(ApiError, match="does not exist"):
+        read_kubeconfig(path, None)
+
+
+@pytest.mark.parametrize("context", [None, "three"])
+def test_connect_no_context(write_several, context):
+    path = write_several("one", "two")
+    with pytest.raises(ApiError, match=r"context.* one, two"):
+        connect(path, context)
