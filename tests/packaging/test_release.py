@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ from nimops_release.programs import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = "98.7.6"
+WHEEL, INFO = f"kubectl_nim-{VERSION}-py3-none-any.whl", f"kubectl_nim-{VERSION}.dist-info"
+COLLECTION = "ansible_collections/nimops/nim/"
 NAMED = re.compile(
     r"(?:nim-operator(?:-bundle)?:|nimops-nim-|nimops\.v|newTag: |^version: |^appVersion: |ref=)"
     r"v?(\d[\w.]*\d)",
@@ -79,6 +82,25 @@ def members(tarball: Path) -> dict[str, str]:
         }
 
 
+def wheel_members(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_wheel_contains_collection(dist):
+    found = wheel_members(dist / WHEEL)
+    inside = {
+        name.removeprefix(COLLECTION): content.decode()
+        for name, content in found.items()
+        if name.startswith(COLLECTION)
+    }
+    assert inside == members(dist / f"nimops-nim-{VERSION}.tar.gz")
+    assert f"Version: {VERSION}\n" in found[f"{INFO}/METADATA"].decode()
+    entries = found[f"{INFO}/entry_points.txt"].decode()
+    assert "kubectl-nim = " in entries
+    assert "kubectl_complete-nim = " in entries
+
+
 def test_checksums_all_files(dist):
     listed = dict(
         reversed(line.split("  ")) for line in (dist / "SHA256SUMS").read_text().splitlines()
@@ -95,7 +117,7 @@ def test_checksums_all_files(dist):
         "UPGRADE.md",
         f"nimops-{VERSION}.tgz",
         f"nimops-nim-{VERSION}.tar.gz",
-        f"kubectl_nim-{VERSION.replace('-', '')}-py3-none-any.whl",
+        WHEEL,
     } == {name for name in listed if "/" not in name}
 
 
@@ -104,6 +126,8 @@ def test_release_one_version(dist):
     for file in dist.rglob("*"):
         if file.suffix in (".tgz", ".gz"):
             texts |= {f"{file.name}/{name}": text for name, text in members(file).items()}
+        elif file.suffix == ".whl":
+            texts[file.name] = wheel_members(file)[f"{INFO}/METADATA"].decode()
         elif file.is_file():
             texts[file.name] = file.read_text()
     named = {(name, found) for name, text in texts.items() for found in NAMED.findall(text)}
