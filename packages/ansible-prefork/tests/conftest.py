@@ -28,7 +28,11 @@ def compiled(tmp_path_factory):
     return native.compile_client(tmp_path_factory.mktemp("c") / native.NAME, "cc").read_bytes()
 
 
-@pytest.fixture(params=["python", "compiled"])
+# The image has the compiled client, so its versions are only tested with that one, if there is a C compiler.
+SCRIPT = pytest.param("python", marks=[pytest.mark.script] if shutil.which("cc") else [])
+
+
+@pytest.fixture(params=[SCRIPT, "compiled"])
 def site(request):
     """A site with each of the two clients, which behave the same."""
     from harness import make_site
