@@ -49,20 +49,20 @@ scenario: collection ## The molecule scenarios, on the cluster of $KUBECONFIG
 
 .PHONY: scenario-default scenario-extend scenario-namespaced scenario-takeover
 scenario-default scenario-extend scenario-namespaced scenario-takeover: collection
-	@$(BIN)/molecule test --scenario-name $(@:scenario-%=%)
+	@hack/molecule.sh test --scenario-name $(@:scenario-%=%)
 
 .PHONY: scenario-releases
 scenario-releases: collection ## Takeovers on whole objects of the reference's releases, on the sandbox of $KUBECONFIG
-	@if compgen -G '../shared/conformance/takeover/*.json' >/dev/null; then $(BIN)/molecule test --scenario-name releases; \
+	@if compgen -G '../shared/conformance/takeover/*.json' >/dev/null; then hack/molecule.sh test --scenario-name releases; \
 	else echo "SKIPPED: the scenario releases: ../shared has no objects of releases" >&2; fi
 
 .PHONY: scenario-role
 scenario-role: collection ## The scenario default with an operator that reconciles by roles
-	@NIMOPS_RECONCILE=role $(BIN)/molecule test --scenario-name default
+	@NIMOPS_RECONCILE=role hack/molecule.sh test --scenario-name default
 
 .PHONY: scenario-gpu
 scenario-gpu: collection ## The GPU stack on simulated nodes, on the sandbox of $KUBECONFIG
-	@$(BIN)/molecule test --scenario-name gpu
+	@hack/molecule.sh test --scenario-name gpu
 
 .PHONY: scenario-node
 scenario-node: collection ## The operator from its image on a real node, skipped with a reason where there cannot be one
