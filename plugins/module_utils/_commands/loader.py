@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass
 
 from .._base.errors import NimError
+from .._base.printable import name_some
 from .._base.reserved_keys import explain_reserved_keys, find_reserved_keys
 from .._base.types import Json
 from .._base.yaml_text import load_yaml
@@ -18,6 +19,7 @@ from .._engine.served_kinds import SERVED
 from .schema import apply_defaults, drop_nulls, find_violations, schema_of
 
 _MAX_ERRORS = 20
+_MAX_SOURCES = 5
 
 
 _SERVER_METADATA = (
@@ -64,7 +66,8 @@ def custom_resources(
     """
     resources: dict[tuple[str, str, str], Json] = {}
     errors: list[str] = []
-    for text in texts:
+    given = list(texts)
+    for text in given:
         for document in parse(text):
             if document["apiVersion"].partition("/")[0] not in SERVED_GROUPS:
                 continue
@@ -86,7 +89,9 @@ def custom_resources(
         shown = errors[:_MAX_ERRORS] + ([f"… and {more} more"] if more > 0 else [])
         raise NimError("\n".join(shown))
     if not resources:
-        raise NimError(f"there is no custom resource of {', '.join(sorted(SERVED_GROUPS))}")
+        groups = ", ".join(sorted(SERVED_GROUPS))
+        where = name_some([text.source for text in given], _MAX_SOURCES)
+        raise NimError(f"there is no custom resource of {groups} in {where}")
     return list(resources.values())
 
 

@@ -17,6 +17,7 @@ from .terminal import print_error
 from .verbs import GROUPS, VERBS, Argument, Option, Verb
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_NO_FILES = "No files: name files or folders with custom resources, or - for stdin."
 _DURATION_UNITS = {"s": 1, "m": 60, "h": 3600}
 
 click.UsageError.exit_code = FAILED  # as kubectl; 2 is a result of `ask` and `wait`
@@ -147,6 +148,8 @@ def _call(verb: Verb, values: dict[str, t.Any]) -> int:
         found = _to_value(item, value)
         if found is not None:
             given[item.key] = given.get(item.key, []) + found if _is_list(item) else found
+    if verb.needs_files and not given.get("files"):
+        raise click.UsageError(_NO_FILES, click.get_current_context())
     return run_verb(verb, given | values)
 
 

@@ -72,10 +72,10 @@ def run_verb(verb: Verb, values: Json) -> int:
     _check_rules(command, arguments)
     if not verb.must_confirm or is_confirmed or is_dry:
         terminal.is_dry = is_dry
-        code, result = act(command, terminal, arguments)
+        code, result = act(verb, command, terminal, arguments)
         return code or _judge(verb, result, has_option=has_fail_option)
     terminal.is_dry = True
-    code, result = act(command, terminal, arguments)
+    code, result = act(verb, command, terminal, arguments)
     if code or not result.get("changed"):
         return code
     if not is_terminal(sys.stdin):
@@ -84,7 +84,7 @@ def run_verb(verb: Verb, values: Json) -> int:
     if not click.confirm("Continue?", err=True):
         return FAILED
     terminal.is_dry = False
-    code, result = act(command, terminal, arguments)
+    code, result = act(verb, command, terminal, arguments)
     return code or _judge(verb, result, has_option=has_fail_option)
 
 
@@ -95,13 +95,19 @@ def _judge(verb: Verb, result: Json, *, has_option: bool) -> int:
     return FAILED if verb.fails_if(result) else DONE
 
 
-def act(command: t.Any, terminal: Terminal, arguments: Json) -> tuple[int, Json]:
-    """Run a command, print its error, and return its exit code and its result."""
-    with terminal.progress.running():
-        result = command(terminal).act(arguments)
+def act(verb: Verb, command: t.Any, terminal: Terminal, arguments: Json) -> tuple[int, Json]:
+    """Run a command, print why it failed, and return its exit code and its result."""
+    from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+
+    try:
+        with terminal.progress.running():
+            result = command(terminal).act(arguments)
+    except NimError as error:
+        error.args = (name_flag(verb, str(error)),)
+        raise
     if not result.get("failed"):
         return DONE, result
-    terminal.print_error(str(result["msg"]))
+    terminal.print_error(name_flag(verb, str(result["msg"])))
     return int(result.get("exit_code", FAILED)), result
 
 
@@ -118,6 +124,15 @@ def explain_failure(error: Exception) -> tuple[int, str]:
         return FAILED, f"{place}{error.strerror or error}"
     text = " ".join(str(error).split())[:_MAX_INTERNAL]
     return FAILED, f"internal: {type(error).__name__}: {text}. {_REPORT}"
+
+
+def name_flag(verb: Verb, text: str) -> str:
+    """A message that begins with the key of an option, with its flag instead."""
+    key, colon, rest = text.partition(": ")
+    for option in verb.own_options:
+        if colon and option.key == key:
+            return f"{option.names[-1]}: {rest}"
+    return text
 
 
 def complete(spec: Json, values: Json) -> Json:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 import typing as t
 
@@ -23,7 +22,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.status.status
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
 
-from .terminal import Terminal, make_safe
+from .terminal import Terminal, remove_controls
 
 _WATCH_SECONDS = 2
 _COLORS = {"Ready": "green", "Failed": "red", "NotReady": "yellow", "Terminating": "magenta"}
@@ -142,14 +141,14 @@ class _Table:
             self._widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
             self._console.print_styled(self._join(names))
         for line, row in zip(lines, rows, strict=True):
-            safe = [make_safe(cell, sys.stdout) for cell in row]
-            self._console.print_styled(self._join(safe, _COLORS.get(line.state)))
+            self._console.print_styled(self._join(row, _COLORS.get(line.state)))
 
     def _join(self, cells: t.Sequence[str], color: str | None = None) -> str:
         padded = [cell.ljust(width) for cell, width in zip(cells, self._widths, strict=True)]
         place = 3 if self._is_everywhere else 2
         padded[-1] = cells[-1]
-        padded[place] = click.style(padded[place], fg=color)
+        if color:
+            padded[place] = click.style(padded[place], fg=color)
         return "   ".join(padded).rstrip()
 
     def _cells_of(self, line: Line | None) -> list[str]:
@@ -159,7 +158,8 @@ class _Table:
             reason = f"{line.reason}: {line.message}" if line.message else line.reason
             if not self._is_wide and len(reason) > _MAX_REASON:
                 reason = f"{reason[: _MAX_REASON - 1]}…"
-        cells = line.cells() if line else []
+        cells = [remove_controls(cell) for cell in line.cells()] if line else []
+        reason = remove_controls(reason)
         columns = [
             *([("NAMESPACE", 0)] if self._is_everywhere else []),
             *(("KIND", 1), ("NAME", 2), ("STATE", 3), ("REPLICAS", 7), ("GPUS", 8), ("AGE", 9)),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 import typing as t
@@ -23,6 +24,15 @@ _FLAGS = {"files": "-f", "release": "--release-finalizers"}
 _FILTERS = "NIMOPS_CHILD_FILTERS"
 
 
+_FOR_ANSIBLE = re.compile(
+    r",(?: or)? ansible-playbook nimops\.nim\.\w+(?: -e [^\s;,]+(?:,\w+)*)*"
+    r"| or the module nimops\.nim\.\w+|, or pass a definition"
+)
+"""What messages of the collection offer to its other users, besides `kubectl nim`."""
+_ADVISORS = {"preflight"}
+"""The verbs whose data is advice."""
+
+
 class Terminal:
     """The `Console` of a command on a terminal or in a pipe.
 
@@ -35,6 +45,7 @@ class Terminal:
         self.variables: t.Mapping[str, t.Any] = {}
         self.progress = Progress(name)
         self._is_yaml = is_yaml
+        self._is_advice = name in _ADVISORS
 
     @staticmethod
     def connect(arguments: t.Mapping[str, t.Any]) -> Client:
@@ -45,6 +56,8 @@ class Terminal:
 
     def print_data(self, text: str) -> None:
         """Print data on stdout."""
+        if self._is_advice:
+            text = _FOR_ANSIBLE.sub("", text)
         if self._is_yaml:
             from ansible_collections.nimops.nim.plugins.module_utils._base.yaml_text import (
                 dump_yaml,
@@ -62,7 +75,7 @@ class Terminal:
     def print_message(self, text: str) -> None:
         """Print a message on stderr."""
         with self.progress.hidden():
-            click.echo(make_safe(text, sys.stderr), err=True)
+            click.echo(remove_controls(_FOR_ANSIBLE.sub("", text)), err=True)
 
     def print_error(self, text: str) -> None:
         """Print an error on stderr."""
@@ -107,7 +120,7 @@ class Terminal:
 def print_error(text: str) -> None:
     """Print an error on stderr."""
     click.secho("error: ", fg="red", err=True, nl=False)
-    click.echo(make_safe(text, sys.stderr), err=True)
+    click.echo(remove_controls(_FOR_ANSIBLE.sub("", text)), err=True)
 
 
 def is_terminal(stream: t.TextIO | None) -> bool:
@@ -119,4 +132,9 @@ def make_safe(text: str, stream: t.TextIO | None) -> str:
     """A text without the characters that control a terminal, if the stream is one."""
     if not is_terminal(stream):
         return text
+    return remove_controls(text)
+
+
+def remove_controls(text: str) -> str:
+    """A text without the characters that control a terminal: a pipe may end in one as well."""
     return "".join(char for char in text if char.isprintable() or char in "\n\t")

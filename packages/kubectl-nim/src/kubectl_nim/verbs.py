@@ -78,6 +78,7 @@ class Verb:
     """Whether a result that is no failure of the command ends with exit code 1."""
     fail_option: Option | None = None
     """A switch that turns `fails_if` on; without one it is always on."""
+    needs_files: bool = False
     example: str = ""
 
     @property
@@ -137,7 +138,7 @@ VERBS: tuple[Verb, ...] = (
         "apply", "apply.command:ApplyCommand",
         "Apply custom resources, and wait until they are Ready",
         (_FILES,), (_FILENAME, _NO_WAIT, _WAIT_TIMEOUT), can_dry_run=True,
-        fixed={"state": "present"}, example="kubectl nim apply -f nim.yaml",
+        fixed={"state": "present"}, needs_files=True, example="kubectl nim apply -f nim.yaml",
     ),
     Verb(
         "plan", "plan.command:PlanCommand",
@@ -152,7 +153,7 @@ VERBS: tuple[Verb, ...] = (
         "Check whether custom resources can run in the cluster",
         (_FILES,), (_FILENAME,), outputs=TABLE + STRUCTURED,
         fails_if=lambda result: not result["runnable"],
-        example="kubectl nim preflight -f nim.yaml",
+        needs_files=True, example="kubectl nim preflight -f nim.yaml",
     ),
     Verb(
         "render", "render.command:RenderCommand",
@@ -166,7 +167,7 @@ VERBS: tuple[Verb, ...] = (
                    metavar="FOLDER", completes="file"),
         ),
         outputs=("yaml", "json"), is_local=True, can_dry_run=True,
-        example="kubectl nim render -f nim.yaml",
+        needs_files=True, example="kubectl nim render -f nim.yaml",
     ),
     Verb(
         "status", ".status:StatusView",

@@ -50,7 +50,8 @@ class InstallCommand(Command):
             arguments["image"] if arguments["operator"] else "",
             tuple(dict.fromkeys(arguments["watch_namespaces"])),
         )
-        installer = Installer(client, order, self.print_message)
+        takeover = self.console.name_command("takeover")
+        installer = Installer(client, order, self.print_message, takeover)
         steps = installer.plan()
         result = self._describe(steps)
         if self.is_dry:

@@ -32,7 +32,7 @@ from .manifests import (
     plural_of,
     select_manifests,
 )
-from .ownership import find_active, find_change, find_operator, obstacle
+from .ownership import TAKEOVER, find_active, find_change, find_operator, obstacle
 
 MANAGER = "nimops.nim.install"
 """Our field manager."""
@@ -56,13 +56,20 @@ class Step:
 
 
 class Installer:
-    """One installation. ``notify`` reports progress."""
+    """One installation. ``notify`` reports progress; ``takeover`` is the command of that name."""
 
-    def __init__(self, client: Client, order: Order, notify: t.Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        order: Order,
+        notify: t.Callable[[str], None],
+        takeover: str = TAKEOVER,
+    ) -> None:
         order.check()
         self._client = client
         self._order = order
         self._notify = notify
+        self._takeover = takeover
         self._operators = read_installations(client)
         ours = find_operator(self._operators, is_removal=False)
         self.namespace = find_namespace(client, ours)
@@ -82,7 +89,7 @@ class Installer:
             for old, new in zip(live, self._wanted, strict=True)
             if new["kind"] != "Namespace" or old is None
         ]
-        obstacles = find_active(self._operators)
+        obstacles = find_active(self._operators, self._takeover)
         obstacles += [text for old, new in pairs if (text := obstacle(old, new))]
         if obstacles:
             raise NimError(f"nothing was changed: {'; '.join(obstacles)}")

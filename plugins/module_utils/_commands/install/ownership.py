@@ -18,6 +18,7 @@ from .definitions import compare_definition
 from .manifests import CRD
 
 _SHOWN_METADATA = ("name", "namespace", "labels", "annotations")
+TAKEOVER = "ansible-playbook nimops.nim.takeover"
 _MAX_TEXT = 500
 
 
@@ -58,10 +59,10 @@ def find_operator(found: t.Iterable[Installation], *, is_removal: bool) -> Insta
     raise NimError(printable(text, _MAX_TEXT))
 
 
-def find_active(found: t.Iterable[Installation]) -> list[str]:
-    """The operators of others that are active, with advice."""
+def find_active(found: t.Iterable[Installation], takeover: str = TAKEOVER) -> list[str]:
+    """The operators of others that are active, with the command that replaces them."""
     return [
-        f"{item.describe()} is active: ansible-playbook nimops.nim.takeover replaces it"
+        f"{item.describe()} is active: {takeover} replaces it"
         for item in found
         if not item.is_ours and item.replicas
     ]

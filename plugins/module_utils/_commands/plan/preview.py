@@ -163,7 +163,7 @@ def _merge_over(resource: Json, live: Json | None) -> Json:
 
 def refused(resource: Json, error: ApiError) -> Exception:
     """The error for a custom resource that the API server refuses, with advice."""
-    kind, _namespace, name = identity(resource)
+    kind, namespace, name = identity(resource)
     if not error.status:
         return error
     if error.status == 404 and not _lacks_namespace(error):
@@ -172,6 +172,8 @@ def refused(resource: Json, error: ApiError) -> Exception:
             " install, ansible-playbook nimops.nim.install, or in another way of"
             " docs/operate/install.md"
         )
+    if _lacks_namespace(error):
+        return NimError(f"{kind} {name}: {error}: kubectl create namespace {namespace}")
     return NimError(f"{kind} {name}: {error}")
 
 

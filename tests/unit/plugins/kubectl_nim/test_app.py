@@ -54,6 +54,15 @@ def test_parse_pair():
         (["wait", "x", "--timeout", "1d"], "duration"),
         (["status", "-o", "xml"], "'xml' is not one of"),
         (["profiles"], "manifest, nimcache, image"),
+        (
+            ["apply"],
+            "error: No files: name files or folders with custom resources, or - for stdin.",
+        ),
+        (["preflight"], "error: No files"),
+        (["render"], "error: No files"),
+        (["scale", "llm"], "error: --replicas: missing"),
+        (["ask"], "--endpoint"),
+        (["wait", "nimservice/a", "--for", "a b"], "error: --for: is 'a b'"),
         (["profiles", "--nimcache", "a", "--manifest", "b"], "mutually exclusive"),
     ],
 )
@@ -259,3 +268,37 @@ def test_closed_stream(nim, tmp_path, monkeypatch, stream):
     monkeypatch.setattr(sys, stream, None)
     assert nim("render", "-f", str(file)).code == 0
     assert nim("release").code == 0
+
+
+def test_messages_name_no_playbook(nim, cluster, refused, tmp_path):
+    """A user of kubectl nim has no ansible-playbook."""
+    file = tmp_path / "nim.yaml"
+    file.write_text(MANIFEST)
+    service = "/apis/apps.nvidia.com/v1alpha1/namespaces/default/nimservices/llm"
+    for request in (("PATCH", service), ("GET", "/apis/nvidia.com/v1/clusterpolicies")):
+        cluster.refuse[request] = [refused(404, "not found")] * 2
+    reference = {
+        "metadata": {
+            "name": "nim",
+            "namespace": "nvidia",
+            "labels": {"app.kubernetes.io/name": "k8s-nim-operator"},
+        },
+        "spec": {
+            "replicas": 1,
+            "template": {
+                "spec": {
+                    "containers": [{"image": "nvcr.io/nvidia/cloud-native/k8s-nim-operator:v3"}]
+                }
+            },
+        },
+    }
+    cluster.put("/apis/apps/v1/namespaces/nvidia/deployments/nim", reference)
+    for arguments in (
+        ["apply", "-f", str(file)],
+        ["preflight", "-f", str(file)],
+        ["gpu", "status"],
+        ["install"],
+    ):
+        done = nim(*arguments)
+        assert "kubectl nim" in done.out + done.err, arguments
+        assert "ansible-playbook" not in done.out + done.err, arguments

@@ -162,3 +162,13 @@ def test_no_permission(nim, cluster, refused):
     done = nim("status")
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("error: x is forbidden: ask an administrator")
+
+
+def test_table_has_no_control_characters(nim, cluster):
+    """A pipe may end in a terminal as well, as of head."""
+    text = "\x1b]0;title\x07\x1b[31mred\u202eback"
+    put(cluster, "llm", **failed(text) | {"state": f"Fai{text}led"})
+    for arguments in (["status"], ["status", "-o", "wide"], ["wait", "nimservice/llm"]):
+        done = nim(*arguments, *(["--timeout", "1"] if arguments[0] == "wait" else []))
+        assert all(char.isprintable() or char == "\n" for char in done.out + done.err)
+        assert "title" in done.out + done.err
