@@ -22,10 +22,12 @@ _EPILOG = """
 environment:
   SANDBOX_DIR       directory of the instance (default: ~/.local/state/nimops-sandbox/default,
                     or .../port-N when only SANDBOX_PORT=N is set)
-  SANDBOX_PORT      port of its API server; the four after it are also used (default: free ones)
+  SANDBOX_PORT      port of its API server; the four after it are also used (default: free ones),
+                    and the one after those for each controller of SANDBOX_WITH
   SANDBOX_MANIFEST  file with the text of pods' logs, a NIM's model manifest (default: a sample)
   SANDBOX_KUBERNETES=1.30
                     the oldest supported Kubernetes, in a new instance (default: 1.34)
+  SANDBOX_WITH      controllers of other projects to run as well, until `down`, such as lws
   SANDBOX_CACHE     where built programs are kept (default: ~/.cache/nimops-sandbox)
   KUBEBUILDER_ASSETS, SANDBOX_USE_PATH=1
                     use programs of that folder, or on PATH, instead of building them
@@ -110,7 +112,10 @@ def _status(settings: Settings, _: argparse.Namespace) -> int:
 
 def _build(settings: Settings, options: argparse.Namespace) -> int:
     cache = GoCache(settings.cache, _notify)
-    chosen = tools.of_release(tools.select_tools(options.programs), settings.kubernetes)
+    selected = tools.select_tools(options.programs)
+    if not options.programs:
+        selected += tuple(tools.NEIGHBOR_TOOLS[name] for name in settings.neighbors)
+    chosen = tools.of_release(selected, settings.kubernetes)
     for name, path in tools.provide_programs(cache, settings.found, chosen).items():
         print(f"{name:24} {path}")
     if not options.programs:

@@ -18,7 +18,17 @@ from .errors import SandboxError, SetupError
 from .settings import SANDBOX
 
 _FOLDERS = ("bin", "logs", "pki", "pod-logs")
-_REMOVED = ("bin", "etcd", "kubeconfig", "kwok.yaml", "node", "pki", "pod-logs", "state.json")
+_REMOVED = (
+    "bin",
+    "etcd",
+    "kubeconfig",
+    "kwok.yaml",
+    "neighbors",
+    "node",
+    "pki",
+    "pod-logs",
+    "state.json",
+)
 _KEPT = (".lock", "logs")
 
 

@@ -8,9 +8,10 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
-from . import components, files, ports, processes, seed, state, thirdparty, tools
+from . import components, files, neighbors, ports, processes, seed, state, thirdparty, tools
 from .api import Api
 from .errors import SandboxError, SetupError
 from .gocache import GoCache
@@ -53,8 +54,10 @@ class Instance:
     def up(self) -> None:
         """Build what is missing, start what is not running, wait until the cluster is usable."""
         cache = GoCache(self.settings.cache, self.notify)
-        programs = self._provide_programs(cache)
+        wanted = self._wanted_neighbors()
+        programs = self._provide_programs(cache) | self._provide_neighbors(cache, wanted)
         definitions = thirdparty.provide_definitions(cache)
+        definitions += neighbors.provide_definitions(cache, wanted)
         files.make_folders(self.directory)
         with self._locked():
             self._prepare()
@@ -63,6 +66,7 @@ class Instance:
             self._give_definitions(current, api, definitions)
             self._start(current, self.after_api)
             self._give_objects(current, api)
+            self._start_neighbors(current, api)
             self._wait(current, "the nodes", lambda: not seed.unready_nodes(api))
             self._wait(current, "the controllers", lambda: seed.has_default_account(api))
         self.notify(f"ready: https://127.0.0.1:{current.ports.api}, in {self.directory}")
@@ -95,7 +99,8 @@ class Instance:
             "kubeconfig": str(self.directory / "kubeconfig"),
             "server": f"https://127.0.0.1:{current.ports.api}, {'ready' if ready else 'not ready'}",
         }
-        names = (*self.before_api, *self.after_api)
+        neighboring = neighbors.programs_of(current.neighbors)
+        names = (*self.before_api, *self.after_api, *neighboring)
         for name in names:
             shown[name] = f"pid {alive[name].pid}" if name in alive else "not running"
         return shown, ready and len(alive) == len(names)
@@ -107,8 +112,19 @@ class Instance:
         needed = tools.of_release(tools.TOOLS, self.settings.kubernetes)
         return tools.provide_programs(cache, self.settings.found, needed)
 
+    def _wanted_neighbors(self) -> tuple[str, ...]:
+        """Return those that the settings add to those that the instance runs."""
+        current = state.load(self._state_file)
+        present = current.neighbors if current else ()
+        return tuple(it for it in ports.NEIGHBORS if it in {*self.settings.neighbors, *present})
+
+    def _provide_neighbors(self, cache: GoCache, names: Iterable[str]) -> dict[str, Path]:
+        needed = [tools.NEIGHBOR_TOOLS[name] for name in names]
+        return tools.provide_programs(cache, self.settings.found, needed)
+
     def _command_lines(self, current: State) -> dict[str, list[str]]:
-        return components.command_lines(self.directory, current.ports)
+        lines = components.command_lines(self.directory, current.ports)
+        return lines | neighbors.command_lines(self.directory, current.neighbors)
 
     def _environs(self, current: State) -> dict[str, dict[str, str]]:
         """Return the environments that differ, by component.
@@ -138,6 +154,7 @@ class Instance:
         current, wanted = state.load(self._state_file), self.settings.port
         if current and wanted in (None, current.ports.api):
             current.processes = current.alive()  # dead processes are restarted, not waited for
+            current.neighbors = self._wanted_neighbors()
             return current
         if current and current.alive():
             raise SetupError(
@@ -146,7 +163,8 @@ class Instance:
             )
         if current is None:
             files.remove_logs(self.directory)
-        current = State(ports.choose(wanted))
+        names = self._wanted_neighbors()
+        current = State(ports.choose(wanted, neighbors=names), neighbors=names)
         state.save(current, self._state_file)
         return current
 
@@ -185,7 +203,9 @@ class Instance:
         lines, environs = self._command_lines(current), self._environs(current)
         quiet = _quiet_environ()
         for name in missing:
-            ports.require_free(components.ports_of(name, current.ports), patience=_PORT_SECONDS)
+            needed = components.ports_of(name, current.ports)
+            needed = needed or neighbors.ports_of(name, current.ports)
+            ports.require_free(needed, patience=_PORT_SECONDS)
             current.processes[name] = processes.spawn(
                 lines[name], self.directory / "pod-logs", self._log(name), environs.get(name, quiet)
             )
@@ -205,6 +225,18 @@ class Instance:
         if self.settings.kubernetes:
             paths = self._served(api, paths)
         self._give(api, "objects", paths)
+
+    def _start_neighbors(self, current: State, api: Api) -> None:
+        """Start them, and register the webhooks of each when it serves."""
+        paths = {
+            name: neighbors.write_files(self.directory, current.ports, name)
+            for name in current.neighbors
+        }
+        self._start(current, neighbors.programs_of(paths))
+        for name, path in paths.items():
+            serves = partial(neighbors.is_listening, current.ports.neighbor(name))
+            self._wait(current, f"the webhooks of {name}", serves)
+            self._give(api, f"webhooks-of-{name}", [path])
 
     def _served(self, api: Api, paths: list[Path]) -> list[Path]:
         """Return the files whose API versions this release of Kubernetes serves."""

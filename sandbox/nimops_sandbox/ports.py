@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,9 @@ from .errors import SetupError
 
 FIRST_PORT = 26443
 PORTS_PER_INSTANCE = 5
+# Controllers of other projects that an instance can run, with a port each after those that all
+# instances use. The place determines the port: append new ones.
+NEIGHBORS = ("lws",)
 _STEP = 10
 _TRIES = 100
 
@@ -42,6 +45,10 @@ class Ports:
         """The HTTP proxy of model_server.py, which plays the network of simulated pods."""
         return self.api + 4
 
+    def neighbor(self, name: str) -> int:
+        """The port of the webhooks of a neighbor; only an instance that runs it needs it."""
+        return self.api + PORTS_PER_INSTANCE + NEIGHBORS.index(name)
+
     def __iter__(self) -> Iterator[int]:
         return iter((self.api, self.etcd, self.etcd_peer, self.kwok, self.models))
 
@@ -58,21 +65,30 @@ def is_free(port: int) -> bool:
     return True
 
 
-def choose(wanted: int | None, free: Callable[[int], bool] = is_free) -> Ports:
+def choose(
+    wanted: int | None, free: Callable[[int], bool] = is_free, neighbors: Sequence[str] = ()
+) -> Ports:
     """Return the block that starts at `wanted`, or the first free one if that is None.
+
+    It includes the ports of these neighbors.
 
     Raises SetupError if a port of the wanted block, or every block, is taken.
     """
     if wanted is not None:
-        require_free(list(Ports(wanted)), free)
+        require_free(_block(wanted, neighbors), free)
         return Ports(wanted)
     for first in range(FIRST_PORT, FIRST_PORT + _TRIES * _STEP, _STEP):
-        if all(free(port) for port in Ports(first)):
+        if all(free(port) for port in _block(first, neighbors)):
             return Ports(first)
     raise SetupError(
         f"no free ports from {FIRST_PORT} on: set SANDBOX_PORT to the first of "
         f"{PORTS_PER_INSTANCE} free ones"
     )
+
+
+def _block(first: int, neighbors: Sequence[str]) -> list[int]:
+    ports = Ports(first)
+    return [*ports, *map(ports.neighbor, neighbors)]
 
 
 def require_free(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import SetupError
-from .ports import PORTS_PER_INSTANCE
+from .ports import NEIGHBORS, PORTS_PER_INSTANCE
 
 SANDBOX = Path(__file__).resolve().parent.parent
 REPOSITORY = SANDBOX.parent
@@ -23,7 +23,7 @@ class Settings:
     directory: of the instance. port: of its API server, None for any. manifest: content of pods'
     logs, None to keep it. cache: of built programs. found: folders with programs to use instead of
     built ones; the first match counts. kubernetes: the release, such as 1.30; empty for the
-    default.
+    default. neighbors: the controllers of other projects to run besides those that it runs.
     """
 
     directory: Path
@@ -32,6 +32,7 @@ class Settings:
     cache: Path
     found: tuple[Path, ...]
     kubernetes: str = ""
+    neighbors: tuple[str, ...] = ()
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
@@ -48,6 +49,7 @@ class Settings:
             cache=_absolute(environ.get("SANDBOX_CACHE") or cache / "nimops-sandbox"),
             found=_read_found(environ),
             kubernetes=_read_kubernetes(environ.get("SANDBOX_KUBERNETES", "")),
+            neighbors=_read_neighbors(environ.get("SANDBOX_WITH", "")),
         )
 
 
@@ -58,7 +60,7 @@ def _absolute(path: str | Path) -> Path:
 def _read_port(text: str) -> int | None:
     if not text:
         return None
-    highest = 65535 - PORTS_PER_INSTANCE + 1
+    highest = 65535 - PORTS_PER_INSTANCE - len(NEIGHBORS) + 1
     if not text.isdecimal() or not 1024 <= int(text) <= highest:
         raise SetupError(f"SANDBOX_PORT={text}: must be a number from 1024 to {highest}")
     return int(text)
@@ -78,6 +80,15 @@ def _read_kubernetes(text: str) -> str:
     if text and text not in known:
         raise SetupError(f"SANDBOX_KUBERNETES={text}: must be empty or one of {', '.join(known)}")
     return text
+
+
+def _read_neighbors(text: str) -> tuple[str, ...]:
+    """Return the names of a list separated by blanks or commas, in the order of their ports."""
+    words = text.replace(",", " ").split()
+    for word in words:
+        if word not in NEIGHBORS:
+            raise SetupError(f"SANDBOX_WITH={text}: {word} is not one of {', '.join(NEIGHBORS)}")
+    return tuple(name for name in NEIGHBORS if name in words)
 
 
 def _read_found(environ: Mapping[str, str]) -> tuple[Path, ...]:

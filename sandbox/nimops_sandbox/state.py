@@ -15,10 +15,14 @@ from .processes import Process, is_alive
 
 @dataclass
 class State:
-    """ports: of a started instance. processes: by component, including those that have died."""
+    """ports: of a started instance. processes: by component, including those that have died.
+
+    neighbors: the controllers of other projects that it runs.
+    """
 
     ports: Ports
     processes: dict[str, Process] = field(default_factory=dict)
+    neighbors: tuple[str, ...] = ()
 
     def alive(self) -> dict[str, Process]:
         return {name: it for name, it in self.processes.items() if is_alive(it)}
@@ -33,7 +37,7 @@ def load(path: Path) -> State | None:
     try:
         data = json.loads(text)
         processes = {name: Process(**entry) for name, entry in data["processes"].items()}
-        return State(Ports(data["port"]), processes)
+        return State(Ports(data["port"]), processes, tuple(data.get("neighbors", ())))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SandboxError(f"{path} cannot be read: {error}") from None
 
@@ -43,6 +47,7 @@ def save(state: State, path: Path) -> None:
     data = {
         "port": state.ports.api,
         "processes": {name: asdict(it) for name, it in state.processes.items()},
+        "neighbors": state.neighbors,
     }
     new = path.with_name(f".{path.name}.new")
     new.write_text(json.dumps(data, indent=1) + "\n")

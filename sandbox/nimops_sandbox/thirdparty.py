@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from .errors import SandboxError
@@ -14,8 +14,9 @@ from .gocache import GoCache
 from .settings import SANDBOX
 
 _GATEWAY = "config/crd/standard/gateway.networking.k8s.io"
-# Globs by module.
-FILES = {
+Files = Mapping[str, Sequence[str]]
+"""Globs by module."""
+FILES: Files = {
     "github.com/kserve/kserve": [
         "config/crd/full/serving.kserve.io_inferenceservices.yaml",
     ],
@@ -42,17 +43,21 @@ FILES = {
 
 def provide_definitions(cache: GoCache) -> list[Path]:
     """Return the files, sorted by name, of the modules that tools/crds pins."""
-    source = SANDBOX / "tools/crds"
+    return provide_files(cache, SANDBOX / "tools/crds", FILES)
+
+
+def provide_files(cache: GoCache, source: Path, files: Files) -> list[Path]:
+    """Return the files that the globs match, sorted by name, of modules that `source` pins."""
 
     def make(result: Path) -> None:
-        command = ["go", "mod", "download", "-json", *FILES]
+        command = ["go", "mod", "download", "-json", *files]
         output = cache.run(command, source, "fetching third-party resource definitions")
         folders = {entry["Path"]: Path(entry["Dir"]) for entry in split_json(output)}
-        for module, patterns in FILES.items():
+        for module, patterns in files.items():
             for pattern in patterns:
                 _copy(folders[module], pattern, result)
 
-    return sorted(cache.provide(source, json.dumps(FILES), make).glob("*.yaml"))
+    return sorted(cache.provide(source, json.dumps(files), make).glob("*.yaml"))
 
 
 def split_json(text: str) -> Iterator[dict[str, str]]:

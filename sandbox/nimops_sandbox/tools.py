@@ -18,6 +18,7 @@ _OPERATOR = "github.com/operator-framework/ansible-operator-plugins"
 _HELM = "helm.sh/helm/v3"
 _COSIGN = "github.com/sigstore/cosign/v3"
 _REGISTRY = "github.com/google/go-containerregistry"
+_LWS = "sigs.k8s.io/lws"
 _KUBERNETES = "kubernetes"
 _KUBERNETES_VERSION = (
     "gitVersion=v{major}.{minor}.{patch}",
@@ -124,11 +125,23 @@ PACKAGING_TOOLS = (
         ("sigs.k8s.io/release-utils/version.gitVersion=v{major}.{minor}.{patch}",),
     ),
 )
+# Controllers of other projects, by name: see neighbors.py.
+NEIGHBOR_TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "lws",
+            {"lws-controller-manager": f"{_LWS}/cmd"},
+            _LWS,
+            (f"{_LWS}/pkg/version.GitVersion=v{{major}}.{{minor}}.{{patch}}",),
+        ),
+    )
+}
 
 
 def select_tools(names: Sequence[str]) -> tuple[Tool, ...]:
     """Return the tools that provide these programs; without names, those of a control plane."""
-    tools = (*TOOLS, *PACKAGING_TOOLS)
+    tools = (*TOOLS, *NEIGHBOR_TOOLS.values(), *PACKAGING_TOOLS)
     known = {name: tool for tool in tools for name in tool.packages}
     for name in names:
         if name not in known:
@@ -194,10 +207,12 @@ def _build(cache: GoCache, tool: Tool) -> Path:
     # No debug tables from the start: they take a fifth of the compile time.
     lean = ["-gcflags=all=-dwarf=false", f"-ldflags={flags}"]
     tags = [f"-tags={','.join(tool.tags)}"] if tool.tags else []
+    programs = list(tool.packages)
     command = ["go", "build", "-mod=readonly", "-buildvcs=false", *tags, *lean]
 
     def make(result: Path) -> None:
-        output = ["-o", f"{result}{os.sep}", *tool.packages.values()]
+        target = str(result / programs[0]) if len(programs) == 1 else f"{result}{os.sep}"
+        output = ["-o", target, *tool.packages.values()]
         doing = f"building {', '.join(tool.packages)}"
         cache.run(command + output, source, doing, CGO_ENABLED=str(int(tool.cgo)))
 

@@ -82,6 +82,8 @@ class NodeInstance(Instance):
                 f"SANDBOX_KUBERNETES={self.settings.kubernetes}: a real node only runs the default"
                 " release: unset it"
             )
+        if self.settings.neighbors:
+            raise SetupError("SANDBOX_WITH: a real node runs without neighbors: unset it")
         programs = tools.provide_programs(cache, self.settings.found, tools.NODE)
         self._pause = images.provide_pause(cache, programs["pause"])
         return programs

@@ -8,5 +8,5 @@ require (
 	sigs.k8s.io/gateway-api v1.5.1
 	sigs.k8s.io/gateway-api-inference-extension v1.3.0
 	sigs.k8s.io/kwok v0.8.0
-	sigs.k8s.io/lws v0.7.0
+	sigs.k8s.io/lws v0.9.0
 )

@@ -7,7 +7,7 @@ import socket
 import pytest
 from nimops_sandbox import components, ports
 from nimops_sandbox.errors import SetupError
-from nimops_sandbox.ports import FIRST_PORT, PORTS_PER_INSTANCE, Ports
+from nimops_sandbox.ports import FIRST_PORT, NEIGHBORS, PORTS_PER_INSTANCE, Ports
 
 
 def test_ports_of() -> None:
@@ -30,6 +30,16 @@ def test_ports_of() -> None:
 )
 def test_choose(wanted: int | None, taken: set[int], first: int) -> None:
     assert ports.choose(wanted, free=lambda port: port not in taken) == Ports(first)
+
+
+def test_choose_with_neighbors() -> None:
+    first = Ports(FIRST_PORT)
+    after = [first.neighbor(name) for name in NEIGHBORS]
+    assert after == [FIRST_PORT + PORTS_PER_INSTANCE + place for place in range(len(NEIGHBORS))]
+    found = ports.choose(None, free=lambda port: port != after[0], neighbors=NEIGHBORS)
+    assert found == Ports(FIRST_PORT + 10)
+    with pytest.raises(SetupError, match=rf"port {after[0]} of 127.0.0.1 is occupied"):
+        ports.choose(FIRST_PORT, free=lambda port: port != after[0], neighbors=NEIGHBORS)
 
 
 def test_choose_taken() -> None:

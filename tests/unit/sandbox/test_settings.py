@@ -48,6 +48,17 @@ def test_kubernetes_release() -> None:
         Settings.from_environ(HOME | {"SANDBOX_KUBERNETES": "1.2"})
 
 
+@pytest.mark.parametrize("text", ["lws", " lws,", "lws lws"])
+def test_neighbors(text: str) -> None:
+    assert Settings.from_environ(HOME).neighbors == ()
+    assert Settings.from_environ(HOME | {"SANDBOX_WITH": text}).neighbors == ("lws",)
+
+
+def test_neighbors_unknown() -> None:
+    with pytest.raises(SetupError, match=r"SANDBOX_WITH=lws istio: istio is not one of lws"):
+        Settings.from_environ(HOME | {"SANDBOX_WITH": "lws istio"})
+
+
 def test_manifest_missing(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"SANDBOX_MANIFEST=.*gone.yaml: no such file"):
         Settings.from_environ(HOME | {"SANDBOX_MANIFEST": str(tmp_path / "gone.yaml")})

@@ -14,10 +14,16 @@ from nimops_sandbox.state import State
 
 
 def test_save_and_load(tmp_path: Path) -> None:
-    saved = State(Ports(7000), {"etcd": Process(12, 345, "boot")})
+    saved = State(Ports(7000), {"etcd": Process(12, 345, "boot")}, ("lws",))
     state.save(saved, tmp_path / "state.json")
     assert state.load(tmp_path / "state.json") == saved
     assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_load_earlier(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_text('{"port": 7000, "processes": {}}')
+    assert state.load(path) == State(Ports(7000))
 
 
 def test_load_missing(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ def test_of_release() -> None:
     [
         *TOOLS,
         *tools.of_release(tools.select_tools(["kubectl"]), "1.30"),
+        *tools.NEIGHBOR_TOOLS.values(),
         *tools.NODE[len(tools.CONTROL_PLANE) :],
         *PACKAGING_TOOLS,
     ],
@@ -91,6 +92,8 @@ def test_node_component_tools() -> None:
 def test_select_tools() -> None:
     by_name = {tool.name: tool for tool in TOOLS + PACKAGING_TOOLS}
     assert tools.select_tools([]) == TOOLS
+    lws = tools.NEIGHBOR_TOOLS["lws"]
+    assert tools.select_tools(["lws-controller-manager"]) == (lws,)
     assert tools.select_tools(["opm", "kubectl", "olm"]) == (by_name["olm"], by_name["kubernetes"])
     with pytest.raises(SetupError, match=r"tiller: not one of .*helm"):
         tools.select_tools(["helm", "tiller"])
@@ -100,6 +103,16 @@ def test_definition_modules() -> None:
     go_mod = (SANDBOX / "tools/crds/go.mod").read_text()
     for module in thirdparty.FILES:
         assert tools.read_version(go_mod, module)
+
+
+@pytest.mark.parametrize("tool", tools.NEIGHBOR_TOOLS.values(), ids=lambda tool: tool.name)
+def test_neighbor_versions(tool: Tool) -> None:
+    """The resource definitions are those of the controller."""
+    pinned = [
+        tools.read_version((SANDBOX / "tools" / folder / "go.mod").read_text(), tool.versioned)
+        for folder in (tool.name, "crds")
+    ]
+    assert pinned[0] == pinned[1]
 
 
 def test_find_program(tmp_path: Path) -> None:

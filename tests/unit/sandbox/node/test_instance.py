@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from nimops_sandbox.errors import SetupError, UnsupportedError
@@ -39,11 +40,19 @@ def test_export_line_prefix(tmp_path: Path) -> None:
     ]
 
 
-def test_up_other_kubernetes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param({"kubernetes": "1.30"}, r"SANDBOX_KUBERNETES=1\.30: .*: unset it", id="1.30"),
+        pytest.param({"neighbors": ("lws",)}, r"SANDBOX_WITH: .*: unset it", id="neighbors"),
+    ],
+)
+def test_up_unsupported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], message: str
+) -> None:
     monkeypatch.setattr(host, "missing", dict)
-    older = replace(settings(tmp_path), kubernetes="1.30")
-    with pytest.raises(SetupError, match=r"SANDBOX_KUBERNETES=1\.30: .*: unset it"):
-        NodeInstance(older, str).up()
+    with pytest.raises(SetupError, match=message):
+        NodeInstance(replace(settings(tmp_path), **change), str).up()
     assert list(tmp_path.iterdir()) == []
 
 
