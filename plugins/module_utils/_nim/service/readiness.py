@@ -38,7 +38,7 @@ def readiness_of(app: NIMServiceApp, before: NIMServiceApp | None = None) -> Rea
         awaits_pods = not is_ready and live is not None and not is_changed
         return Readiness(is_ready, message, moving=not is_ready, awaits_pods=awaits_pods)
     if app.spec.is_multi_node:
-        return readiness_of_groups(live, is_changed=is_changed)
+        return readiness_of_groups(live, is_changed=is_changed, is_steady=is_steady)
     return readiness_of_deployment(live, is_steady=is_steady)
 
 
@@ -56,11 +56,12 @@ def _former_workload(app: NIMServiceApp) -> str:
 
 
 def readiness_of_groups(
-    groups: t.Mapping[str, t.Any] | None, *, is_changed: bool = False
+    groups: t.Mapping[str, t.Any] | None, *, is_changed: bool = False, is_steady: bool = False
 ) -> Readiness:
     """The readiness of a LeaderWorkerSet.
 
-    ``is_changed``: the status is older than the spec; it has no observedGeneration to show that.
+    ``is_changed``: this pass changed the spec, so the status is older; before LeaderWorkerSet 0.9,
+    it has no observedGeneration to show that. ``is_steady``: the change does not affect the pods.
     """
     if groups is None:
         return Readiness(False, "", moving=True)
@@ -71,6 +72,13 @@ def readiness_of_groups(
     found = find_condition(status.get("conditions"), "Available") or {}
     counted = status.get("readyReplicas", wanted)
     is_complete = isinstance(counted, int) and counted >= wanted
+    is_changed = is_changed or (not is_steady and _is_older(groups))
     if found.get("status") == "True" and is_complete and not is_changed:
         return Readiness(True, f"{subject} is ready")
     return Readiness(False, f"{subject} is not ready", moving=True, awaits_pods=not is_changed)
+
+
+def _is_older(live: t.Mapping[str, t.Any]) -> bool:
+    """Whether the status says that it is of an older spec."""
+    observed = (live.get("status") or {}).get("observedGeneration")
+    return isinstance(observed, int) and observed < live["metadata"].get("generation", 0)

@@ -61,6 +61,27 @@ def test_readiness_of_groups_changed():
     assert readiness_of_groups(live, is_changed=True) == outdated
 
 
+@pytest.mark.parametrize(
+    ("observed", "steady", "is_ready"),
+    [
+        pytest.param(3, False, True, id="observed"),
+        pytest.param(2, False, False, id="older"),
+        pytest.param(2, True, True, id="older, but its pods did not change"),
+        pytest.param(None, False, True, id="before LeaderWorkerSet 0.9"),
+        pytest.param("2", False, True, id="not a number"),
+    ],
+)
+def test_readiness_of_groups_observed(observed, steady, is_ready):
+    status = AVAILABLE | ({"observedGeneration": observed} if observed else {})
+    live = {
+        "metadata": {"name": "llm-lws", "generation": 3},
+        "spec": {"replicas": 1},
+        "status": status,
+    }
+    outdated = replace(IS_NOT_READY, awaits_pods=False)
+    assert readiness_of_groups(live, is_steady=steady) == (IS_READY if is_ready else outdated)
+
+
 def test_readiness_of_groups_missing():
     assert readiness_of_groups(None) == Readiness(False, "", moving=True)
 
