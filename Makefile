@@ -69,7 +69,7 @@ test: venv collection $(RELEASE_VENV)/.installed ## Lint, unit tests, sanity and
 # What CI has no time for.
 .PHONY: nightly
 nightly: ## What `make test` leaves out: the matrix, all of attack, faults, reports and fuzz, endurance, a release, bench
-	@hack/run_parts.sh matrix prefork prefork-package operators attack faults reports fuzz endurance scenario-role release-check bench
+	@hack/run_parts.sh matrix prefork prefork-package operators attack faults reports fuzz endurance scenario-role scenario-lws release-check bench
 
 .PHONY: generate
 generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas, modules, manifests (needs the API server of $KUBECONFIG)
@@ -82,8 +82,8 @@ generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs,
 	@$(BIN)/python hack/generate_reference.py
 
 .PHONY: sandbox
-sandbox: ## Start the local control plane; the last line of output is an export command to eval
-	@$(SANDBOX) up
+sandbox: ## Start the local control plane (WITH="lws": with neighbors); the last line of output is an export command to eval
+	@$(if $(WITH),SANDBOX_WITH="$(WITH)") $(SANDBOX) up
 
 .PHONY: sandbox-down
 sandbox-down: ## Stop only the processes of the local control plane

@@ -60,6 +60,10 @@ scenario-releases: collection ## Takeovers on whole objects of the reference's r
 scenario-role: collection ## The scenario default with an operator that reconciles by roles
 	@NIMOPS_RECONCILE=role hack/molecule.sh test --scenario-name default
 
+.PHONY: scenario-lws
+scenario-lws: collection ## Groups of pods with the real controller of LeaderWorkerSets, on a sandbox of its own
+	@hack/scenario_neighbor.sh lws
+
 .PHONY: scenario-gpu
 scenario-gpu: collection ## The GPU stack on simulated nodes, on the sandbox of $KUBECONFIG
 	@hack/molecule.sh test --scenario-name gpu
