@@ -63,7 +63,8 @@ def run_verb(verb: Verb, values: Json) -> int:
     is_confirmed = verb.must_confirm and values.pop("yes", False)
     is_everywhere = values.pop("all_namespaces", False)
     has_fail_option = bool(verb.fail_option and values.pop(verb.fail_option.key, False))
-    arguments = complete(command.spec, {**(verb.fixed or {}), **values})
+    implied = {key: True for key, option in (verb.implied or {}).items() if values.get(option)}
+    arguments = complete(command.spec, {**(verb.fixed or {}), **implied, **values})
     if "output" in command.spec and output:
         arguments["output"] = output if output in command.spec["output"]["choices"] else "json"
     terminal = Terminal(verb.name, is_yaml=output == "yaml" and arguments.get("output") == "json")

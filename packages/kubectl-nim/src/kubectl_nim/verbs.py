@@ -74,6 +74,8 @@ class Verb:
     """Whether it only shows what it would do, until the user confirms or gives `--yes`."""
     fixed: t.Mapping[str, t.Any] | None = None
     """Values of the command's `spec` that the verb sets."""
+    implied: t.Mapping[str, str] | None = None
+    """Switches of the command's `spec`, each with the option that turns it on."""
     fails_if: t.Callable[[t.Mapping[str, t.Any]], bool] | None = None
     """Whether a result that is no failure of the command ends with exit code 1."""
     fail_option: Option | None = None
@@ -121,7 +123,7 @@ VERBS: tuple[Verb, ...] = (
             _NO_WAIT, _WAIT_TIMEOUT,
         ),
         scope="cluster", can_dry_run=True, fixed={"state": "present"},
-        example="kubectl nim install",
+        implied={"operator": "image"}, example="kubectl nim install",
     ),
     Verb(
         "uninstall", "install.command:InstallCommand",

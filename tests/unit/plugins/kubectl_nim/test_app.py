@@ -302,3 +302,10 @@ def test_messages_name_no_playbook(nim, cluster, refused, tmp_path):
         done = nim(*arguments)
         assert "kubectl nim" in done.out + done.err, arguments
         assert "ansible-playbook" not in done.out + done.err, arguments
+
+
+@pytest.mark.parametrize("image", [[], ["--image", "registry.example/nimops:1"]])
+def test_install_with_image_has_operator(nim, image):
+    done = nim("install", "--dry-run", *image)
+    assert done.code == 0, done.err
+    assert ("create Deployment nimops-system/" in done.out) == bool(image)
