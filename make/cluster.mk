@@ -33,9 +33,11 @@ kinds: collection ## Follow docs/develop/add-a-kind.md in a copy of the project,
 installing: venv ## Install with Helm and with install.yaml, upgrade, roll back and uninstall, on the API server of $KUBECONFIG
 	@$(BIN)/pytest tests/installing
 
+# Each case of preflight has its own namespace and nodes, and waits for the scheduler.
 .PHONY: commands
 commands: collection ## The user commands, such as plan and apply, on the API server of $KUBECONFIG
-	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/commands
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/commands --ignore tests/commands/test_preflight.py
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n 3 tests/commands/test_preflight.py
 
 .PHONY: database
 database: collection ## Open a PostgreSQL server's databases with the settings of NeMo's pods, on the API server of $KUBECONFIG

@@ -34,7 +34,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.plan.preview 
 from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import (
     simulate,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+    KINDS,
+    api_path,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.drift import has_wanted
 from ansible_collections.nimops.nim.plugins.module_utils._engine.field_ownership import (
     own_entry,
@@ -128,26 +131,20 @@ def logs(cache: Json, file: Path) -> Json:
     }
 
 
-def everything(namespace: str) -> list[Json]:
+def everything(client: Client, namespace: str) -> list[Json]:
     """All objects of the namespace, and the nodes."""
-    served = set(kubectl("api-resources", "-o", "name").split())
-    plurals = [
-        f"{item.plural}.{item.group}" if item.group else item.plural
-        for kind, item in KINDS.items()
-        if item.is_namespaced and kind != "Event"
+    kinds = [kind for kind, item in KINDS.items() if item.is_namespaced and kind != "Event"]
+    return [
+        {"apiVersion": KINDS[kind].version, "kind": kind, **item}
+        for kind in [*kinds, "Node"]
+        for item in client.list_objects(api_path(kind, namespace)) or []
     ]
-    names = ",".join(name for name in plurals if name in served)
-    found = json.loads(
-        kubectl("-n", namespace, "get", names, "-o", "json", "--show-managed-fields")
-    )
-    nodes = json.loads(kubectl("get", "nodes", "-o", "json"))
-    return [*found["items"], *nodes["items"]]
 
 
-def versions(namespace: str) -> dict[str, str]:
+def versions(client: Client, namespace: str) -> dict[str, str]:
     return {
         item["metadata"]["uid"]: item["metadata"]["resourceVersion"]
-        for item in everything(namespace)
+        for item in everything(client, namespace)
         if item["kind"] not in ("Node", "Pod", "Job")
     }
 
@@ -157,9 +154,11 @@ def test_render_apply_and_plan_agree(client: Client, given: list[Json], namespac
     reconcile(client, given)
     before, planned = look_and_plan(client, given, namespace)
     assert planned == []
-    assert versions(namespace) == before, "plan wrote something"
+    assert versions(client, namespace) == before, "plan wrote something"
 
-    live = {(item["kind"], item["metadata"]["name"]): item for item in everything(namespace)}
+    live = {
+        (item["kind"], item["metadata"]["name"]): item for item in everything(client, namespace)
+    }
     known = [live[item["kind"], item["metadata"]["name"]] for item in given]
     facts = Facts([item for item in live.values() if is_fact(item)])
     rendered = render(known, facts)
@@ -193,9 +192,9 @@ def look_and_plan(
 ) -> tuple[dict[str, str], list[Json]]:
     """Versions and plan of a moment without concurrent writes of controllers."""
     for _number in range(20):
-        before = versions(namespace)
+        before = versions(client, namespace)
         found = preview(client, given)
-        if versions(namespace) == before:
+        if versions(client, namespace) == before:
             break
         time.sleep(0.5)
     return before, [change.to_dict() for change in found.changes]
