@@ -23,7 +23,7 @@ _REMEDIES = {
     401: ": the credentials of the kubeconfig are invalid or have expired; renew them",
     403: ": ask an administrator for a role of docs/operate/rbac.md, or use another --context",
 }
-"""What follows the API server's message, by status."""
+"""The advice after a message of the API server, by status."""
 _MAX_INTERNAL = 300
 
 COMMANDS = "ansible_collections.nimops.nim.plugins.module_utils._commands"

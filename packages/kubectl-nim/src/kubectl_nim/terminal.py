@@ -28,7 +28,7 @@ _FOR_ANSIBLE = re.compile(
     r",(?: or)? ansible-playbook nimops\.nim\.\w+(?: -e [^\s;,]+(?:,\w+)*)*"
     r"| or the module nimops\.nim\.\w+|, or pass a definition"
 )
-"""What messages of the collection offer to its other users, besides `kubectl nim`."""
+"""The alternatives to `kubectl nim` that messages of the collection offer."""
 _ADVISORS = {"preflight"}
 """The verbs whose data is advice."""
 

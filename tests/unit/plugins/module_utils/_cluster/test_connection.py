@@ -191,7 +191,7 @@ def write_several(tmp_path):
 
 
 def test_read_kubeconfig_several(write_several, tmp_path):
-    """As kubectl: the first one wins, missing and empty ones are skipped, paths are relative."""
+    """The first one wins, missing and empty ones are skipped, and paths are relative, as in kubectl."""
     (tmp_path / "empty").write_text("")
     both = write_several("one", "two", current="yes")
     path = os.pathsep.join([str(tmp_path / "missing"), "", str(tmp_path / "empty"), both])
