@@ -33,11 +33,12 @@ kinds: collection ## Follow docs/develop/add-a-kind.md in a copy of the project,
 installing: venv ## Install with Helm and with install.yaml, upgrade, roll back and uninstall, on the API server of $KUBECONFIG
 	@$(BIN)/pytest tests/installing
 
-# Each case of preflight has its own namespace and nodes, and waits for the scheduler.
+# Each case of these two files has its own namespace, and waits for controllers. One adds nodes, which the other reads.
 .PHONY: commands
 commands: collection ## The user commands, such as plan and apply, on the API server of $KUBECONFIG
-	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/commands --ignore tests/commands/test_preflight.py
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/commands $(patsubst %,--ignore tests/commands/test_%.py,preflight render_plan_apply)
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n 3 tests/commands/test_preflight.py
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n 3 tests/commands/test_render_plan_apply.py
 
 .PHONY: database
 database: collection ## Open a PostgreSQL server's databases with the settings of NeMo's pods, on the API server of $KUBECONFIG

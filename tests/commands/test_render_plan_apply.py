@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,15 +69,22 @@ def files() -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def kserve(api_server: Any) -> Iterator[None]:
-    """A KServe, which some of the shared cases need."""
+def kserve(api_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A KServe, which some of the shared cases need; the last process of xdist removes it."""
     if not CASES.is_dir():
         yield
         return
     objects = str(CONFORMANCE / "environment/kserve.yaml")
+    folder = tmp_path_factory.getbasetemp()
+    users = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "kserve"
+    users.mkdir(exist_ok=True)
+    user = users / str(os.getpid())
+    user.touch()
     kubectl("apply", "-f", objects)
     yield
-    kubectl("delete", "-f", objects)
+    user.unlink()
+    if not any(users.iterdir()):
+        kubectl("delete", "--ignore-not-found", "-f", objects)
 
 
 @pytest.fixture(scope="module")
