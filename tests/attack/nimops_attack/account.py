@@ -17,32 +17,39 @@ from nimops_harness.cluster import (
     ACCOUNTS,
     BINDINGS,
     CONFIG_MAPS,
+    DAEMONSETS,
     DEPLOYMENTS,
     NIMSERVICES,
     PODS,
     RBAC,
     ROLES,
     SECRETS,
+    SERVICES,
     Api,
     Resource,
     path_of,
 )
+from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimservice
 
 from .fields import Json
-from .harness import Harness, Seen, attack
+from .harness import Scene, attack
 
 SYSTEM = ("kube-system", "kube-public", "kube-node-lease")
 ADMIN = "attack-administrator"
 """An account of kube-system that may do everything."""
 
+GROUP = "rbac.authorization.k8s.io"
+READ_SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}
 OURS = {"app.kubernetes.io/managed-by": "k8s-nim-operator"}
 DRIVER = {"app.kubernetes.io/component": "nvidia-driver"}
 SECURITY = {"pod-security.kubernetes.io/enforce": "privileged"}
-MERGE = "application/merge-patch+json"
 REFUSED = "refused by the policy on the operator's account, or by RBAC"
-Try = tuple[str, str]
-"""A request, and the reason of its refusal; empty if it was accepted."""
+REASONS = (POLICY, " cannot ", "not currently held")
+"""A refusal has one of these: an invalid object proves nothing."""
+CLUSTER_BINDINGS = f"/{RBAC}/clusterrolebindings"
+Try = tuple[str, str, str, Json | None]
+"""A request: what it is, POST, DELETE, MERGE or APPLY, path, and body."""
 
 
 def pod(account: str = "default") -> Json:
@@ -61,8 +68,7 @@ def subject(name: str, namespace: str) -> Json:
 
 
 def bind(role: str, *subjects: Json, kind: str = "Role") -> Json:
-    group = "rbac.authorization.k8s.io"
-    return {"roleRef": {"apiGroup": group, "kind": kind, "name": role}, "subjects": list(subjects)}
+    return {"roleRef": {"apiGroup": GROUP, "kind": kind, "name": role}, "subjects": list(subjects)}
 
 
 def bodies(namespace: str) -> dict[Resource, Json]:
@@ -72,11 +78,10 @@ def bodies(namespace: str) -> dict[Resource, Json]:
     job = {"template": template(restartPolicy="Never")}
     backend = {"service": {"name": "a", "port": {"number": 80}}}
     scale = {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}}
-    rule = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}
     return {
         PODS: {"spec": pod()},
         DEPLOYMENTS: {"spec": selector},
-        ("apis/apps/v1", "daemonsets"): {"spec": selector},
+        DAEMONSETS: {"spec": selector},
         ("apis/apps/v1", "statefulsets"): {"spec": selector | {"serviceName": "a"}},
         ("apis/apps/v1", "replicasets"): {"spec": selector},
         ("api/v1", "replicationcontrollers"): {"spec": {"template": template()}},
@@ -87,9 +92,9 @@ def bodies(namespace: str) -> dict[Resource, Json]:
         SECRETS: {"stringData": {"a": "b"}},
         CONFIG_MAPS: {"data": {"a": "b"}},
         ACCOUNTS: {},
-        ("api/v1", "services"): {"spec": {"ports": [{"port": 80}]}},
+        SERVICES: {"spec": {"ports": [{"port": 80}]}},
         ("api/v1", "persistentvolumeclaims"): {"spec": claim},
-        ROLES: {"rules": [rule]},
+        ROLES: {"rules": [READ_SECRETS]},
         BINDINGS: bind("nimops-manager-role", subject("default", namespace), kind="ClusterRole"),
         ("apis/networking.k8s.io/v1", "ingresses"): {"spec": {"defaultBackend": backend}},
         ("apis/autoscaling/v2", "horizontalpodautoscalers"): {"spec": scale | {"maxReplicas": 2}},
@@ -108,26 +113,7 @@ def named(body: Json, name: str = "a", **metadata: t.Any) -> Json:
     return {**body, "metadata": {"name": name, **metadata}}
 
 
-def thief(harness: Harness) -> Account:
-    """A client with the operator's token."""
-    if "account" not in harness.shared:
-        harness.shared["account"] = install_account()
-    return t.cast("Account", harness.shared["account"])
-
-
-def judge(done: t.Collection[Try], fine: str) -> Seen:
-    """Each request must be refused for the right reason: an invalid object proves nothing."""
-    problems = [f"accepted: {what}" for what, why in done if not why]
-    reasons = (POLICY, " cannot ", "not currently held")
-    problems += [
-        f"{what}: not tried, {why[:200]}"
-        for what, why in done
-        if why and not any(reason in why for reason in reasons)
-    ]
-    return Seen.of(problems, f"{len(done)} {fine}")
-
-
-Tries = t.Callable[[Harness, Account, str], t.Iterator[Try]]
+Tries = t.Callable[[Scene], t.Iterator[Try]]
 
 
 def tries(name: str, fine: str, *, quick: bool = False) -> t.Callable[[Tries], Tries]:
@@ -135,37 +121,50 @@ def tries(name: str, fine: str, *, quick: bool = False) -> t.Callable[[Tries], T
 
     def add(generate: Tries) -> Tries:
         @attack(f"account-{name}", REFUSED, sides=("prefork",), quick=quick)
-        def run(harness: Harness) -> Seen:
-            stolen, namespace = thief(harness), harness.namespace(name)
-            return judge(list(generate(harness, stolen, namespace)), fine)
+        def run(scene: Scene) -> str:
+            stolen, count = install_account(), 0
+            for what, method, path, body in generate(scene):
+                count += 1
+                why = send(stolen, method, path, body)
+                is_right = any(reason in why for reason in REASONS)
+                scene.expect(is_right, f"{what}: {why[:200] or 'accepted'}")
+            return f"{count} {fine}"
 
         return generate
 
     return add
 
 
+def send(stolen: Account, method: str, path: str, body: Json | None) -> str:
+    """The reason why a request is refused; empty if it is not."""
+    if method == "APPLY":
+        return stolen.apply(path, body or {})
+    if method == "MERGE":
+        return stolen.patch_merge(path, body or {})
+    return stolen.refuses(method, path, body)
+
+
 # --- Secrets that mint tokens ----------------------------------------------------------------------
 
 
 @attack("account-cluster-admin", REFUSED, sides=("prefork",), quick=True)
-def attack_cluster_admin(harness: Harness) -> Seen:
+def attack_cluster_admin(scene: Scene) -> str:
     """The token of an administrator of kube-system, by a Secret that Kubernetes fills in."""
-    stolen, place = thief(harness), path_of(SECRETS, "kube-system", "attack-token")
-    cluster = harness.cluster
+    stolen, place = install_account(), path_of(SECRETS, "kube-system", "attack-token")
+    cluster = scene.cluster
     cluster.ask("DELETE", place)
     cluster.ask("POST", path_of(ACCOUNTS, "kube-system"), {"metadata": {"name": ADMIN}})
     all_powerful = bind("cluster-admin", subject(ADMIN, "kube-system"), kind="ClusterRole")
-    cluster.ask("POST", f"/{RBAC}/clusterrolebindings", named(all_powerful, ADMIN))
+    cluster.ask("POST", CLUSTER_BINDINGS, named(all_powerful, ADMIN))
     body = token_secret("attack-token", ADMIN)
-    why = stolen.refuses("POST", path_of(SECRETS, "kube-system"), body, dry=False)
-    if why:
-        return Seen(True, f"refused: {why[:160]}")
+    if why := stolen.refuses("POST", path_of(SECRETS, "kube-system"), body, dry=False):
+        return f"refused: {why[:160]}"
     try:
-        secret = harness.wait_for("a token", lambda: read_token(stolen, place), 30)
-        if not secret:
-            return Seen(False, "accepted, but Kubernetes minted no token")
-        found = Api(secret).get("/api/v1/namespaces/kube-system/secrets")
-        return Seen(False, f"cluster-admin: the token reads {len(found['items'])} Secrets there")
+        token = scene.wait_for(lambda: read_token(stolen, place), 30)
+        if not token:
+            raise HarnessError("accepted, but Kubernetes minted no token")
+        count = len(Api(token).get("/api/v1/namespaces/kube-system/secrets")["items"])
+        raise HarnessError(f"cluster-admin: the token reads {count} Secrets there")
     finally:
         cluster.ask("DELETE", place)
 
@@ -176,136 +175,123 @@ def read_token(stolen: Account, place: str) -> str:
 
 
 @tries("tokens", "ways to mint a token refused")
-def mint(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
+def mint(scene: Scene) -> t.Iterator[Try]:
     """Secrets that mint tokens in all namespaces, by all verbs, and other types of credentials."""
-    for place in (*SYSTEM, HOME, namespace):
+    for place in (*SYSTEM, HOME, scene.namespace):
         for marks in ({}, owners()):
             body = token_secret()
             body["metadata"] |= marks
-            yield f"token in {place}", stolen.refuses("POST", path_of(SECRETS, place), body)
+            yield f"token in {place}", "POST", path_of(SECRETS, place), body
             full = {**body, "apiVersion": "v1", "kind": "Secret"}
-            yield f"token applied in {place}", stolen.apply(path_of(SECRETS, place, "stolen"), full)
-        request: Json = {"spec": {"audiences": []}}
+            yield f"token applied in {place}", "APPLY", path_of(SECRETS, place, "stolen"), full
         path = f"{path_of(ACCOUNTS, place, 'default')}/token"
-        yield f"TokenRequest in {place}", stolen.refuses("POST", path, request)
+        yield f"TokenRequest in {place}", "POST", path, {"spec": {"audiences": []}}
     for kind in ("bootstrap.kubernetes.io/token", "kubernetes.io/basic-auth", "of.mine/x"):
         body = named({"type": kind, "stringData": {"username": "a"}}, **owners())
-        yield kind, stolen.refuses("POST", path_of(SECRETS, namespace), body)
+        yield kind, "POST", scene.path(SECRETS), body
 
 
 # --- places ----------------------------------------------------------------------------------------
 
 
 @tries("places", "objects refused in the namespaces of the system")
-def enter_places(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
+def enter_places(scene: Scene) -> t.Iterator[Try]:
     """Objects in namespaces of the system and its own, with and without an owner."""
     for place in (*SYSTEM, HOME):
+        forged: list[Json] = [{}, owners()]
+        if place in SYSTEM:
+            forged += [owners("ClusterPolicy", "nvidia.com/v1"), {"labels": OURS}]
         for resource, body in bodies(place).items():
-            forged = [{}, owners()]
-            if place in SYSTEM:
-                forged += [owners("ClusterPolicy", "nvidia.com/v1"), {"labels": OURS}]
             for marks in forged:
                 what = f"{resource[1]} in {place} with {list(marks)}"
-                yield what, stolen.refuses("POST", path_of(resource, place), named(body, **marks))
-    bound: list[tuple[str, Json]] = [
-        ("cluster-admin", {}),
-        ("view", {}),
-        ("nimops-gpu-role", owners()),
-    ]
-    for role, marks in bound:
+                yield what, "POST", path_of(resource, place), named(body, **marks)
+    for role, marks in (("cluster-admin", {}), ("view", {}), ("nimops-gpu-role", owners())):
         body = bind(role, subject("default", "default"), kind="ClusterRole")
-        path = f"/{RBAC}/clusterrolebindings"
-        yield f"{role} bound", stolen.refuses("POST", path, named(body, **marks))
-    rule = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
-    body = named({"rules": [rule]}, "attack")
-    yield "a ClusterRole", stolen.refuses("POST", f"/{RBAC}/clusterroles", body)
+        yield f"{role} bound", "POST", CLUSTER_BINDINGS, named(body, **marks)
+    body = named({"rules": [READ_SECRETS]}, "attack")
+    yield "a ClusterRole", "POST", f"/{RBAC}/clusterroles", body
 
 
 # --- tenants ---------------------------------------------------------------------------------------
 
 
 @tries("unowned", "objects without an owner refused")
-def plant(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
+def plant(scene: Scene) -> t.Iterator[Try]:
     """Objects in the namespace of a tenant that belong to no resource."""
     other = owners("Deployment", "apps/v1")
     weak = owners()
     weak["ownerReferences"][0]["controller"] = False
     note = {"annotations": {"nimops.nim/owner-uid": "a"}}
-    for resource, body in bodies(namespace).items():
+    for resource, body in bodies(scene.namespace).items():
         for marks in ({}, {"labels": OURS}, other, weak, note):
-            path, what = path_of(resource, namespace), f"{resource[1]} with {marks}"
-            yield what, stolen.refuses("POST", path, named(body, **marks))
+            what = f"{resource[1]} with {marks}"
+            yield what, "POST", scene.path(resource), named(body, **marks)
 
 
 @tries("foreign", "changes to objects of others refused")
-def take(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
+def take(scene: Scene) -> t.Iterator[Try]:
     """Objects of a tenant, changed, taken over and deleted."""
-    for resource, body in bodies(namespace).items():
-        found = harness.cluster.request("POST", path_of(resource, namespace), named(body, "theirs"))
-        if resource == DEPLOYMENTS:
-            marks = owners("Deployment", "apps/v1") | {"labels": OURS | DRIVER}
-            marks["ownerReferences"][0] |= {"name": "theirs", "uid": found["metadata"]["uid"]}
-            place = path_of(CONFIG_MAPS, namespace)
-            harness.cluster.request("POST", place, named({}, "labeled", **marks))
-            harness.cluster.request("POST", place, named({}, "driver", labels=DRIVER))
-    other = {"serviceAccountName": "deployer"}
+    theirs = {
+        resource: scene.plant(resource, "theirs", body)
+        for resource, body in bodies(scene.namespace).items()
+    }
+    marks = owners("Deployment", "apps/v1") | {"labels": OURS | DRIVER}
+    uid = theirs[DEPLOYMENTS]["metadata"]["uid"]
+    marks["ownerReferences"][0] |= {"name": "theirs", "uid": uid}
+    scene.plant(CONFIG_MAPS, "labeled", **marks)
+    scene.plant(CONFIG_MAPS, "driver", labels=DRIVER)
     changes: dict[Resource, Json] = {
-        DEPLOYMENTS: {"spec": {"template": {"spec": other}}},
+        DEPLOYMENTS: {"spec": {"template": {"spec": {"serviceAccountName": "deployer"}}}},
         ("apis/batch/v1", "jobs"): {"spec": {"suspend": True}},
         SECRETS: {"stringData": {"a": "c"}},
         CONFIG_MAPS: {"data": {"a": "c"}},
         ACCOUNTS: {"imagePullSecrets": [{"name": "mine"}]},
         ROLES: {"rules": []},
-        BINDINGS: {"subjects": [subject("thief", namespace)]},
+        BINDINGS: {"subjects": [subject("thief", scene.namespace)]},
         NIMSERVICES: {"spec": {"image": {"repository": "evil"}}},
     }
-    for resource in bodies(namespace):
-        path = path_of(resource, namespace, "theirs")
+    for resource in theirs:
+        path, what = scene.path(resource, "theirs"), resource[1]
         for marks in ({"labels": {"a": "b"}}, {"labels": OURS}, owners()):
             change: Json = {"metadata": marks, **changes.get(resource, {})}
-            yield f"{resource[1]} with {list(marks)}", stolen.patch_merge(path, change)
+            yield f"{what} with {list(marks)}", "MERGE", path, change
         for marks in ({"labels": OURS}, {"labels": SECURITY}, owners()):
             if resource == NIMSERVICES and marks == {"labels": SECURITY}:
                 continue  # metadata of our kinds without an owner
-            said = stolen.patch_merge(path, {"metadata": marks})
-            yield f"only {list(marks)} of {resource[1]}", said
-        yield f"{resource[1]} deleted", stolen.refuses("DELETE", path)
-    labeled = path_of(CONFIG_MAPS, namespace, "labeled")
-    yield "a child of a Deployment", stolen.patch_merge(labeled, {"metadata": owners()})
-    yield "a child of a Deployment deleted", stolen.refuses("DELETE", labeled)
-    driver = path_of(CONFIG_MAPS, namespace, "driver")
-    yield "what is labeled as a driver", stolen.refuses("DELETE", driver)
+            yield f"only {list(marks)} of {what}", "MERGE", path, {"metadata": marks}
+        yield f"{what} deleted", "DELETE", path, None
+    labeled, driver = scene.path(CONFIG_MAPS, "labeled"), scene.path(CONFIG_MAPS, "driver")
+    yield "a child of a Deployment", "MERGE", labeled, {"metadata": owners()}
+    yield "a child of a Deployment deleted", "DELETE", labeled, None
+    yield "what is labeled as a driver", "DELETE", driver, None
 
 
 @tries("bindings", "bindings to others refused")
-def grant(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
+def grant(scene: Scene) -> t.Iterator[Try]:
     """Permissions for foreign subjects, by bindings with an owner."""
-    harness.cluster.request("POST", path_of(ROLES, namespace), named({"rules": []}, "empty"))
+    scene.plant(ROLES, "empty", {"rules": []})
     others = (
         subject("default", "kube-system"),
-        {"kind": "User", "name": "mallory", "apiGroup": "rbac.authorization.k8s.io"},
-        {"kind": "Group", "name": "system:authenticated", "apiGroup": "rbac.authorization.k8s.io"},
+        {"kind": "User", "name": "mallory", "apiGroup": GROUP},
+        {"kind": "Group", "name": "system:authenticated", "apiGroup": GROUP},
     )
-    place = path_of(BINDINGS, namespace)
-    wide = bind("nimops-manager-role", subject("default", namespace), kind="ClusterRole")
-    yield "a ClusterRole", stolen.refuses("POST", place, named(wide, **owners()))
+    place = scene.path(BINDINGS)
+    wide = bind("nimops-manager-role", subject("default", scene.namespace), kind="ClusterRole")
+    yield "a ClusterRole", "POST", place, named(wide, **owners())
     for who in (*others, subject("default", "default")):
-        body = named(bind("empty", who), **owners())
-        yield f"a Role for {who}", stolen.refuses("POST", place, body)
+        yield f"a Role for {who}", "POST", place, named(bind("empty", who), **owners())
     for who in others:
         body = bind("nimops-manager-role", who, kind="ClusterRole")
         body = named(body, **owners("ClusterPolicy", "nvidia.com/v1"))
-        said = stolen.refuses("POST", f"/{RBAC}/clusterrolebindings", body)
-        yield f"a ClusterRole for {who}", said
+        yield f"a ClusterRole for {who}", "POST", CLUSTER_BINDINGS, body
 
 
 @tries("shared-names", "forged contents of shared names refused", quick=True)
-def forge(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
+def forge(scene: Scene) -> t.Iterator[Try]:
     """Shared objects, which need no owner, with other contents."""
+    namespace = scene.namespace
     for name in ("nim-cache-role", "other"):
-        harness.cluster.request(
-            "POST", path_of(ROLES, namespace), named({"rules": []}, name, labels=OURS)
-        )
+        scene.plant(ROLES, name, {"rules": []}, labels=OURS)
     account, role, binding = "nim-cache-sa", "nim-cache-role", "nim-cache-rolebinding"
     ours = subject(account, namespace)
     for body in (
@@ -314,49 +300,45 @@ def forge(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
         bind(role, subject("default", namespace)),
         bind(role, ours, subject("default", namespace)),
         bind(role, subject(account, "kube-system")),
-        bind(role, {"kind": "User", "name": account, "apiGroup": "rbac.authorization.k8s.io"}),
+        bind(role, {"kind": "User", "name": account, "apiGroup": GROUP}),
         bind(role),
     ):
-        path = path_of(BINDINGS, namespace)
-        yield f"binding {body}", stolen.refuses("POST", path, named(body, binding, labels=OURS))
+        whole = named(body, binding, labels=OURS)
+        yield f"binding {body}", "POST", scene.path(BINDINGS), whole
     good = {
         "apiGroups": ["security.openshift.io"],
         "resources": ["securitycontextconstraints"],
         "resourceNames": ["nonroot"],
         "verbs": ["use"],
     }
-    secrets = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
-    path = path_of(ROLES, namespace, role)
-    yield "role deleted", stolen.refuses("DELETE", path)
-    for rules in ([secrets], [good, secrets], [good | {"resourceNames": ["hostmount-anyuid"]}]):
-        body = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": rules}
-        yield f"role {rules}", stolen.apply(path, named(body, role, labels=OURS))
+    path = scene.path(ROLES, role)
+    yield "role deleted", "DELETE", path, None
+    wider = good | {"resourceNames": ["hostmount-anyuid"]}
+    for rules in ([READ_SECRETS], [good, READ_SECRETS], [wider]):
+        body = {"apiVersion": f"{GROUP}/v1", "kind": "Role", "rules": rules}
+        yield f"role {rules}", "APPLY", path, named(body, role, labels=OURS)
     body = named({"imagePullSecrets": [{"name": "a"}]}, account)
-    yield "account with Secrets", stolen.refuses("POST", path_of(ACCOUNTS, namespace), body)
+    yield "account with Secrets", "POST", scene.path(ACCOUNTS), body
     for resource, body in bodies(namespace).items():
         if resource != ACCOUNTS:
-            path = path_of(resource, namespace)
-            yield f"{resource[1]} {account}", stolen.refuses("POST", path, named(body, account))
+            what = f"{resource[1]} {account}"
+            yield what, "POST", scene.path(resource), named(body, account)
 
 
 @tries("parts", "ways into pods of others refused")
-def enter_pods(harness: Harness, stolen: Account, namespace: str) -> t.Iterator[Try]:
+def enter_pods(scene: Scene) -> t.Iterator[Try]:
     """Subresources of pods, and the policy itself."""
-    harness.cluster.request("POST", path_of(PODS, namespace), named({"spec": pod()}, "theirs"))
-    path = path_of(PODS, namespace, "theirs")
+    scene.plant(PODS, "theirs", {"spec": pod()})
+    path = scene.path(PODS, "theirs")
     debug = {"spec": {"ephemeralContainers": [{"name": "b", "image": "b"}]}}
-    yield (
-        "ephemeral container",
-        stolen.refuses("PATCH", f"{path}/ephemeralcontainers", debug, MERGE),
-    )
+    yield "ephemeral container", "MERGE", f"{path}/ephemeralcontainers", debug
     for part in ("exec", "attach", "portforward", "proxy"):
         query = "?command=id&container=a" if part in ("exec", "attach") else ""
-        yield part, stolen.refuses("POST", f"{path}/{part}{query}", {})
+        yield part, "POST", f"{path}/{part}{query}", {}
     binding = {"target": {"kind": "Node", "name": "a"}, "metadata": {"name": "theirs"}}
-    yield "binding", stolen.refuses("POST", f"{path}/binding", binding)
-    scale = f"{path_of(DEPLOYMENTS, namespace, 'a')}/scale"
-    yield "scale", stolen.refuses("PATCH", scale, {"spec": {"replicas": 9}}, MERGE)
-    group = "apis/admissionregistration.k8s.io/v1"
+    yield "binding", "POST", f"{path}/binding", binding
+    scale = f"{scene.path(DEPLOYMENTS, 'a')}/scale"
+    yield "scale", "MERGE", scale, {"spec": {"replicas": 9}}
     for resource in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
-        name = f"/{group}/{resource}/nimops-operator-account"
-        yield f"{resource} deleted", stolen.refuses("DELETE", name)
+        name = f"/apis/admissionregistration.k8s.io/v1/{resource}/nimops-operator-account"
+        yield f"{resource} deleted", "DELETE", name, None

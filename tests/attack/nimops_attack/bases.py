@@ -21,27 +21,14 @@ _HUB: Json = {
     "pullSecret": "ngc-secret",
     "authSecret": "ngc-api-secret",
 }
+_SERVICE: Json = {"image": _IMAGE, "storage": {"emptyDir": {}}}
 _MORE: tuple[tuple[str, Json], ...] = (
     ("NIMCache", {"source": {"dataStore": _HUB | {"modelName": "m"}}, "storage": _CLAIM}),
     ("NIMCache", {"source": {"dataStore": _HUB | {"datasetName": "d"}}, "storage": _CLAIM}),
     ("NIMCache", {"source": {"hf": _HUB | {"datasetName": "d"}}, "storage": _CLAIM}),
-    ("NIMService", {"image": _IMAGE, "storage": {"hostPath": "/models"}}),
-    (
-        "NIMService",
-        {
-            "image": _IMAGE,
-            "storage": {"emptyDir": {}},
-            "draResources": [{"resourceClaimTemplateName": "gpus"}],
-        },
-    ),
-    (
-        "NIMService",
-        {
-            "image": _IMAGE,
-            "storage": {"emptyDir": {}},
-            "draResources": [{"resourceClaimName": "gpus"}],
-        },
-    ),
+    ("NIMService", _SERVICE | {"storage": {"hostPath": "/models"}}),
+    ("NIMService", _SERVICE | {"draResources": [{"resourceClaimTemplateName": "gpus"}]}),
+    ("NIMService", _SERVICE | {"draResources": [{"resourceClaimName": "gpus"}]}),
 )
 
 

@@ -87,12 +87,23 @@ def read_crds(folder: Path) -> dict[str, Json]:
 
 def list_places(schema: Json, *parts: str) -> list[Place]:
     """All places of these parts of a resource (spec, metadata, status)."""
-    places: list[Place] = []
-    for part in parts:
-        inner = _METADATA if part == "metadata" else schema["properties"].get(part)
-        if inner:
-            places += walk(inner, (part,))
-    return places
+    properties = schema["properties"] | {"metadata": _METADATA}
+    return [
+        place
+        for part in parts
+        if part in properties
+        for path, inner in walk(properties[part], (part,))
+        for place in _places_of(inner, path)
+    ]
+
+
+def _places_of(schema: Json, path: tuple[str, ...]) -> t.Iterator[Place]:
+    if is_text(schema):
+        yield Place(path, schema=schema)
+    if is_free(schema):
+        yield Place(path, is_key=True, schema=value_schema(schema))
+        if not isinstance(schema.get("additionalProperties"), dict):
+            yield Place((*path, ENTRY), schema=value_schema(schema))
 
 
 def is_free(schema: Json) -> bool:
@@ -107,17 +118,14 @@ def value_schema(schema: Json) -> Json:
     return inner if isinstance(inner, dict) else {"type": "string"}
 
 
-def walk(schema: Json, path: tuple[str, ...]) -> t.Iterator[Place]:
-    """The places below a path, maps of maps and items of items included."""
-    if is_text(schema):
-        yield Place(path, schema=schema)
-    for name, inner in (schema.get("properties") or {}).items():
-        yield from walk(inner, (*path, name))
-    if "items" in schema:
-        yield from walk(schema["items"], (*path, ELEMENT))
-    if is_free(schema):
-        yield Place(path, is_key=True, schema=value_schema(schema))
-        yield from walk(value_schema(schema), (*path, ENTRY))
+def walk(schema: Json, path: tuple[str, ...]) -> t.Iterator[tuple[tuple[str, ...], Json]]:
+    """The schema at a path, and all below it, also of items and of values of maps."""
+    yield path, schema
+    inner = {**(schema.get("properties") or {}), ELEMENT: schema.get("items")}
+    inner[ENTRY] = schema.get("additionalProperties")
+    for name, below in inner.items():
+        if isinstance(below, dict):
+            yield from walk(below, (*path, name))
 
 
 def is_text(schema: Json) -> bool:

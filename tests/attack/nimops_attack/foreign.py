@@ -14,58 +14,26 @@ import copy
 import json
 import typing as t
 
-from nimops_harness.cluster import (
-    ACCOUNTS,
-    BINDINGS,
-    CONFIG_MAPS,
-    DEPLOYMENTS,
-    NIMSERVICES,
-    PODS,
-    ROLES,
-    SECRETS,
-    SERVICES,
-    path_of,
-)
+from nimops_harness.cluster import ACCOUNTS, ROLES
 from nimops_harness.mentions import mentions
 from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
-from .harness import Harness, Seen, attack, path_to
-
-COLLECTIONS = {
-    "ConfigMap": CONFIG_MAPS,
-    "Deployment": DEPLOYMENTS,
-    "HTTPRoute": ("apis/gateway.networking.k8s.io/v1", "httproutes"),
-    "HorizontalPodAutoscaler": ("apis/autoscaling/v2", "horizontalpodautoscalers"),
-    "Ingress": ("apis/networking.k8s.io/v1", "ingresses"),
-    "Job": ("apis/batch/v1", "jobs"),
-    "LeaderWorkerSet": ("apis/leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
-    "NIMService": NIMSERVICES,
-    "PersistentVolumeClaim": ("api/v1", "persistentvolumeclaims"),
-    "Pod": PODS,
-    "ResourceClaimTemplate": ("apis/resource.k8s.io/v1", "resourceclaimtemplates"),
-    "Role": ROLES,
-    "RoleBinding": BINDINGS,
-    "Secret": SECRETS,
-    "Service": SERVICES,
-    "ServiceAccount": ACCOUNTS,
-}
-"""Collections of children, in the order in which they are created."""
+from .harness import COLLECTIONS, Scene, attack, conditions_of
 
 _KEPT = ("apiVersion", "kind", "spec", "data", "rules", "roleRef", "subjects", "type")
 _OURS = "app.kubernetes.io/managed-by"
 _MADE_BY_POD_CONTROLLERS = ("Pod",)
 
 
-def list_objects(harness: Harness, namespace: str) -> list[Json]:
+def list_objects(scene: Scene) -> list[Json]:
     """The objects of a namespace that we may have made."""
     found = []
     for kind, resource in COLLECTIONS.items():
-        answer = harness.cluster.ask("GET", path_of(resource, namespace))
+        answer = scene.cluster.ask("GET", scene.path(resource))
         version = resource[0].partition("/")[2]
-        found += [
-            {"apiVersion": version, **item, "kind": kind} for item in answer.body.get("items") or []
-        ]
+        items = answer.body.get("items") or []
+        found += [{"apiVersion": version, **item, "kind": kind} for item in items]
     return found
 
 
@@ -120,37 +88,31 @@ def make_resources() -> dict[str, Json]:
 @attack(
     "foreign-children", "nothing refers to a child of another owner", sides=("prefork",), quick=True
 )
-def attack_children(harness: Harness) -> Seen:
+def attack_children(scene: Scene) -> str:
     """Each child in turn exists with another owner before the resource is created."""
     resources = make_resources()
-    resources |= {kind: harness.bases[kind][0] for kind in ("NemoEvaluator", "NemoDatastore")}
-    if harness.quick:
+    bases = scene.harness.bases
+    resources |= {kind: bases[kind][0] for kind in ("NemoEvaluator", "NemoDatastore")}
+    if scene.quick:
         resources = {"service": resources["service"]}
-    problems: list[str] = []
-    children = learn(harness, resources, problems)
-    tries: list[tuple[str, Json, Json]] = []
-    for name, resource in resources.items():
-        for child in children[name]:
-            namespace = harness.namespace(f"foreign-{name.lower()}")
-            place = path_of(COLLECTIONS[child["kind"]], namespace)
-            answer = harness.cluster.ask("POST", place, as_theirs(child))
+    tries: list[tuple[Scene, Json, Json]] = []
+    for name, children in learn(scene, resources).items():
+        for child in children:
+            place = scene.open(name.lower())
+            path = place.path(COLLECTIONS[child["kind"]])
+            answer = scene.cluster.ask("POST", path, as_theirs(child))
             if answer.status == 409 and child["kind"] == "ServiceAccount":
                 continue
-            if answer.refusal:
-                problems.append(f"{child['kind']} of another owner: {answer.refusal}")
-                continue
-            theirs = {**answer.body, "kind": child["kind"]}
-            tries.append((namespace, resource, theirs))
-    for namespace, resource, _theirs in tries:
-        if refusal := harness.create(namespace, resource):
-            problems.append(f"{resource['kind']} is refused: {refusal}")
-    for namespace, resource, theirs in tries:
-        problems += judge(harness, namespace, resource, theirs)
-    for namespace, resource, _theirs in tries:
-        harness.cluster.ask(
-            "DELETE", path_to(resource["kind"], namespace, resource["metadata"]["name"])
-        )
-    return Seen.of(problems, f"{len(tries)} children of others, and nothing refers to one")
+            scene.expect(not answer.refusal, f"{child['kind']} of another owner: {answer.refusal}")
+            if not answer.refusal:
+                tries.append((place, resources[name], {**answer.body, "kind": child["kind"]}))
+    for place, resource, _theirs in tries:
+        place.make(resource)
+    for place, resource, theirs in tries:
+        judge(place, resource, theirs)
+    for place, *_ in tries:
+        place.delete()
+    return f"{len(tries)} children of others, and nothing refers to one"
 
 
 def is_given(item: Json, spec: str) -> bool:
@@ -158,93 +120,72 @@ def is_given(item: Json, spec: str) -> bool:
     return item["kind"] == "PersistentVolumeClaim" and f'"{item["metadata"]["name"]}"' in spec
 
 
-def learn(
-    harness: Harness, resources: dict[str, Json], problems: list[str]
-) -> dict[str, list[Json]]:
-    """The children of resources in an empty namespace."""
-    places = {}
+def learn(scene: Scene, resources: dict[str, Json]) -> dict[str, list[Json]]:
+    """The children of resources, each in a namespace of its own."""
+    places = {name: scene.open(f"own-{name.lower()}") for name in resources}
     for name, resource in resources.items():
-        places[name] = harness.namespace(f"own-{name.lower()}")
-        if refusal := harness.create(places[name], resource):
-            problems.append(f"{resource['kind']} is refused: {refusal}")
+        places[name].make(resource)
     found = {}
     for name, resource in resources.items():
-        harness.wait_answered(resource["kind"], places[name], [resource["metadata"]["name"]])
-        items = [item for item in list_objects(harness, places[name]) if is_ours(item)]
+        places[name].wait_answered()
         is_pipeline = resource["kind"] == "NIMPipeline"
         given = json.dumps(resource["spec"])
         found[name] = [
             item
-            for item in items
+            for item in filter(is_ours, list_objects(places[name]))
             if (item["kind"] == "NIMService") == is_pipeline and not is_given(item, given)
         ]
-        if not found[name]:
-            problems.append(f"{name} has no children: the attack did not take place")
-        harness.cluster.ask(
-            "DELETE", path_to(resource["kind"], places[name], resource["metadata"]["name"])
-        )
+        scene.expect(found[name], f"{name} has no children: the attack did not take place")
+        places[name].delete()
     return found
 
 
-def judge(harness: Harness, namespace: str, resource: Json, theirs: Json) -> list[str]:
+def judge(scene: Scene, resource: Json, theirs: Json) -> None:
     """Problems with references to an object of another owner, and with that object."""
-    name, kind = resource["metadata"]["name"], theirs["kind"]
-    what = f"{resource['kind']} beside {kind} {theirs['metadata']['name']}"
-    left = harness.wait_answered(resource["kind"], namespace, [name])
-    problems = [f"{what}: no status" for _item in left]
-    status = harness.read_status(resource["kind"], namespace, name)
-    types = {item["type"] for item in status.get("conditions") or [] if item["status"] == "True"}
-    if "Stalled" not in types:
-        problems.append(f"{what}: is {status.get('state')}, and not Stalled")
-    for item in list_objects(harness, namespace):
-        own = f"{item['kind']} {item['metadata']['name']}"
-        if (item["kind"], item["metadata"]["name"]) == (kind, theirs["metadata"]["name"]):
-            if is_ours(item) or item["metadata"]["uid"] != theirs["metadata"]["uid"]:
-                problems.append(f"{what}: it was taken")
+    name, kind = theirs["metadata"]["name"], theirs["kind"]
+    what = f"{resource['kind']} beside {kind} {name}"
+    scene.expect(not scene.wait_answered(), f"{what}: no status")
+    conditions = conditions_of(scene.read(resource["kind"], resource["metadata"]["name"]))
+    types = {item["type"] for item in conditions if item["status"] == "True"}
+    scene.expect("Stalled" in types, f"{what}: is not Stalled, but {sorted(types)}")
+    for item in list_objects(scene):
+        own = (item["kind"], item["metadata"]["name"])
+        if own == (kind, name):
+            is_same = item["metadata"]["uid"] == theirs["metadata"]["uid"]
+            scene.expect(is_same and not is_ours(item), f"{what}: it was taken")
         elif is_ours(item) or item["kind"] in _MADE_BY_POD_CONTROLLERS:
-            problems += [
-                f"{what}: {own} has it in {path}"
-                for path in mentions(item, kind, theirs["metadata"]["name"])
-            ]
-    return problems
+            for path in mentions(item, kind, name):
+                scene.expect(False, f"{what}: {' '.join(own)} has it in {path}")
 
 
 @attack("foreign-identity", "no pod, binding or autoscaler uses what others own", quick=True)
-def attack_identity(harness: Harness) -> Seen:
+def attack_identity(scene: Scene) -> str:
     """Names of an account, of the default account, and of a role that reads Secrets."""
-    namespace = harness.namespace("identity")
     rules = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}]
-    accounts, roles = path_of(ACCOUNTS, namespace), path_of(ROLES, namespace)
-    harness.cluster.request("POST", accounts, {"metadata": {"name": "ci-deployer"}})
-    harness.cluster.request("POST", roles, {"metadata": {"name": "secret-reader"}, "rules": rules})
-    harness.wait_for("default", lambda: harness.cluster.find(f"{accounts}/default"), 30)
+    scene.plant(ACCOUNTS, "ci-deployer")
+    scene.plant(ROLES, "secret-reader", {"rules": rules})
+    scene.wait_for(lambda: scene.find(ACCOUNTS, "default"), 30)
     names = ["ci-deployer", "default", "secret-reader"]
-    problems = [
-        f"{name} is refused: {refusal}"
-        for name in names
-        if (refusal := harness.create(namespace, make_nimservice(name)))
-    ]
-    problems += harness.find_unanswered("NIMService", namespace, names)
-    for item in list_objects(harness, namespace):
+    scene.make(*map(make_nimservice, names))
+    scene.expect_answered()
+    for item in list_objects(scene):
+        what = f"{item['kind']} {item['metadata']['name']}"
         for name in ("ci-deployer", "default"):
-            problems += [
-                f"{item['kind']} {item['metadata']['name']} uses ServiceAccount {name}"
-                for _path in mentions(item, "ServiceAccount", name)
-                if is_ours(item)
-            ]
-        if item["kind"] == "Pod" and item["spec"].get("serviceAccountName") in names[:2]:
-            problems.append(f"a pod runs as {item['spec']['serviceAccountName']}")
+            is_used = is_ours(item) and mentions(item, "ServiceAccount", name)
+            is_run = item["kind"] == "Pod" and item["spec"].get("serviceAccountName") == name
+            scene.expect(not is_used and not is_run, f"{what} uses ServiceAccount {name}")
     for name in names:
-        if may_list_secrets(harness, namespace, name):
-            problems.append(f"ServiceAccount {name} may list Secrets")
-    state = harness.read_status("NIMService", namespace, "ci-deployer")
-    harness.delete_all("NIMService", namespace, names)
-    reasons = [item["reason"] for item in state.get("conditions") or [] if item["type"] == "Failed"]
-    return Seen.of(problems, f"nothing runs or is granted; {state.get('state')}: {reasons}")
+        may = may_list_secrets(scene, name)
+        scene.expect(not may, f"ServiceAccount {name} may list Secrets")
+    found = scene.read("NIMService", "ci-deployer")
+    reasons = [item["reason"] for item in conditions_of(found) if item["type"] == "Failed"]
+    scene.expect_deleted()
+    return f"nothing runs or is granted: {reasons}"
 
 
-def may_list_secrets(harness: Harness, namespace: str, account: str) -> bool:
+def may_list_secrets(scene: Scene, account: str) -> bool:
     """The answer of `kubectl auth can-i list secrets --as=system:serviceaccount:…`."""
+    namespace = scene.namespace
     asked: Json = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",
@@ -255,5 +196,5 @@ def may_list_secrets(harness: Harness, namespace: str, account: str) -> bool:
         },
     }
     path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-    answer = harness.cluster.request("POST", path, asked)
+    answer = scene.cluster.request("POST", path, asked)
     return bool(t.cast(Json, answer["status"]).get("allowed"))

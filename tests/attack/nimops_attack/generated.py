@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-import copy
 import typing as t
 from functools import partial
 
+from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimservice
 
 from .bases import rename
-from .fields import Json, Place, list_places
-from .harness import KINDS, Harness, Seen, attack, path_to
+from .fields import Json, list_places
+from .harness import KINDS, Scene, attack, path_to
 from .pack import Ask, Packed, Packer, Packing, Refusal
 from .payloads import (
     CLASSES,
@@ -24,7 +24,7 @@ from .payloads import (
     find_loose_in_cel,
     make_token,
 )
-from .policies import without_policies, without_rules
+from .policies import is_rule_about_keys, without, without_policies
 
 T = t.TypeVar("T")
 
@@ -33,60 +33,65 @@ NOT_EVALUATED = "refused at admission, or taken as text; the resource is answere
 
 
 def pack(
-    harness: Harness, kind: str, payload: PayloadClass, namespace: str, parts: t.Sequence[str]
+    scene: Scene,
+    payload: PayloadClass,
+    bases: t.Sequence[Json],
+    parts: t.Sequence[str] = ("spec", "metadata"),
+    is_key: bool | None = None,
+    ask: Ask | None = None,
 ) -> Packing:
-    """Pack payloads into new resources of a kind."""
-    ask = harness.dry_run(namespace)
-    packer = Packer(kind, harness.crds[kind], payload, str(harness.canary), ask)
-    return packer.pack(harness.bases[kind], list_places(harness.crds[kind], *parts))
+    """Pack payloads into resources of a kind, in all places, or in keys or texts only."""
+    kind, schema = bases[0]["kind"], scene.harness.crds[bases[0]["kind"]]
+    places = [it for it in list_places(schema, *parts) if is_key in (None, it.is_key)]
+    return Packer(kind, schema, payload, scene.canary, ask or scene.dry_run).pack(bases, places)
+
+
+def some(scene: Scene, cases: t.Sequence[T]) -> t.Sequence[T]:
+    """Only the first case in a quick run, and with stock, where a pass takes seconds."""
+    return cases[:1] if scene.side == "stock" or scene.quick else cases
+
+
+def judge(scene: Scene) -> None:
+    """The resources have a status, and nothing was evaluated."""
+    scene.expect_answered()
+    scene.expect_unevaluated()
+
+
+def as_marker(key: str) -> PayloadClass:
+    return PayloadClass(key, key, key)
 
 
 # --- text in every field -------------------------------------------------------------------------
 
 
-def attack_fields(kind: str, payload: PayloadClass, harness: Harness) -> Seen:
-    namespace = harness.namespace(f"{kind.lower()}-{payload.name}")
-    packing = pack(harness, kind, payload, namespace, ("spec", "metadata"))
-    packed = some(harness, packing.packed)
-    problems = [] if packed else ["no resource carries a payload: the attack did not take place"]
-    resources = [rename(item.resource, f"p{number}") for number, item in enumerate(packed)]
-    refusals = [harness.create(namespace, resource) for resource in resources]
-    problems += [f"a packed resource was refused: {refusal}" for refusal in refusals if refusal]
-    problems += follow(harness, namespace, kind, [f"p{number}" for number in range(len(packed))])
-    problems += loose_in_cel(harness, namespace, packed)
-    problems += harness.find_undeleted(
-        kind, namespace, [item["metadata"]["name"] for item in resources]
-    )
+def attack_fields(kind: str, payload: PayloadClass, scene: Scene) -> str:
+    packing = pack(scene, payload, scene.harness.bases[kind])
+    packed = some(scene, packing.packed)
+    scene.expect(packed, "no resource carries a payload: the attack did not take place")
+    scene.make(*(rename(item.resource, f"p{number}") for number, item in enumerate(packed)))
+    judge(scene)
+    expect_quoted_in_cel(scene, packed)
+    scene.expect_deleted()
     carried = sum(len(item.tokens) for item in packed)
-    return Seen.of(
-        problems,
+    return (
         f"{carried} fields in {len(packed)} resources: each answered, nothing evaluated, all deleted; "
-        f"{len(packing.refused)} fields refused at admission",
+        f"{len(packing.refused)} fields refused at admission"
     )
 
 
-def follow(harness: Harness, namespace: str, kind: str, names: t.Iterable[str]) -> list[str]:
-    """Problems once these resources have a status."""
-    unanswered = harness.find_unanswered(kind, namespace, names)
-    return harness.evaluated(namespace) + unanswered
-
-
-def loose_in_cel(harness: Harness, namespace: str, packed: t.Iterable[Packed]) -> list[str]:
-    """Problems with device selectors that have a payload outside of a text, except for the user's own."""
+def expect_quoted_in_cel(scene: Scene, packed: t.Iterable[Packed]) -> None:
+    """Problems are device selectors with a payload outside of a text, except for the user's own."""
     tokens = {
         token: place
         for item in packed
         for place, token in item.tokens.items()
         if "celExpressions" not in place.path
     }
-    path = f"/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaimtemplates"
-    found = harness.cluster.ask("GET", path).body.get("items") or []
-    return [
-        f"{tokens[token]} got out of its text in the expression {expression[:80]!r}"
-        for expression in find_expressions(found)
-        for token in tokens
-        if find_loose_in_cel(expression, token)
-    ]
+    path = scene.path(("apis/resource.k8s.io/v1", "resourceclaimtemplates"))
+    for expression in find_expressions(scene.cluster.ask("GET", path).body.get("items")):
+        for token, place in tokens.items():
+            is_loose = find_loose_in_cel(expression, token)
+            scene.expect(not is_loose, f"{place} got out of its text in {expression[:80]!r}")
 
 
 def find_expressions(value: t.Any) -> t.Iterator[str]:
@@ -103,77 +108,56 @@ def find_expressions(value: t.Any) -> t.Iterator[str]:
 # --- keys that Ansible takes for something else --------------------------------------------------
 
 
-def with_markers(harness: Harness, kind: str, key: str, ask: Ask) -> Packing:
-    """Resources with a marker key in every free map, and templates in every text."""
-    keys = Packer(kind, harness.crds[kind], PayloadClass(key, key, key), str(harness.canary), ask)
-    places = list_places(harness.crds[kind], "spec", "metadata")
-    templates = harness.shared.setdefault("templates", {})
-    if kind not in templates:
-        texts = Packer(kind, harness.crds[kind], JINJA, str(harness.canary), ask).pack(
-            harness.bases[kind][:1], [place for place in places if not place.is_key]
-        )
-        templates[kind] = texts.packed[0].resource
-    bases = [templates[kind], *harness.bases[kind]]
-    return keys.pack(bases, [place for place in places if place.is_key])
+def with_markers(scene: Scene, kind: str, keys: t.Sequence[str]) -> t.Iterator[Packing]:
+    """By key: resources with it in every free map, and with templates in every text."""
+    bases = scene.harness.bases[kind]
+    texts = pack(scene, JINJA, bases[:1], is_key=False).packed[0].resource
+    for key in keys:
+        yield pack(scene, as_marker(key), [texts, *bases], is_key=True)
 
 
-def attack_markers(kind: str, harness: Harness) -> Seen:
+def attack_markers(kind: str, scene: Scene) -> str:
     """New resources, refused by admission or by the operator."""
-    namespace = harness.namespace(f"markers-{kind.lower()}")
-    problems, resources, refused = [], [], 0
-    keys = MARKER_KEYS[:1] if harness.quick else MARKER_KEYS
-    for number, key in enumerate(keys):
-        packing = with_markers(harness, kind, key, harness.dry_run(namespace))
+    refused = 0
+    keys = MARKER_KEYS[:1] if scene.quick else MARKER_KEYS
+    for number, packing in enumerate(with_markers(scene, kind, keys)):
         refused += len(packing.refused)
-        for index, item in enumerate(
-            packing.packed[: 1 if harness.side == "stock" or harness.quick else None]
-        ):
-            resource = rename(item.resource, f"m{number}{index}")
-            if refusal := harness.create(namespace, resource):
-                problems.append(f"accepted as a dry run, then refused: {refusal}")
-            else:
-                resources.append(resource)
-    names = [item["metadata"]["name"] for item in resources]
-    problems += follow(harness, namespace, kind, names)
-    problems += harness.find_undeleted(kind, namespace, names)
-    return Seen.of(
-        problems,
-        f"{refused} keys refused at admission; {len(names)} resources with others: nothing evaluated, all deleted",
+        for index, item in enumerate(some(scene, packing.packed)):
+            scene.make(rename(item.resource, f"m{number}{index}"))
+    count = len(scene.read_made())
+    judge(scene)
+    scene.expect_deleted()
+    return (
+        f"{refused} keys refused at admission;"
+        f" {count} resources with others: nothing evaluated, all deleted"
     )
 
 
-def store_markers(harness: Harness) -> None:
-    """Store resources before the operator starts, without the rules of the CRDs."""
-    namespace = harness.namespace("stored")
-    with without_rules(harness), without_policies(harness):
-        stored, problems = store(harness, namespace)
-    harness.shared["stored"] = (namespace, stored, problems)
-
-
-def some(harness: Harness, cases: t.Sequence[T]) -> t.Sequence[T]:
-    """Only the first case in a quick run, and with stock, where a pass takes seconds."""
-    return cases[:1] if harness.side == "stock" or harness.quick else cases
-
-
-def store(harness: Harness, namespace: str) -> tuple[list[tuple[str, str]], list[str]]:
-    """Kinds and names of stored resources, and problems."""
-    canary, ask = str(harness.canary), harness.dry_run(namespace)
-    probe = service_with_markers("probe", "__ansible_unsafe", canary)
-    harness.wait_for("the CRDs without the rules", lambda: ask(probe) is None, 20)
-    stored: list[tuple[str, str]] = []
-    problems: list[str] = []
-    for number, key in enumerate(some(harness, MARKER_KEYS)):
-        resources = [service_with_markers(f"plain{number}", key, canary)]
+@attack(
+    "keys-stored",
+    "what was stored before the CRDs had rules works but for that key, nothing is evaluated",
+)
+def attack_stored(scene: Scene) -> str:
+    """The operator starts beside resources that were stored without the rules of the CRDs."""
+    scene.harness.stop()
+    keys = some(scene, MARKER_KEYS)
+    plain = {f"plain{number}": key for number, key in enumerate(keys)}
+    with without(scene.cluster, is_rule_about_keys), without_policies(scene.cluster):
+        probe = service_with_markers("probe", "__ansible_unsafe", scene.canary)
+        scene.wait_for(lambda: scene.dry_run(probe) is None, 20)
+        for name, key in plain.items():
+            scene.make(service_with_markers(name, key, scene.canary))
         for kind in KINDS:
-            packing = with_markers(harness, kind, key, ask)
-            resources += [
-                rename(item.resource, f"{kind.lower()}{number}") for item in packing.packed[:1]
-            ]
-        for resource in resources:
-            if refusal := harness.create(namespace, resource):
-                problems.append(f"could not be stored: {refusal}")
-            stored.append((resource["kind"], resource["metadata"]["name"]))
-    return stored, problems
+            for number, packing in enumerate(with_markers(scene, kind, keys)):
+                for item in packing.packed[:1]:
+                    scene.make(rename(item.resource, f"{kind.lower()}{number}"))
+    scene.harness.start()
+    judge(scene)
+    for name in plain:
+        scene.expect(scene.wait_state(name, limit=90), f"{name} is not Ready without that key")
+    count = len(scene.read_made())
+    scene.expect_deleted()
+    return f"{count} resources: answered, nothing evaluated, all deleted"
 
 
 def service_with_markers(name: str, key: str, canary: str) -> Json:
@@ -188,103 +172,45 @@ def service_with_markers(name: str, key: str, canary: str) -> Json:
     return resource
 
 
-@attack(
-    "keys-stored",
-    "what was stored before the CRDs had rules works but for that key, nothing is evaluated",
-    prepare=store_markers,
-)
-def attack_stored(harness: Harness) -> Seen:
-    namespace, stored, problems = t.cast(
-        "tuple[str, list[tuple[str, str]], list[str]]", harness.shared["stored"]
-    )
-    problems = list(problems)
-    for kind in KINDS:
-        problems += follow(harness, namespace, kind, [name for of, name in stored if of == kind])
-    problems += [
-        f"{name} is not Ready without that key"
-        for kind, name in stored
-        if name.startswith("plain")
-        if not harness.wait_state(kind, namespace, name, limit=90)
-    ]
-    for kind in KINDS:
-        problems += harness.find_undeleted(
-            kind, namespace, [name for of, name in stored if of == kind]
-        )
-    return Seen.of(
-        list(dict.fromkeys(problems)),
-        f"{len(stored)} resources: answered, nothing evaluated, all deleted",
-    )
-
-
 # --- the status, which others than the operator may write ----------------------------------------
 
 
-def write_statuses(harness: Harness) -> None:
-    """Write statuses before the operator starts."""
-    namespace = harness.namespace("status")
-    written: list[tuple[str, str, int]] = []
-    for kind in KINDS:
-        places = list_places(harness.crds[kind], "status")
-        keys = (PayloadClass(key, key, key) for key in MARKER_KEYS[:2])
-        for payload in some(harness, (PACKED, JINJA, *keys)):
-            is_reserved_key = payload.name.startswith("__")
-            wanted = [place for place in places if place.is_key or not is_reserved_key]
-            if not wanted:
-                continue
-            name = f"{kind.lower()}-{payload.name.strip('_').replace('_', '-')}"
-            count = write_status(
-                harness, namespace, rename(harness.bases[kind][0], name), payload, wanted
-            )
-            written.append((kind, name, count))
-    harness.shared["status"] = (namespace, written)
+@attack("status-text", NOT_EVALUATED)
+def attack_status(scene: Scene) -> str:
+    """The operator starts beside resources whose status has payloads."""
+    scene.harness.stop()
+    markers = map(as_marker, MARKER_KEYS[:2])
+    payloads = some(scene, (PACKED, JINJA, *markers))
+    written = [write_status(scene, kind, payload) for kind in KINDS for payload in payloads]
+    scene.harness.start()
+    judge(scene)
+    scene.expect_deleted()
+    scene.expect(any(written), "no status carries a payload: the attack did not take place")
+    return (
+        f"{sum(written)} fields of {len(written)} statuses:"
+        " nothing evaluated, each answered and deleted"
+    )
 
 
-def write_status(
-    harness: Harness, namespace: str, resource: Json, payload: PayloadClass, places: list[Place]
-) -> int:
-    """Create the resource and fill its status; the number of fields with a payload."""
-    kind, name = resource["kind"], resource["metadata"]["name"]
-    if refusal := harness.create(namespace, resource):
-        raise RuntimeError(f"{name}: {refusal}")
-    live = harness.cluster.get(path_to(kind, namespace, name))
-    path = f"{path_to(kind, namespace, name)}/status"
+def write_status(scene: Scene, kind: str, payload: PayloadClass) -> int:
+    """Create a resource and fill its status; the number of fields with a payload."""
+    name = f"{kind.lower()}-{payload.name.strip('_').replace('_', '-')}"
+    if refusal := scene.create(rename(scene.harness.bases[kind][0], name)):
+        raise HarnessError(f"{name}: {refusal}")
+    path = f"{path_to(kind, scene.namespace, name)}/status"
+    base = scene.read(kind, name) | {"kind": kind}
 
     def ask(body: Json) -> Refusal | None:
-        return harness.cluster.ask("PUT", f"{path}?dryRun=All", body).refusal
+        return scene.cluster.ask("PUT", f"{path}?dryRun=All", body).refusal
 
-    base = copy.deepcopy(live)
-    if payload.name.startswith("__"):  # templates beside the keys
-        texts = Packer(kind, harness.crds[kind], JINJA, str(harness.canary), ask).pack(
-            [live],
-            [place for place in list_places(harness.crds[kind], "status") if not place.is_key],
-        )
-        base = texts.packed[0].resource if texts.packed else base
-    packing = Packer(kind, harness.crds[kind], payload, str(harness.canary), ask).pack(
-        [base], places
-    )
-    for item in packing.packed[:1]:
-        harness.cluster.request("PUT", path, item.resource)
+    is_key = payload.name in MARKER_KEYS
+    if is_key:  # templates beside the keys
+        for item in pack(scene, JINJA, [base], ["status"], False, ask).packed[:1]:
+            base = item.resource
+    for item in pack(scene, payload, [base], ["status"], is_key or None, ask).packed[:1]:
+        scene.cluster.request("PUT", path, item.resource)
         return len(item.tokens)
     return 0
-
-
-@attack("status-text", NOT_EVALUATED, prepare=write_statuses)
-def attack_status(harness: Harness) -> Seen:
-    namespace, written = t.cast("tuple[str, list[tuple[str, str, int]]]", harness.shared["status"])
-    problems: list[str] = []
-    for kind in KINDS:
-        names = [name for of, name, _ in written if of == kind]
-        problems += follow(harness, namespace, kind, names)
-    for kind in KINDS:
-        names = [name for of, name, _ in written if of == kind]
-        problems += harness.find_undeleted(kind, namespace, names)
-    count = sum(number for *_, number in written)
-    if not count:
-        problems.append("no status carries a payload: the attack did not take place")
-    return Seen.of(
-        list(dict.fromkeys(problems)),
-        f"{count} fields of {len(written)} statuses: nothing evaluated, each answered and deleted",
-    )
 
 
 for _kind in KINDS:

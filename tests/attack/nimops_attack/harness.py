@@ -1,24 +1,42 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The harness of attacks: a cluster, an operator, and all places that may have traces."""
+"""The harness of attacks: an operator, the scene of an attack, and all places that may have traces."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import time
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from nimops_harness.cluster import Api
+from nimops_harness.cluster import (
+    ACCOUNTS,
+    AUTOSCALERS,
+    BINDINGS,
+    CLAIM_TEMPLATES,
+    CLAIMS,
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    EVENTS,
+    INGRESSES,
+    JOBS,
+    NIMSERVICES,
+    PODS,
+    ROLES,
+    SECRETS,
+    SERVICES,
+    Api,
+    Resource,
+    path_of,
+)
 from nimops_harness.errors import HarnessError
-from nimops_harness.progress import Deadline
+from nimops_harness.files import list_paths
 from nimops_harness.runtime import ROOT, ContainedOperator, Side
 from nimops_harness.sandbox import Sandbox
 from nimops_harness.workload import create_namespace, make_nimservice
@@ -28,29 +46,36 @@ from .fields import Json, read_crds
 from .pack import Refusal
 from .payloads import find_evaluated
 
-GROUP = "/apis/apps.nvidia.com/v1alpha1"
+GROUP = "apis/apps.nvidia.com/v1alpha1"
 KINDS: tuple[str, ...] = tuple(
     item["kind"] for item in yaml.safe_load((ROOT / "watches.yaml").read_text())
 )
-SEARCHED = (
-    *(f"{GROUP}/{kind.lower()}s" for kind in KINDS),
-    "/api/v1/configmaps",
-    "/api/v1/events",
-    "/api/v1/persistentvolumeclaims",
-    "/api/v1/pods",
-    "/api/v1/serviceaccounts",
-    "/api/v1/services",
-    "/apis/apps/v1/deployments",
-    "/apis/autoscaling/v2/horizontalpodautoscalers",
-    "/apis/batch/v1/jobs",
-    "/apis/gateway.networking.k8s.io/v1/httproutes",
-    "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets",
-    "/apis/networking.k8s.io/v1/ingresses",
-    "/apis/rbac.authorization.k8s.io/v1/roles",
-    "/apis/resource.k8s.io/v1/resourceclaimtemplates",
-)
+COLLECTIONS: dict[str, Resource] = {
+    "ConfigMap": CONFIG_MAPS,
+    "Deployment": DEPLOYMENTS,
+    "HTTPRoute": ("apis/gateway.networking.k8s.io/v1", "httproutes"),
+    "HorizontalPodAutoscaler": AUTOSCALERS,
+    "Ingress": INGRESSES,
+    "Job": JOBS,
+    "LeaderWorkerSet": ("apis/leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
+    "NIMService": NIMSERVICES,
+    "PersistentVolumeClaim": CLAIMS,
+    "Pod": PODS,
+    "ResourceClaimTemplate": CLAIM_TEMPLATES,
+    "Role": ROLES,
+    "RoleBinding": BINDINGS,
+    "Secret": SECRETS,
+    "Service": SERVICES,
+    "ServiceAccount": ACCOUNTS,
+}
+"""Collections of children, in the order in which they are created."""
+
+SEARCHED = {EVENTS, *((GROUP, f"{kind.lower()}s") for kind in KINDS), *COLLECTIONS.values()} - {
+    SECRETS
+}
 """Collections that may have traces; canary secrets belong into Secrets."""
 
+T = t.TypeVar("T")
 _BIG = 64 << 20
 
 
@@ -89,43 +114,40 @@ def find_field(said: str) -> str:
 
 
 def path_to(kind: str, namespace: str, name: str = "") -> str:
-    return f"{GROUP}/namespaces/{namespace}/{kind.lower()}s" + (f"/{name}" if name else "")
+    return path_of((GROUP, f"{kind.lower()}s"), namespace, name)
 
 
-@dataclass
+def conditions_of(resource: Json) -> list[Json]:
+    return (resource.get("status") or {}).get("conditions") or []
+
+
+def messages_of(resource: Json) -> list[str]:
+    """The messages of its conditions that have one."""
+    return [item["message"] for item in conditions_of(resource) if item.get("message")]
+
+
 class Harness:
     """A cluster with an operator of one side, stock or prefork."""
 
-    sandbox: Sandbox
-    side: Side
-    quick: bool
-    operator: ContainedOperator | None = None
-    starts: int = 0
-    shared: dict[str, t.Any] = field(default_factory=dict)
-    _namespaces: dict[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(self, sandbox: Sandbox, side: Side, quick: bool) -> None:
+        self.sandbox, self.side, self.quick = sandbox, side, quick
+        self.operator: ContainedOperator | None = None
+        self._starts = 0
+        self._namespaces: list[str] = []
         self.cluster = Cluster()
         self.crds = read_crds(ROOT / "config" / "crd" / "bases")
         self.bases = read_bases(ROOT / "config" / "samples")
-        self.canary = self.sandbox.folder / "canary"
+        self.canary = sandbox.folder / "canary"
         shutil.rmtree(self.canary, ignore_errors=True)
         self.canary.mkdir(parents=True)
         self.canary.chmod(0o777)
 
-    # --- the operator --------------------------------------------------------------------------
-
-    def start(self, **environment: str) -> ContainedOperator:
+    def start(self, **environment: t.Any) -> ContainedOperator:
         """Start an operator; HarnessError if it does not become ready."""
         self.stop()
-        self.starts += 1
-        name = f"{self.side}-{self.starts}"
-        os.environ.update(environment)
-        try:
-            self.operator = self.sandbox.start_operator(name, self.side)
-        finally:
-            for key in environment:
-                os.environ.pop(key, None)
+        self._starts += 1
+        name = f"{self.side}-{self._starts}"
+        self.operator = self.sandbox.start_operator(name, self.side, **environment)
         self.operator.wait_until_ready()
         return self.operator
 
@@ -140,201 +162,232 @@ class Harness:
             return self.operator
         return self.start()
 
-    # --- resources -----------------------------------------------------------------------------
-
-    def namespace(self, name: str) -> str:
+    def create_namespace(self, name: str) -> str:
         """A new namespace with the Secrets of our samples; each round has its own."""
-        taken = self._namespaces[name] = self._namespaces.get(name, 0) + 1
+        self._namespaces.append(name)
+        taken = self._namespaces.count(name)
         full = f"attack-{self.side}-{name}" + (f"-{taken}" if taken > 1 else "")
         create_namespace(self.cluster, full)
         return full
 
-    def dry_run(self, namespace: str) -> t.Callable[[Json], Refusal | None]:
-        def ask(resource: Json) -> Refusal | None:
-            place = path_to(resource["kind"], namespace)
-            return self.cluster.ask("POST", f"{place}?dryRun=All", resource).refusal
+    def play(self, attack: Attack) -> tuple[bool, str]:
+        """Whether an attack failed, and what was seen."""
+        problems: list[str] = []
+        fine = ""
+        try:
+            self.ensure()
+            fine = attack.run(Scene(self, attack.name, problems))
+        except (HarnessError, OSError, RuntimeError) as error:
+            problems.append(f"not completed: {error}")
+        if self.operator and not self.operator.is_running:
+            problems.insert(0, "the operator ended")
+        for path in self.canary.iterdir():
+            path.unlink()
+        problems = list(dict.fromkeys(problems))
+        more = f" and {len(problems) - 4} more" if len(problems) > 4 else ""
+        return not problems, "; ".join(problems[:4]) + more or fine
 
-        return ask
 
-    def create(self, namespace: str, resource: Json, query: str = "") -> Refusal | None:
-        place = path_to(resource["kind"], namespace) + query
-        return self.cluster.ask("POST", place, resource).refusal
+class Scene:
+    """A namespace of an attack, its resources, and the problems so far."""
 
-    def read(self, kind: str, namespace: str, name: str) -> Json | None:
-        return self.cluster.find(path_to(kind, namespace, name))
+    def __init__(self, harness: Harness, name: str, problems: list[str]) -> None:
+        self.harness, self.cluster = harness, harness.cluster
+        self.side, self.quick, self.canary = harness.side, harness.quick, str(harness.canary)
+        self.name = name
+        self.problems = problems
+        self.made: dict[str, list[str]] = {}
+        self.namespace = harness.create_namespace(name)
+
+    def open(self, name: str) -> Scene:
+        """Another namespace of this attack."""
+        return Scene(self.harness, f"{self.name}-{name}", self.problems)
+
+    def expect(self, is_so: object, problem: str) -> None:
+        if not is_so:
+            self.problems.append(problem)
 
     def wait_for(
-        self, what: str, is_so: t.Callable[[], t.Any], limit: float = 60.0, pause: float = 0.2
-    ) -> t.Any:
+        self, is_so: t.Callable[[], T], limit: float = 60.0, pause: float = 0.2
+    ) -> T | None:
         """The first true result of `is_so`; None when the time is up or the operator has ended."""
-        deadline = Deadline(limit, what)
-        while True:
-            if found := is_so():
-                return found
-            if not deadline.left:
-                return None
-            if self.operator and not self.operator.is_running:
+        end, operator = time.monotonic() + limit, self.harness.operator
+        while not (found := is_so()):
+            if time.monotonic() > end or (operator and not operator.is_running):
                 return None
             time.sleep(pause)
+        return found
 
-    def wait_answered(
-        self, kind: str, namespace: str, names: t.Iterable[str], limit: float = 90.0
-    ) -> list[str]:
-        """Names of resources that have no status for their current spec when the time is up."""
-        left = set(names)
+    # --- objects of others -----------------------------------------------------------------------
 
-        def look() -> bool:
-            left.difference_update(
-                [
-                    item["metadata"]["name"]
-                    for item in self.cluster.get(path_to(kind, namespace))["items"]
-                    if (item.get("status") or {}).get("observedGeneration")
-                    == item["metadata"]["generation"]
-                ]
-            )
-            return not left
+    def path(self, resource: Resource, name: str = "") -> str:
+        return path_of(resource, self.namespace, name)
 
-        self.wait_for(f"a status of {', '.join(left)}", look, limit)
-        return sorted(left)
+    def find(self, resource: Resource, name: str) -> Json | None:
+        return self.cluster.find(self.path(resource, name))
 
-    def find_unanswered(
-        self, kind: str, namespace: str, names: t.Iterable[str], limit: float = 90.0
-    ) -> list[str]:
-        """Problems with resources that have no status for their spec when the time is up."""
-        left = self.wait_answered(kind, namespace, names, limit)
-        return [f"{kind} {name} got no status" for name in left]
+    def plant(self, resource: Resource, name: str, body: Json | None = None, **meta: t.Any) -> Json:
+        """Create an object that is not ours."""
+        whole = {**(body or {}), "metadata": {"name": name, **meta}}
+        return self.cluster.request("POST", self.path(resource), whole)
+
+    def expect_untouched(self, resource: Resource, before: Json) -> None:
+        """A problem if an object of another owner was changed, adopted or deleted."""
+        name = before["metadata"]["name"]
+        after = self.find(resource, name) or {"metadata": {}}
+        is_same = after["metadata"].get("uid") == before["metadata"]["uid"] and (
+            after.get("spec") == before.get("spec")
+        )
+        is_adopted = bool(after["metadata"].get("ownerReferences"))
+        self.expect(is_same and not is_adopted, f"{resource[1]} {name} of another owner was taken")
+
+    # --- resources -------------------------------------------------------------------------------
+
+    def post(self, resource: Json, query: str = "") -> Refusal | None:
+        place = path_to(resource["kind"], self.namespace) + query
+        return self.cluster.ask("POST", place, resource).refusal
+
+    def dry_run(self, resource: Json) -> Refusal | None:
+        return self.post(resource, "?dryRun=All")
+
+    def create(self, resource: Json, query: str = "") -> Refusal | None:
+        """Create a resource; without a refusal, it is among those that were made."""
+        refusal = self.post(resource, query)
+        if refusal is None:
+            self.made.setdefault(resource["kind"], []).append(resource["metadata"]["name"])
+        return refusal
+
+    def make(self, *resources: Json) -> None:
+        """Create resources; each refusal is a problem."""
+        for item in resources:
+            refusal = self.create(item)
+            name = f"{item['kind']} {item['metadata']['name']}"
+            self.expect(refusal is None, f"{name} is refused: {refusal}")
+
+    def read(self, kind: str, name: str) -> Json:
+        """A resource; an empty one if it does not exist."""
+        return self.cluster.find(path_to(kind, self.namespace, name)) or {"metadata": {}}
+
+    def status(self, kind: str, name: str) -> Json:
+        return self.read(kind, name).get("status") or {}
+
+    def change(self, name: str, change: Json, kind: str = "NIMService") -> Json:
+        return self.cluster.patch(path_to(kind, self.namespace, name), change)
+
+    def read_made(self) -> dict[str, Json]:
+        """The resources that were made and still exist, by `Kind name`."""
+        return {
+            f"{kind} {item['metadata']['name']}": item
+            for kind, names in self.made.items()
+            for item in self.cluster.get(path_to(kind, self.namespace))["items"]
+            if item["metadata"]["name"] in names
+        }
+
+    def wait_answered(self, limit: float = 90.0) -> list[str]:
+        """The made resources that have no status for their current spec when the time is up."""
+        made = {f"{kind} {name}" for kind, names in self.made.items() for name in names}
+
+        def list_left() -> set[str]:
+            return made - {
+                place
+                for place, item in self.read_made().items()
+                if (item.get("status") or {}).get("observedGeneration")
+                == item["metadata"]["generation"]
+            }
+
+        self.wait_for(lambda: not list_left(), limit)
+        return sorted(list_left())
+
+    def expect_answered(self, limit: float = 90.0) -> None:
+        self.problems += [f"{place} got no status" for place in self.wait_answered(limit)]
 
     def wait_state(
-        self, kind: str, namespace: str, name: str, state: str = "Ready", limit: float = 60.0
-    ) -> Json | None:
-        def look() -> Json | None:
-            found = self.read(kind, namespace, name)
-            is_there = ((found or {}).get("status") or {}).get("state") == state
-            return found if is_there else None
+        self, name: str, state: str = "Ready", limit: float = 60.0, kind: str = "NIMService"
+    ) -> bool:
+        is_so = self.wait_for(lambda: self.status(kind, name).get("state") == state, limit)
+        return bool(is_so)
 
-        return t.cast("Json | None", self.wait_for(f"{name} {state}", look, limit))
+    def delete(self) -> None:
+        """Ask for the deletion of all made resources."""
+        for kind, names in self.made.items():
+            for name in names:
+                self.cluster.ask("DELETE", path_to(kind, self.namespace, name))
 
-    def wait_gone(self, kind: str, namespace: str, name: str, limit: float = 60.0) -> bool:
-        gone = self.wait_for(
-            f"deletion of {name}", lambda: self.read(kind, namespace, name) is None, limit
-        )
-        return bool(gone)
+    def expect_deleted(self, limit: float = 90.0) -> None:
+        """Delete all made resources; those that exist when the time is up are problems."""
+        self.delete()
+        self.wait_for(lambda: not self.read_made(), limit)
+        self.problems += [f"{place} could not be deleted" for place in self.read_made()]
+        self.made.clear()
 
-    def find_undeleted(
-        self, kind: str, namespace: str, names: t.Iterable[str], limit: float = 90.0
-    ) -> list[str]:
-        """Delete resources; problems with those that exist when the time is up."""
-        left = self.delete_all(kind, namespace, list(names), limit)
-        return [f"{kind} {name} could not be deleted" for name in left]
-
-    def read_status(self, kind: str, namespace: str, name: str) -> Json:
-        """The status of a resource, empty if there is none."""
-        return (self.read(kind, namespace, name) or {}).get("status") or {}
-
-    def delete_all(
-        self, kind: str, namespace: str, names: t.Sequence[str], limit: float = 90.0
-    ) -> list[str]:
-        """Names of resources that exist when the time is up."""
-        for name in names:
-            self.cluster.ask("DELETE", path_to(kind, namespace, name))
-
-        def list_left() -> list[str]:
-            items = self.cluster.get(path_to(kind, namespace))["items"]
-            return sorted({item["metadata"]["name"] for item in items}.intersection(names))
-
-        self.wait_for("deletions", lambda: not list_left(), limit)
-        return list_left()
-
-    def delete(self, kind: str, namespace: str, name: str, limit: float = 60.0) -> bool:
-        """Whether it could be deleted, with its finalizer."""
-        with contextlib.suppress(HarnessError):
-            self.cluster.request("DELETE", path_to(kind, namespace, name))
-        return self.wait_gone(kind, namespace, name, limit)
-
-    def find_unserved(self, namespace: str, limit: float = 60.0) -> list[str]:
-        """The problem with an ordinary NIMService, if it does not become Ready or cannot be deleted."""
-        wrong = self.serves(namespace, limit=limit)
-        return [wrong] if wrong else []
-
-    def serves(self, namespace: str, name: str = "bystander", limit: float = 60.0) -> str:
+    def serve(self, name: str = "bystander", limit: float = 60.0) -> str:
         """Empty if an ordinary NIMService becomes Ready and can be deleted, else the problem."""
-        began = time.monotonic()
-        if refusal := self.create(namespace, make_nimservice(name)):
+        place = path_to("NIMService", self.namespace, name)
+        if refusal := self.post(make_nimservice(name)):
             return f"an ordinary NIMService was refused: {refusal}"
-        if not self.wait_state("NIMService", namespace, name, limit=limit):
-            return f"an ordinary NIMService was not Ready after {time.monotonic() - began:.0f} s"
-        if not self.delete("NIMService", namespace, name, limit):
+        if not self.wait_state(name, limit=limit):
+            return f"an ordinary NIMService was not Ready after {limit:.0f} s"
+        self.cluster.ask("DELETE", place)
+        if not self.wait_for(lambda: self.cluster.find(place) is None, limit):
             return "an ordinary NIMService could not be deleted"
         return ""
 
-    # --- traces --------------------------------------------------------------------------------
+    def expect_served(self, limit: float = 60.0) -> None:
+        problem = self.serve(limit=limit)
+        self.expect(not problem, problem)
 
-    def list_texts(self, namespace: str) -> t.Iterator[tuple[str, str]]:
+    # --- traces ----------------------------------------------------------------------------------
+
+    def events(self) -> list[Json]:
+        return t.cast("list[Json]", self.cluster.get(self.path(EVENTS))["items"])
+
+    def list_texts(self) -> t.Iterator[tuple[str, str]]:
         """Name and text of everything outside of Secrets: objects, logs, files in /tmp."""
-        for collection in SEARCHED:
-            head, _, resource = collection.rpartition("/")
-            answer = self.cluster.ask("GET", f"{head}/namespaces/{namespace}/{resource}")
+        for resource in SEARCHED:
+            answer = self.cluster.ask("GET", self.path(resource))
             for item in answer.body.get("items") or []:
-                yield f"{resource}/{item['metadata']['name']}", json.dumps(item, ensure_ascii=False)
+                name = f"{resource[1]}/{item['metadata']['name']}"
+                yield name, json.dumps(item, ensure_ascii=False)
         yield from self.list_own_texts()
 
     def list_own_texts(self) -> t.Iterator[tuple[str, str]]:
         """The logs of operators, and the files in their /tmp."""
-        for log in sorted(self.sandbox.logs.glob(f"{self.side}-*.log")):
+        for log in sorted(self.harness.sandbox.logs.glob(f"{self.side}-*.log")):
             yield f"log {log.name}", log.read_text(errors="replace")
-        if self.operator:
-            yield from read_folder(self.operator.tmp)
+        if self.harness.operator:
+            yield from read_folder(self.harness.operator.tmp)
 
-    def evaluated(self, namespace: str) -> list[str]:
-        """Traces of payloads: files that they created, templates that were evaluated."""
-        found = [f"a command ran: {path.name}" for path in sorted(self.canary.iterdir())]
-        if self.operator:
-            found += [
-                f"a file in /tmp: {path.name}" for path in self.operator.tmp.glob("t?????????")
-            ]
-        for where, text in self.list_texts(namespace):
-            found += [
-                f"a template was evaluated: {token} in {where}" for token in find_evaluated(text)
-            ]
-        return found
-
-    def clear_canary(self) -> None:
-        for path in self.canary.iterdir():
-            path.unlink()
+    def expect_unevaluated(self) -> None:
+        """Problems are files that a payload created, and templates that were evaluated."""
+        folders = [self.harness.canary.iterdir()]
+        if self.harness.operator:
+            folders.append(self.harness.operator.tmp.glob("t?????????"))
+        self.problems += [f"a command ran: {path.name}" for found in folders for path in found]
+        self.problems += [
+            f"a template was evaluated: {token} in {where}"
+            for where, text in self.list_texts()
+            for token in find_evaluated(text)
+        ]
 
 
 def read_folder(folder: Path) -> t.Iterator[tuple[str, str]]:
     """Small files below a folder, without those that disappear meanwhile."""
-    for base, _folders, names in os.walk(folder):
-        for name in names:
-            path = Path(base) / name
-            with contextlib.suppress(OSError):
-                if path.is_file() and path.stat().st_size < _BIG:
-                    yield f"file {path.relative_to(folder)}", path.read_text(errors="replace")
+    for name in list_paths(folder):
+        with contextlib.suppress(OSError):
+            path = folder / name
+            if path.is_file() and path.stat().st_size < _BIG:
+                yield f"file {name}", path.read_text(errors="replace")
 
 
-@dataclass(frozen=True)
-class Seen:
-    """The outcome of an attack."""
-
-    ok: bool
-    text: str
-
-    @classmethod
-    def of(cls, problems: t.Sequence[str], fine: str) -> t.Self:
-        """Fine if there are no problems."""
-        more = f" and {len(problems) - 4} more" if len(problems) > 4 else ""
-        return cls(not problems, "; ".join(problems[:4]) + more if problems else fine)
+Run = t.Callable[[Scene], str]
+"""Returns what was seen if there were no problems; raises an error if it could not take place."""
 
 
 @dataclass(frozen=True)
 class Attack:
-    """One row. `prepare` runs before the operator starts, `run` while it works."""
-
     name: str
     expected: str
-    run: t.Callable[[Harness], Seen]
-    prepare: t.Callable[[Harness], None] | None = None
+    run: Run
     sides: tuple[str, ...] = ("prefork", "stock")
     quick: bool = False
 
@@ -342,12 +395,10 @@ class Attack:
 ATTACKS: list[Attack] = []
 
 
-def attack(
-    name: str, expected: str, **options: t.Any
-) -> t.Callable[[t.Callable[[Harness], Seen]], t.Callable[[Harness], Seen]]:
+def attack(name: str, expected: str, **options: t.Any) -> t.Callable[[Run], Run]:
     """Add a function to ATTACKS."""
 
-    def add(run: t.Callable[[Harness], Seen]) -> t.Callable[[Harness], Seen]:
+    def add(run: Run) -> Run:
         ATTACKS.append(Attack(name, expected, run, **options))
         return run
 

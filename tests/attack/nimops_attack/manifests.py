@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import time
 import typing as t
-from dataclasses import dataclass
 from functools import partial
 
+from nimops_harness.cluster import CONFIG_MAPS, DEPLOYMENTS, SERVICES
 from nimops_harness.runtime import MemoryWatch
 from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
-from .harness import KINDS, Harness, Seen, attack, path_to
+from .harness import Scene, attack, conditions_of, messages_of
 from .payloads import CLASSES, MARKER_KEYS, apply_defaults, make_token
 
 JINJA, YAML = CLASSES[0], CLASSES[1]
@@ -97,38 +97,31 @@ def with_expression(_canary: str) -> str:
     return "".join(profiles)
 
 
-@dataclass(frozen=True)
-class Bomb:
-    name: str
-    make: t.Callable[[str], str]
-    what: str
+BOUNDED = "refused in bounded memory, others are served meanwhile"
+BOMBS: dict[str, tuple[t.Callable[[str], str], str]] = {
+    "templates": (with_templates, "nothing evaluated; keys of Ansible are not in the status"),
+    "commands": (with_commands, "nothing is built but plain data"),
+    "aliases": (with_aliases, BOUNDED),
+    "alias-tags": (with_alias_tags, BOUNDED),
+    "size": (with_much, BOUNDED),
+    "depth": (with_depth, BOUNDED),
+    "expression": (with_expression, "matched in bounded time, others are served meanwhile"),
+}
+"""By name: makes a manifest, and what is expected."""
 
 
-BOMBS = (
-    Bomb("templates", with_templates, "nothing evaluated; keys of Ansible are not in the status"),
-    Bomb("commands", with_commands, "nothing is built but plain data"),
-    Bomb("aliases", with_aliases, "refused in bounded memory, others are served meanwhile"),
-    Bomb("alias-tags", with_alias_tags, "refused in bounded memory, others are served meanwhile"),
-    Bomb("size", with_much, "refused in bounded memory, others are served meanwhile"),
-    Bomb("depth", with_depth, "refused in bounded memory, others are served meanwhile"),
-    Bomb("expression", with_expression, "matched in bounded time, others are served meanwhile"),
-)
-
-
-def print_manifest(harness: Harness, namespace: str, pod: str, text: str) -> None:
+def print_manifest(scene: Scene, pod: str, text: str) -> None:
     """Replace the log of a pod."""
-    folder = harness.sandbox.folder / "pod-logs"
+    folder = scene.harness.sandbox.folder / "pod-logs"
     folder.mkdir(exist_ok=True)
-    path = folder / f"{namespace}-{pod}.log"
+    path = folder / f"{scene.namespace}-{pod}.log"
     path.write_text("".join(f"{_STAMP}{line}\n" for line in text.splitlines()))
     body = {
         "apiVersion": "kwok.x-k8s.io/v1alpha1",
         "kind": "Logs",
-        "metadata": {"name": pod},
         "spec": {"logs": [{"logsFile": str(path)}]},
     }
-    place = f"/apis/kwok.x-k8s.io/v1alpha1/namespaces/{namespace}/logs"
-    harness.cluster.request("POST", place, body)
+    scene.plant(("apis/kwok.x-k8s.io/v1alpha1", "logs"), pod, body)
 
 
 def make_choosy_cache(name: str) -> Json:
@@ -137,101 +130,66 @@ def make_choosy_cache(name: str) -> Json:
     return cache
 
 
-def attack_manifest(bomb: Bomb, harness: Harness) -> Seen:
-    namespace = harness.namespace(f"manifest-{bomb.name}")
-    print_manifest(harness, namespace, "model-pod", bomb.make(str(harness.canary)))
+def attack_manifest(make: t.Callable[[str], str], scene: Scene) -> str:
+    print_manifest(scene, "model-pod", make(scene.canary))
     began = time.monotonic()
-    with MemoryWatch(harness.ensure().memory) as memory:
-        harness.create(namespace, make_choosy_cache("model"))
-        user = make_nimservice("user")
-        user["spec"]["storage"] = {"nimCache": {"name": "model"}}
-        harness.create(namespace, user)
-        problems = harness.find_unserved(namespace)
-        cache = wait_for_verdict(harness, namespace, "model")
+    user = make_nimservice("user")
+    user["spec"]["storage"] = {"nimCache": {"name": "model"}}
+    with MemoryWatch(scene.harness.ensure().memory) as memory:
+        scene.make(make_choosy_cache("model"), user)
+        scene.expect_served()
+        is_judged = scene.wait_for(lambda: has_verdict(scene.read("NIMCache", "model")))
         seconds = time.monotonic() - began
-    if cache is None:
-        problems.append("the NIMCache does not report its manifest")
-    else:
-        problems += find_reserved_keys(cache)
-    if memory.growth > GROWTH_MIB:
-        problems.append(f"the operator's memory grew by {memory.growth:.0f} MiB")
-    problems += harness.evaluated(namespace)
-    for kind in ("NIMService", "NIMCache"):
-        name = "user" if kind == "NIMService" else "model"
-        problems += harness.find_undeleted(kind, namespace, [name])
-    said = describe(cache) if cache else ""
-    return Seen.of(problems, f"after {seconds:.0f} s, {memory.growth:.0f} MiB more: {said}")
+    scene.expect(is_judged, "the NIMCache does not report its manifest")
+    cache = scene.read("NIMCache", "model")
+    status = cache.get("status") or {}
+    profiles = status.get("profiles") or []
+    keys = {key for profile in profiles for key in profile.get("config") or {}}
+    for key in sorted(keys):
+        scene.expect(not key.startswith("__ansible"), f"the status lists the key {key}")
+    more = f"{memory.growth:.0f} MiB more"
+    scene.expect(memory.growth <= GROWTH_MIB, f"the operator's memory: {more}")
+    scene.expect_unevaluated()
+    scene.expect_deleted()
+    said = f"{status.get('state')}, {len(profiles)} profiles, {''.join(messages_of(cache)[-1:])}"
+    return f"after {seconds:.0f} s, {more}: {said[:150]}"
 
 
-def wait_for_verdict(harness: Harness, namespace: str, name: str) -> Json | None:
-    """The NIMCache once its manifest was read or refused."""
-
-    def look() -> Json | None:
-        found = harness.read("NIMCache", namespace, name)
-        status = (found or {}).get("status") or {}
-        done = status.get("profiles") or status.get("state") in ("Failed", "Ready")
-        stalled = any(
-            item["type"] in ("Stalled", "NIM_CACHE_RECONCILE_FAILED") and item["status"] == "True"
-            for item in status.get("conditions") or []
-        )
-        return found if found and (done or stalled) else None
-
-    return t.cast("Json | None", harness.wait_for(f"a verdict on {name}", look, 60))
-
-
-def find_reserved_keys(cache: Json) -> list[str]:
-    keys = {
-        key
-        for profile in cache["status"].get("profiles") or []
-        for key in profile.get("config") or {}
-        if key.startswith("__ansible")
-    }
-    return [f"the status lists the key {key}" for key in sorted(keys)]
-
-
-def describe(cache: Json) -> str:
-    status = cache["status"]
-    said = [item["message"] for item in status.get("conditions") or [] if item.get("message")]
-    listed = f"{len(status.get('profiles') or [])} profiles"
-    return f"{status.get('state')}, {listed}, {said[-1][:120] if said else ''}"
-
-
-@attack("children-edited", "what a tenant writes into children is taken as text")
-def attack_children(harness: Harness) -> Seen:
-    """A tenant edits children, which the operator then reads."""
-    namespace = harness.namespace("children")
-    canary = str(harness.canary)
-    harness.create(namespace, make_choosy_cache("model"))
-    harness.create(namespace, make_nimservice("service"))
-    harness.wait_for("the ConfigMap", lambda: harness.cluster.find(_core(namespace, "configmaps/model-manifest")), 60)  # fmt: skip
-    harness.wait_state("NIMService", namespace, "service")
-    problems, edited = [], 0
-    deployment = f"/apis/apps/v1/namespaces/{namespace}/deployments/service"
-    for place in (_core(namespace, "configmaps/model-manifest"), _core(namespace, "services/service"), deployment):  # fmt: skip
-        text = apply_defaults(JINJA.text, make_token("child", place), canary)
-        notes: Json = {"metadata": {"annotations": {"a/x": text, "b": text}}}
-        if place.endswith("-manifest"):
-            notes |= {"data": {"__ansible_unsafe": text, "__ansible_vault": text, "model_manifest.yaml": text}}  # fmt: skip
-        edited += harness.cluster.merge(place, notes).refusal is None  # fmt: skip
-    if edited < 3:
-        problems.append(f"only {edited} of 3 children could be edited")
-    for kind, name in (("NIMService", "service"),):
-        change = {"spec": {"replicas": 2, "env": [{"name": "A", "value": "b"}]}}
-        harness.cluster.patch(path_to(kind, namespace, name), change)
-    problems += harness.find_unanswered("NIMService", namespace, ["service"])  # fmt: skip
-    problems += harness.evaluated(namespace)
-    for kind in KINDS:
-        problems += harness.find_undeleted(kind, namespace, ["service", "model"])  # fmt: skip
-    return Seen.of(
-        problems, f"{edited} children with templates and keys of Ansible: nothing evaluated"
+def has_verdict(cache: Json) -> bool:
+    """Whether its manifest was read or refused."""
+    status = cache.get("status") or {}
+    stalled = [
+        item["type"] in ("Stalled", "NIM_CACHE_RECONCILE_FAILED") and item["status"] == "True"
+        for item in conditions_of(cache)
+    ]
+    return (
+        bool(status.get("profiles")) or status.get("state") in ("Failed", "Ready") or any(stalled)
     )
 
 
-def _core(namespace: str, rest: str) -> str:
-    return f"/api/v1/namespaces/{namespace}/{rest}"
+@attack("children-edited", "what a tenant writes into children is taken as text")
+def attack_children(scene: Scene) -> str:
+    """A tenant edits children, which the operator then reads."""
+    scene.make(make_choosy_cache("model"), make_nimservice("service"))
+    scene.wait_for(lambda: scene.find(CONFIG_MAPS, "model-manifest"))
+    scene.wait_state("service")
+    edited = 0
+    for resource, name in ((CONFIG_MAPS, "model-manifest"), (SERVICES, "service"), (DEPLOYMENTS, "service")):  # fmt: skip
+        text = apply_defaults(JINJA.text, make_token("child", *resource), scene.canary)
+        notes: Json = {"metadata": {"annotations": {"a/x": text, "b": text}}}
+        if resource == CONFIG_MAPS:
+            keys = ("__ansible_unsafe", "__ansible_vault", "model_manifest.yaml")
+            notes |= {"data": dict.fromkeys(keys, text)}
+        edited += scene.cluster.merge(scene.path(resource, name), notes).refusal is None
+    scene.expect(edited == 3, f"only {edited} of 3 children could be edited")
+    scene.change("service", {"spec": {"replicas": 2, "env": [{"name": "A", "value": "b"}]}})
+    scene.expect_answered()
+    scene.expect_unevaluated()
+    scene.expect_deleted()
+    return f"{edited} children with templates and keys of Ansible: nothing evaluated"
 
 
-for _bomb in BOMBS:
-    attack(f"manifest-{_bomb.name}", _bomb.what, quick=_bomb.name == "templates")(
-        partial(attack_manifest, _bomb)
+for _name, (_make, _expected) in BOMBS.items():
+    attack(f"manifest-{_name}", _expected, quick=_name == "templates")(
+        partial(attack_manifest, _make)
     )

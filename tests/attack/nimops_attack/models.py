@@ -6,19 +6,19 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import http.server
 import json
-import threading
 import time
 import typing as t
 import unicodedata
-from functools import partial
 
+from nimops_harness.cluster import DEPLOYMENTS, PODS, SERVICES
 from nimops_harness.errors import HarnessError
+from nimops_harness.serving import Serving
 from nimops_harness.workload import make_nimservice
 
-from .fields import Json
-from .harness import Harness, Seen, attack, path_to
+from .harness import Scene, attack, messages_of, path_to
 from .payloads import CLASSES, INJECTED_HEADER, apply_defaults, make_token
 
 OFF = {"sandbox.nimops/model": "off"}
@@ -27,11 +27,8 @@ OFF = {"sandbox.nimops/model": "off"}
 SLOW_SECONDS = 2.9
 
 
-class Hostile(http.server.ThreadingHTTPServer):
+class Hostile(Serving, http.server.ThreadingHTTPServer):
     """A model server; `asked` are the requests to it."""
-
-    daemon_threads = True
-    allow_reuse_address = True
 
     def __init__(self, address: tuple[str, int], answer: Answerer) -> None:
         self.answer = answer
@@ -106,8 +103,6 @@ def say_headers(handler: Question) -> None:
 
 
 def say_compressed(handler: Question) -> None:
-    import gzip
-
     handler.say(gzip.compress(b" " * (64 << 20)), Content_Encoding="gzip")
 
 
@@ -132,188 +127,130 @@ ANSWERS: dict[str, Answerer] = {
 }
 
 
-def make_service(name: str) -> Json:
-    resource = make_nimservice(name)
-    resource["spec"]["expose"]["service"]["annotations"] = OFF
-    return resource
+def redirect(goal: str) -> Answerer:
+    return lambda handler: handler.say(b"", 302, Location=goal)
 
 
 @contextlib.contextmanager
-def serving(
-    harness: Harness, namespace: str, answers: t.Mapping[str, Answerer]
-) -> t.Iterator[dict[str, Hostile]]:
+def serving(scene: Scene, answers: t.Mapping[str, Answerer]) -> t.Iterator[dict[str, Hostile]]:
     """During the block, NIMServices with these model servers."""
-    servers: dict[str, Hostile] = {}
-    try:
-        for name in answers:
-            if refusal := harness.create(namespace, make_service(name)):
-                raise HarnessError(f"{name}: {refusal}")
+    for name in answers:
+        resource = make_nimservice(name)
+        resource["spec"]["expose"]["service"]["annotations"] = OFF
+        scene.make(resource)
+    with contextlib.ExitStack() as stack:
+        servers = {}
         for name, answer in answers.items():
-            place = f"/api/v1/namespaces/{namespace}/services/{name}"
-            live = harness.wait_for(f"the Service {name}", partial(harness.cluster.find, place), 60)
+            live = scene.wait_for(lambda: scene.find(SERVICES, name))  # noqa: B023 called at once
             if live is None:
                 raise HarnessError(f"no Service {name} after 60 s")
             server = Hostile((live["spec"]["clusterIP"], 8000), answer)
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            servers[name] = server
+            servers[name] = stack.enter_context(server)
         yield servers
-    finally:
-        for server in servers.values():
-            server.shutdown()
-            server.server_close()
 
 
 @attack("model-answers", "any answer is read in bounded time and size, and shown as plain text")
-def attack_answers(harness: Harness) -> Seen:
-    namespace = harness.namespace("answers")
-    canary = str(harness.canary)
-    target = Hostile(("127.0.0.1", 0), lambda handler: handler.say(listing("redirected")))
-    threading.Thread(target=target.serve_forever, daemon=True).start()
-    goals = (
-        f"http://127.0.0.1:{target.server_port}/v1/models",
-        "http://127.0.0.1:8888/api/v1/secrets",
-    )
-
-    def redirect(goal: str) -> Answerer:
-        return lambda handler: handler.say(b"", 302, Location=goal)
-
-    token = make_token("model", "name")
-    answers = ANSWERS | {
-        "redirect": redirect(goals[0]),
-        "redirect-proxy": redirect(goals[1]),
-        "naming": make_naming(canary, token),
-    }
-    with serving(harness, namespace, answers) as servers:
-        harness.wait_for("questions", lambda: all(server.asked for server in servers.values()), 90)
-        problems = [
-            f"the model of {name} was not asked" for name, one in servers.items() if not one.asked
-        ]
-        problems += harness.find_unanswered("NIMService", namespace, servers)
-        problems += harness.find_unserved(namespace, 90)
-        asked = "".join(text for server in servers.values() for text in server.asked)
-    target.shutdown()
-    target.server_close()
-    if target.asked:
-        problems.append("a redirect was followed")
-    if INJECTED_HEADER in asked or "Authorization" in asked:
-        problems.append("a question had headers that it should not have")
+def attack_answers(scene: Scene) -> str:
+    with Hostile(("127.0.0.1", 0), lambda it: it.say(listing("redirected"))) as target:
+        answers = ANSWERS | {
+            "redirect": redirect(f"http://127.0.0.1:{target.server_port}/v1/models"),
+            "redirect-proxy": redirect("http://127.0.0.1:8888/api/v1/secrets"),
+            "naming": make_naming(scene.canary, make_token("model", "name")),
+        }
+        with serving(scene, answers) as servers:
+            scene.wait_for(lambda: all(server.asked for server in servers.values()), 90)
+            for name, server in servers.items():
+                scene.expect(server.asked, f"the model of {name} was not asked")
+            scene.expect_answered()
+            scene.expect_served(90)
+            asked = "".join(text for server in servers.values() for text in server.asked)
+    scene.expect(not target.asked, "a redirect was followed")
+    is_plain = INJECTED_HEADER not in asked and "Authorization" not in asked
+    scene.expect(is_plain, "a question had headers that it should not have")
     for name in answers:
-        problems += judge_status(harness.read("NIMService", namespace, name) or {}, name)
-    problems += judge_events(harness, namespace)
-    problems += harness.evaluated(namespace)
-    problems += harness.find_undeleted("NIMService", namespace, list(answers))
-    return Seen.of(
-        problems, f"{len(answers)} kinds of answers: taken for what they are, no redirect followed"
-    )
+        model = (scene.status("NIMService", name).get("model") or {}).get("name") or ""
+        is_known = not model or name == "naming"
+        scene.expect(is_known, f"{name}: has a model name, {model[:40]!r}")
+        expect_printable(scene, name, model)
+    scene.expect_unevaluated()
+    scene.expect_deleted()
+    return f"{len(answers)} kinds of answers: taken for what they are, no redirect followed"
 
 
-def judge_status(resource: Json, name: str) -> list[str]:
-    status = resource.get("status") or {}
-    model = (status.get("model") or {}).get("name") or ""
-    said = [item.get("message") or "" for item in status.get("conditions") or []]
-    odd = [text for text in (model, *said) if has_controls(text)]
-    problems = [f"{name}: control characters in the status: {text[:40]!r}" for text in odd]
-    if name not in ("naming",) and model:
-        problems.append(f"{name}: has a model name, {model[:40]!r}")
-    return problems
-
-
-def judge_events(harness: Harness, namespace: str) -> list[str]:
-    events = harness.cluster.get(f"/api/v1/namespaces/{namespace}/events")["items"]
-    texts = [item.get("message") or "" for item in events]
-    return [
-        f"control characters in an event: {text[:40]!r}" for text in texts if has_controls(text)
-    ]
-
-
-def has_controls(text: str) -> bool:
-    """Whether a text has control characters other than line feeds."""
-    return any(unicodedata.category(char) in ("Cc", "Cf") and char != "\n" for char in text)
+def expect_printable(scene: Scene, name: str, *texts: str) -> None:
+    """Problems are control characters, except line feeds, in conditions and events."""
+    said = [*texts, *messages_of(scene.read("NIMService", name))]
+    for text in [*said, *(item.get("message") or "" for item in scene.events())]:
+        odd = [c for c in text if unicodedata.category(c) in ("Cc", "Cf") and c != "\n"]
+        scene.expect(not odd, f"{name}: control characters in {text[:40]!r}")
 
 
 @attack("model-slow", "a fifth tenant is served about as fast as alone")
-def attack_slow(harness: Harness) -> Seen:
+def attack_slow(scene: Scene) -> str:
     """Four tenants with slow models, and a fifth tenant."""
-    alone = harness.namespace("slow-alone")
-    before = time_of(harness, alone, "first")
-    tenants = [harness.namespace(f"slow-{number}") for number in range(4)]
-    count = 2 if harness.quick else 4
+    before = time_of(scene, "first")
+    tenants = [scene.open(f"{number}") for number in range(4)]
+    answers = {f"slow-{number}": say_slowly for number in range(2 if scene.quick else 4)}
     with contextlib.ExitStack() as stack:
         servers: list[Hostile] = []
         for tenant in tenants:
-            answers = {f"slow-{number}": say_slowly for number in range(count)}
-            servers += stack.enter_context(serving(harness, tenant, answers)).values()
-        harness.wait_for("questions", lambda: all(server.asked for server in servers), 90)
-        asked = sum(bool(server.asked) for server in servers)
-        fifth = harness.namespace("slow-fifth")
-        times = [time_of(harness, fifth, f"quick-{number}") for number in range(3)]
-    problems = [] if asked else ["no slow model was asked: the attack did not take place"]
+            servers += stack.enter_context(serving(tenant, answers)).values()
+        scene.wait_for(lambda: all(server.asked for server in servers), 90)
+        is_asked = any(server.asked for server in servers)
+        times = [time_of(scene, f"quick-{number}") for number in range(3)]
+    scene.expect(is_asked, "no slow model was asked: the attack did not take place")
     worst, bound = max(times), max(2 * before, before + 4)
-    if worst > bound:
-        problems.append(f"Ready after {worst:.1f} s, alone after {before:.1f} s")
+    scene.expect(worst <= bound, f"Ready after {worst:.1f} s, alone after {before:.1f} s")
     for tenant in tenants:
-        names = [f"slow-{number}" for number in range(count)]
-        problems += harness.find_undeleted("NIMService", tenant, names)
+        tenant.expect_deleted()
     shown = ", ".join(f"{seconds:.1f}" for seconds in times)
-    return Seen.of(
-        problems,
-        f"{len(servers)} slow models of four tenants; a fifth's Ready after {shown} s, alone {before:.1f} s",
-    )
+    return f"{len(servers)} slow models of four tenants; a fifth's Ready after {shown} s, alone {before:.1f} s"
 
 
-def time_of(harness: Harness, namespace: str, name: str) -> float:
+def time_of(scene: Scene, name: str) -> float:
     """Seconds until an ordinary NIMService is Ready; 120 if it is not."""
     began = time.monotonic()
-    harness.create(namespace, make_nimservice(name))
-    is_ready = harness.wait_state("NIMService", namespace, name, limit=120)
+    scene.post(make_nimservice(name))
+    is_ready = scene.wait_state(name, limit=120)
     seconds = time.monotonic() - began
-    harness.cluster.ask("DELETE", path_to("NIMService", namespace, name))
+    scene.cluster.ask("DELETE", path_to("NIMService", scene.namespace, name))
     return seconds if is_ready else 120.0
 
 
 @attack("pod-statuses", "statuses of pods are shown as plain text")
-def attack_pods(harness: Harness) -> Seen:
+def attack_pods(scene: Scene) -> str:
     """Conditions and reasons of pods, which a pod's author controls."""
-    namespace = harness.namespace("pods")
-    canary, token = str(harness.canary), make_token("pod", "status")
-    text = (
-        apply_defaults(CLASSES[0].text, token, canary)
-        + "\n\x1b[31m"
-        + apply_defaults(CLASSES[1].text, token, canary)
-    )
+    token = make_token("pod", "status")
+    first, second = (apply_defaults(item.text, token, scene.canary) for item in CLASSES[:2])
+    text = f"{first}\n\x1b[31m{second}"
     resource = make_nimservice("failing")
     resource["spec"]["env"] = [{"name": "SANDBOX_BEHAVE", "value": "unready"}]
-    harness.create(namespace, resource)
-    path = f"/api/v1/namespaces/{namespace}/pods"
-    pods = harness.wait_for("pods", lambda: harness.cluster.get(path)["items"], 60) or []
+    scene.make(resource)
+    pods = scene.wait_for(lambda: scene.cluster.get(scene.path(PODS))["items"]) or []
+    said = {"status": "False", "reason": text, "message": text}
     written = 0
     for pod in pods:
-        name = pod["metadata"]["name"]
-        state = {"waiting": {"reason": "CrashLoopBackOff", "message": text}}
         status = {
             "message": text,
             "reason": text,
-            "conditions": [{"type": "Ready", "status": "False", "reason": text, "message": text}],
+            "conditions": [said | {"type": "Ready"}],
             "containerStatuses": [
                 {
                     "name": pod["spec"]["containers"][0]["name"], "image": "x", "imageID": "x",
-                    "ready": False, "restartCount": 7, "state": state,
+                    "ready": False, "restartCount": 7,
+                    "state": {"waiting": {"reason": "CrashLoopBackOff", "message": text}},
                     "lastState": {"terminated": {"exitCode": 1, "message": text, "reason": text}},
                 }
             ],
         }  # fmt: skip
-        answer = harness.cluster.merge(f"{path}/{name}/status", {"status": status})
-        written += answer.refusal is None
-    deployment = f"/apis/apps/v1/namespaces/{namespace}/deployments/failing/status"
-    said = [{"type": "Progressing", "status": "False", "reason": text, "message": text}]
-    harness.cluster.merge(deployment, {"status": {"conditions": said}})
-    harness.cluster.patch(path_to("NIMService", namespace, "failing"), {"spec": {"replicas": 2}})
-    problems = [] if written else ["no pod took the status: the attack did not take place"]
-    problems += harness.find_unanswered("NIMService", namespace, ["failing"])
-    problems += judge_status(harness.read("NIMService", namespace, "failing") or {}, "failing")
-    problems += judge_events(harness, namespace)
-    problems += harness.evaluated(namespace)
-    problems += harness.find_undeleted("NIMService", namespace, ["failing"])
-    return Seen.of(
-        problems, f"{written} pods: shown as text without control characters, or not at all"
-    )
+        place = f"{scene.path(PODS, pod['metadata']['name'])}/status"
+        written += scene.cluster.merge(place, {"status": status}).refusal is None
+    progress = {"status": {"conditions": [said | {"type": "Progressing"}]}}
+    scene.cluster.merge(f"{scene.path(DEPLOYMENTS, 'failing')}/status", progress)
+    scene.change("failing", {"spec": {"replicas": 2}})
+    scene.expect(written, "no pod took the status: the attack did not take place")
+    scene.expect_answered()
+    expect_printable(scene, "failing")
+    scene.expect_unevaluated()
+    scene.expect_deleted()
+    return f"{written} pods: shown as text without control characters, or not at all"

@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import subprocess
-import typing as t
+from pathlib import Path
 
 import yaml
 from nimops_harness.runtime import ROOT
 from nimops_harness.workload import make_nimservice
 
 from .fields import Json
-from .harness import KINDS, Harness, Seen, attack
+from .harness import KINDS, Scene, attack
 from .payloads import CLASSES, MARKER_KEYS, apply_defaults, find_evaluated, make_token
 
+REFUSED = "files and resources with keys of Ansible are refused by a message about such keys"
 _ROLE = """\
 - hosts: localhost
   connection: local
@@ -31,109 +33,79 @@ _ROLE = """\
 """
 
 
-def play(harness: Harness, playbook: str, variables: Json) -> tuple[int, str]:
+def play(scene: Scene, playbook: str, variables: Json) -> tuple[int, str]:
     """Exit code and output of ansible-playbook."""
+    collections = str(ROOT / "build" / "collections")
+    environment = {"ANSIBLE_LOCALHOST_WARNING": "false", "ANSIBLE_COLLECTIONS_PATH": collections}
     done = subprocess.run(
         ["ansible-playbook", playbook, "--extra-vars", json.dumps(variables)],
-        cwd=harness.sandbox.folder, capture_output=True, text=True, check=False, timeout=180,
-        env=os.environ | {"ANSIBLE_LOCALHOST_WARNING": "false", "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "build" / "collections")},
+        cwd=scene.harness.sandbox.folder, env=os.environ | environment,
+        capture_output=True, text=True, check=False, timeout=180,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
 
-def make_files(harness: Harness, key: str) -> dict[str, Json]:
+def make_files(scene: Scene, key: str) -> dict[str, Json]:
     """A resource of each kind with a key in a map, and templates in texts."""
-    text = apply_defaults(CLASSES[0].text, make_token("people", key), str(harness.canary))
+    text = apply_defaults(CLASSES[0].text, make_token("people", key), scene.canary)
     service = make_nimservice("mine")
     service["spec"]["env"] = [{"name": "A", "value": text}]
     service["spec"] |= {"nodeSelector": {key: text}, "labels": {key: text}}
     found = {"NIMService": service}
     for kind in KINDS:
         if kind != "NIMService":
-            resource = json.loads(json.dumps(harness.bases[kind][0]))
+            resource = found[kind] = copy.deepcopy(scene.harness.bases[kind][0])
             resource["metadata"]["annotations"] = {key: text, "a": text}
-            resource["spec"].setdefault("nodeSelector", {})
-            if kind == "NIMPipeline":
-                del resource["spec"]["nodeSelector"]
-                resource["spec"]["services"][0]["spec"] |= {"nodeSelector": {key: text}}
-            else:
-                resource["spec"]["nodeSelector"] = {key: text}
-            found[kind] = resource
+            is_pipeline = kind == "NIMPipeline"
+            inner = resource["spec"]["services"][0] if is_pipeline else resource
+            inner["spec"]["nodeSelector"] = {key: text}
     return found
 
 
-@attack(
-    "people-verbs",
-    "files and resources with keys of Ansible are refused by a message about such keys",
-    sides=("prefork",),
-)
-def attack_verbs(harness: Harness) -> Seen:
+def make_folder(scene: Scene) -> Path:
+    folder = scene.harness.sandbox.folder / "files"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@attack("people-verbs", REFUSED, sides=("prefork",))
+def attack_verbs(scene: Scene) -> str:
     """render, plan and apply with files of a stranger."""
-    namespace = harness.namespace("people")
-    folder = harness.sandbox.folder / "files"
-    folder.mkdir(exist_ok=True)
-    problems: list[str] = []
-    plays = 0
-    for number, key in enumerate(MARKER_KEYS[: 1 if harness.quick else 3]):
-        path = folder / f"{number}.yaml"
-        path.write_text(yaml.safe_dump_all(make_files(harness, key).values()))
-        for verb in ("render", "plan", "apply"):
-            variables = {"files": [str(path)], "nim_namespace": namespace, "wait": False}
-            code, said = play(harness, f"nimops.nim.{verb}", variables)
-            plays += 1
-            if verb == "render":  # it talks to no cluster: what it prints is text
-                problems += (
-                    [f"{verb} with {key}: a template was evaluated"] if find_evaluated(said) else []
-                )
-            else:
-                problems += judge(f"{verb} with {key}", code, said)
-    problems += harness.evaluated(namespace)
-    return Seen.of(
-        problems,
-        f"{plays} plays: rendered as text, refused by a message about such keys, nothing evaluated",
-    )
+    keys = MARKER_KEYS[: 1 if scene.quick else 3]
+    for number, key in enumerate(keys):
+        path = make_folder(scene) / f"{number}.yaml"
+        path.write_text(yaml.safe_dump_all(make_files(scene, key).values()))
+        variables = {"files": [str(path)], "nim_namespace": scene.namespace, "wait": False}
+        _, said = play(scene, "nimops.nim.render", variables)
+        # It talks to no cluster, and prints text.
+        scene.expect(not find_evaluated(said), f"render with {key}: a template was evaluated")
+        for verb in ("plan", "apply"):
+            expect_refused(scene, f"{verb} with {key}", f"nimops.nim.{verb}", variables)
+    scene.expect_unevaluated()
+    return f"{3 * len(keys)} plays: rendered as text, refused by a message about such keys"
 
 
-@attack(
-    "people-roles",
-    "files and resources with keys of Ansible are refused by a message about such keys",
-    sides=("prefork",),
-)
-def attack_roles(harness: Harness) -> Seen:
+@attack("people-roles", REFUSED, sides=("prefork",))
+def attack_roles(scene: Scene) -> str:
     """The roles, with resources of a stranger."""
-    folder = harness.sandbox.folder / "files"
-    folder.mkdir(exist_ok=True)
-    problems: list[str] = []
-    plays = 0
-    namespace = harness.namespace("roles")
-    for kind in KINDS:
-        for key in MARKER_KEYS[: 1 if harness.quick else 2]:
-            resource = make_files(harness, key)[kind]
-            resource["metadata"]["namespace"] = namespace
-            path = folder / f"{kind}.json"
+    keys = MARKER_KEYS[: 1 if scene.quick else 2]
+    for key in keys:
+        for kind, resource in make_files(scene, key).items():
+            resource["metadata"]["namespace"] = scene.namespace
+            path = make_folder(scene) / f"{kind}.json"
             path.write_text(json.dumps(resource))
-            playbook = folder / f"{kind}.yml"
+            playbook = path.with_suffix(".yml")
             playbook.write_text(_ROLE.format(role=kind.lower()))
-            code, said = play(harness, str(playbook), {"path": str(path)})
-            plays += 1
-            problems += judge(f"{kind} with {key}", code, said)
-    problems += harness.evaluated(namespace)
-    return Seen.of(
-        problems, f"{plays} plays: refused by a message about such keys, nothing evaluated"
-    )
+            expect_refused(scene, f"{kind} with {key}", str(playbook), {"path": str(path)})
+    scene.expect_unevaluated()
+    return f"{len(keys) * len(KINDS)} plays: refused by a message about such keys"
 
 
-def judge(what: str, code: int, said: str) -> t.Iterator[str]:
-    """Problems unless it was refused by a message about such keys, and nothing was evaluated."""
-    if find_evaluated(said):
-        yield f"{what}: a template was evaluated"
-    if not code:
-        yield f"{what}: accepted"
-    elif "__ansible" not in (message := find_message(said)):
-        yield f"{what}: refused without naming such keys: {message}"
-
-
-def find_message(said: str) -> str:
-    """The message of the task that failed."""
-    lines = [line for line in said.splitlines() if line.startswith(("fatal:", "[ERROR]"))]
-    return " ".join(lines)[:300]
+def expect_refused(scene: Scene, what: str, playbook: str, variables: Json) -> None:
+    """A problem unless a message about such keys refuses it, and nothing is evaluated."""
+    code, said = play(scene, playbook, variables)
+    scene.expect(not find_evaluated(said), f"{what}: a template was evaluated")
+    failed = [line for line in said.splitlines() if line.startswith(("fatal:", "[ERROR]"))]
+    message = " ".join(failed)[:300]
+    is_refused = code and "__ansible" in message
+    scene.expect(is_refused, f"{what}: not refused by the name of such keys: {code} {message}")

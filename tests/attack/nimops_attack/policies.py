@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Clusters without the rules of the CRDs, and without our admission policies."""
+"""Clusters without some rules of the CRDs, and without our admission policies."""
 
 from __future__ import annotations
 
@@ -9,55 +9,61 @@ import contextlib
 import typing as t
 
 from .fields import Json
-from .harness import KINDS, Harness
+from .harness import KINDS, Cluster
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 _OF_SERVER = ("resourceVersion", "uid", "creationTimestamp", "generation", "managedFields")
+_BOUNDS = ("maxItems", "maxLength", "maxProperties", "x-kubernetes-validations")
+
+IsDropped = t.Callable[[t.Any], bool]
 
 
-def strip_rules(schema: t.Any, word: str = "__ansible") -> t.Any:
-    """A schema without the rules that contain this word."""
+def strip(schema: t.Any, is_dropped: IsDropped) -> t.Any:
+    """A schema without the keys, and the items of lists, of which this is true."""
+    if isinstance(schema, dict):
+        kept = {key: value for key, value in schema.items() if not is_dropped(key)}
+        return {key: strip(value, is_dropped) for key, value in kept.items()}
     if isinstance(schema, list):
-        return [strip_rules(item, word) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    bare = {key: strip_rules(value, word) for key, value in schema.items()}
-    rules = bare.get("x-kubernetes-validations")
-    if isinstance(rules, list):
-        bare["x-kubernetes-validations"] = [
-            rule for rule in rules if word not in rule.get("rule", "")
-        ]
-        if not bare["x-kubernetes-validations"]:
-            del bare["x-kubernetes-validations"]
-    return bare
+        return [strip(item, is_dropped) for item in schema if not is_dropped(item)]
+    return schema
+
+
+def is_bound(part: t.Any) -> bool:
+    return part in _BOUNDS
+
+
+def is_rule_about_keys(part: t.Any) -> bool:
+    return isinstance(part, dict) and "__ansible" in str(part.get("rule"))
 
 
 @contextlib.contextmanager
-def without_rules(harness: Harness) -> t.Iterator[None]:
-    """During the block, the CRDs have no rules about keys."""
+def without(
+    cluster: Cluster, is_dropped: IsDropped, kinds: t.Sequence[str] = KINDS
+) -> t.Iterator[None]:
+    """During the block, the CRDs of these kinds lack some parts; it takes effect a moment later."""
     specs: list[tuple[str, Json]] = []
-    for kind in KINDS:
+    for kind in kinds:
         path = f"{_CRDS}/{kind.lower()}s.apps.nvidia.com"
-        crd = harness.cluster.get(path)
+        crd = cluster.get(path)
         specs.append((path, crd["spec"]))
-        harness.cluster.request("PUT", path, crd | {"spec": strip_rules(crd["spec"])})
+        cluster.request("PUT", path, crd | {"spec": strip(crd["spec"], is_dropped)})
     try:
         yield
     finally:
         for path, spec in specs:
-            harness.cluster.request("PUT", path, harness.cluster.get(path) | {"spec": spec})
+            cluster.request("PUT", path, cluster.get(path) | {"spec": spec})
 
 
 @contextlib.contextmanager
-def without_policies(harness: Harness) -> t.Iterator[None]:
+def without_policies(cluster: Cluster) -> t.Iterator[None]:
     """During the block, no admission policy is bound."""
-    bindings = harness.cluster.get(_BINDINGS)["items"]
+    bindings = cluster.get(_BINDINGS)["items"]
     for item in bindings:
-        harness.cluster.request("DELETE", f"{_BINDINGS}/{item['metadata']['name']}")
+        cluster.request("DELETE", f"{_BINDINGS}/{item['metadata']['name']}")
     try:
         yield
     finally:
         for item in bindings:
             kept = {key: value for key, value in item["metadata"].items() if key not in _OF_SERVER}
-            harness.cluster.request("POST", _BINDINGS, item | {"metadata": kept})
+            cluster.request("POST", _BINDINGS, item | {"metadata": kept})

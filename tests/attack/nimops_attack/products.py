@@ -13,7 +13,7 @@ from nimops_harness.runtime import MemoryWatch
 from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
-from .harness import Harness, Seen, attack
+from .harness import Scene, attack, conditions_of
 
 ENTRIES, LEAST_BYTES = 900, 10
 IMAGE = {"repository": "a/b", "tag": "1"}
@@ -57,63 +57,40 @@ def make_proxy(name: str, count: int) -> Json:
 
 
 PRODUCTS: dict[str, tuple[t.Callable[[str, int], Json], tuple[str, ...]]] = {
-    "sidecars": (
-        lambda name, count: make_service(name, count, "sidecarContainers"),
-        ("spec.env", "spec.sidecarContainers"),
-    ),
-    "init": (
-        lambda name, count: make_service(name, count, "initContainers"),
-        ("spec.env", "spec.initContainers"),
-    ),
+    "sidecars": (partial(make_service, into="sidecarContainers"), ("spec.env", "spec.sidecarContainers")),
+    "init": (partial(make_service, into="initContainers"), ("spec.env", "spec.initContainers")),
     "nodes": (
-        lambda name, count: make_service(
-            name, count, "sidecarContainers", multiNode=_MULTI_NODE, replicas=1
-        ),
+        partial(make_service, into="sidecarContainers", multiNode=_MULTI_NODE, replicas=1),
         ("spec.env", "spec.sidecarContainers"),
     ),
     "claims": (make_claims, ("spec.draResources", "spec.sidecarContainers")),
     "proxy": (make_proxy, ("spec.proxy", "spec.initContainers")),
     "cache": (make_cache, ("spec.env", "spec.initContainers")),
-}
+}  # fmt: skip
 """Name → a function that makes the resource, and the fields that its status has to name."""
 
 
-def attack_product(name: str, harness: Harness) -> Seen:
-    """Four resources at once, one for each worker."""
+def attack_product(name: str, scene: Scene) -> str:
+    """Four resources at once, one for each worker, as large as the API server accepts."""
     make, fields = PRODUCTS[name]
-    namespace = harness.namespace(f"products-{name}")
-    began = time.monotonic()
-    problems: list[str] = []
-    with MemoryWatch(harness.ensure().memory) as memory:
-        created, count = create(harness, namespace, make)
-        problems += [] if created else ["none was accepted, however small: nothing took place"]
-        kind = created[0]["kind"] if created else "NIMService"
-        names = [item["metadata"]["name"] for item in created]
-        left = harness.wait_answered(kind, namespace, names, 120)
-        problems += [f"{item} got no status" for item in left]
-        for item in set(names) - set(left):
-            found = harness.read(kind, namespace, item) or {}
-            problems += unnamed(found, fields) if is_large(count) else []
-        problems += harness.find_unserved(namespace)
-    if memory.growth > GROWTH_MIB[harness.side]:
-        problems.append(f"the operator's memory grew by {memory.growth:.0f} MiB")
-    problems += harness.find_undeleted(kind, namespace, names)
-    return Seen.of(
-        problems,
-        f"{len(names)} of {count} times {count} entries: refused by the fields' names in"
-        f" {time.monotonic() - began:.0f} s, {memory.growth:.0f} MiB more",
-    )
-
-
-def create(
-    harness: Harness, namespace: str, make: t.Callable[[str, int], Json]
-) -> tuple[list[Json], int]:
-    """Four resources with as many entries as the API server accepts, and this number."""
-    count = ENTRIES
-    while count > 1 and harness.dry_run(namespace)(make("first", count)):
+    began, count = time.monotonic(), ENTRIES
+    while count > 1 and scene.dry_run(make("first", count)):
         count = count * 3 // 4
-    made = [make(f"product-{number}", count) for number in range(1 if harness.quick else 4)]
-    return [item for item in made if not harness.create(namespace, item)], count
+    with MemoryWatch(scene.harness.ensure().memory) as memory:
+        for number in range(1 if scene.quick else 4):
+            scene.create(make(f"product-{number}", count))
+        scene.expect(scene.made, "none was accepted, however small: nothing took place")
+        left = scene.wait_answered(120)
+        scene.problems += [f"{place} got no status" for place in left]
+        for place, found in scene.read_made().items():
+            if place not in left and is_large(count):
+                scene.problems += unnamed(found, fields)
+        scene.expect_served()
+    more = f"{memory.growth:.0f} MiB more"
+    scene.expect(memory.growth <= GROWTH_MIB[scene.side], f"the operator's memory: {more}")
+    scene.expect_deleted()
+    seconds = time.monotonic() - began
+    return f"{count} times {count} entries: refused by the fields' names in {seconds:.0f} s, {more}"
 
 
 def is_large(count: int) -> bool:
@@ -123,8 +100,7 @@ def is_large(count: int) -> bool:
 
 def unnamed(resource: Json, fields: t.Iterable[str]) -> list[str]:
     """The fields that its status does not name."""
-    conditions = (resource.get("status") or {}).get("conditions") or []
-    said = [item["message"] for item in conditions if item["type"] == "Stalled"]
+    said = [item["message"] for item in conditions_of(resource) if item["type"] == "Stalled"]
     if not said:
         return [f"{resource['metadata']['name']} is not Stalled"]
     return [

@@ -10,15 +10,17 @@ import ipaddress
 import json
 import socket
 import socketserver
-import threading
 import time
 import typing as t
 
 from nimops_harness.contain import add_address
+from nimops_harness.errors import HarnessError
 from nimops_harness.runtime import MemoryWatch
+from nimops_harness.serving import Serving
 from nimops_harness.workload import make_nimcache
 
-from .harness import Harness, Seen, attack
+from .fields import Json
+from .harness import Scene, attack
 from .models import Hostile, Question, drip
 
 METADATA = "169.254.169.254"
@@ -33,26 +35,24 @@ GROWTH_MIB = 400
 _INDEX = "application/vnd.oci.image.index.v1+json"
 
 
-class Trap(socketserver.ThreadingTCPServer):
+class Trap(Serving, socketserver.ThreadingTCPServer):
     """A server that must not be called; `callers` are the addresses of its clients."""
-
-    daemon_threads = True
-    allow_reuse_address = True
 
     def __init__(self) -> None:
         self.callers: list[t.Any] = []
         super().__init__(("0.0.0.0", 0), socketserver.BaseRequestHandler)
 
-    def can_be_reached(self, address: str) -> bool:
-        """Whether connections to an address reach this server; these are not counted."""
+    def listen_at(self, address: str) -> None:
+        """Give this machine an address that leads here; HarnessError if it does not."""
+        add_address(address)
         with contextlib.suppress(OSError):
             socket.create_connection((address, self.server_address[1]), 5).close()
         deadline = time.monotonic() + 5
-        while not self.callers and time.monotonic() < deadline:
+        while not self.callers:
+            if time.monotonic() > deadline:
+                raise HarnessError(f"{address} cannot be reached")
             time.sleep(0.05)
-        came = bool(self.callers)
         self.callers.clear()
-        return came
 
     def process_request(self, request: t.Any, client_address: t.Any) -> None:
         self.callers.append(client_address)
@@ -105,59 +105,55 @@ def say_index(handler: Question) -> None:
     handler.say(json.dumps(body).encode(), Content_Type=_INDEX)
 
 
+def make_cache(name: str, image: str) -> Json:
+    cache = make_nimcache(name)
+    cache["spec"]["source"]["ngc"]["modelPuller"] = f"{image}:1"
+    return cache
+
+
 @attack(
     "registry",
     "no redirect or token service leads to this machine or to a cloud's metadata; documents and entries are bounded",
     sides=("prefork",),
 )
-def attack_registry(harness: Harness) -> Seen:
-    namespace = harness.namespace("registry")
-    trap = Trap()
-    ways = list_ways(trap.server_address[1])
-    registry = Hostile(("127.0.0.1", 0), lambda handler: answer(handler, ways))
-    for server in (trap, registry):
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+def attack_registry(scene: Scene) -> str:
+    with Trap() as trap:
+        ways = list_ways(trap.server_address[1])
+        trap.listen_at(METADATA)
+        with Hostile(("127.0.0.1", 0), lambda handler: answer(handler, ways)) as registry:
+            return judge_registry(scene, trap, registry, list(ways))
+
+
+def judge_registry(scene: Scene, trap: Trap, registry: Hostile, ways: list[str]) -> str:
     host = f"127.0.0.1:{registry.server_port}"
     names = [f"{how}-{way}" for how in ("redirect", "realm") for way in ways]
     names += ["many", "huge", "drip"]
-    with contextlib.ExitStack() as stack:
-        for server in (trap, registry):
-            stack.callback(server.server_close)
-            stack.callback(server.shutdown)
-        add_address(METADATA)
-        if not trap.can_be_reached(METADATA):
-            return Seen(False, f"{METADATA} cannot be reached: the attack did not take place")
-        operator = harness.start(NIMOPS_REGISTRIES="*", NIMOPS_TEST_REGISTRIES=host)
-        memory = stack.enter_context(MemoryWatch(operator.memory))
-        for name in names:
-            cache = make_nimcache(name)
-            cache["spec"]["source"]["ngc"]["modelPuller"] = f"{host}/{name}:1"
-            harness.create(namespace, cache)
+
+    def list_missing() -> list[str]:
+        asked = "".join(registry.asked)
+        return [name for name in names if f"/v2/{name}/" not in asked]
+
+    operator = scene.harness.start(NIMOPS_REGISTRIES="*", NIMOPS_TEST_REGISTRIES=host)
+    with MemoryWatch(operator.memory) as memory:
+        scene.make(*(make_cache(name, f"{host}/{name}") for name in names))
         began = time.monotonic()
-        problems = harness.find_unanswered("NIMCache", namespace, names, 180)
+        scene.expect_answered(180)
         seconds = time.monotonic() - began
-
-        def list_missing() -> list[str]:
-            asked = "".join(registry.asked)
-            return [name for name in names if f"/v2/{name}/" not in asked]
-
-        harness.wait_for("questions", lambda: not list_missing(), 60)
-        problems += harness.find_unserved(namespace, 120)
-        asked = [line.partition(" ")[0] for line in registry.asked]
-    problems += [f"not asked, so not attacked: {name}" for name in list_missing()]
-    problems += [f"the trap was called: {caller}" for caller in trap.callers]
-    per_index = sum("/v2/many/" in path for path in asked)
-    if per_index > MOST_QUESTIONS:
-        problems.append(f"{per_index} questions about one image")
-    if memory.growth > GROWTH_MIB:
-        problems.append(f"the operator's memory grew by {memory.growth:.0f} MiB")
-    if any("X-Injected" in line for line in registry.asked):
-        problems.append("a header was injected into a question")
-    problems += harness.find_undeleted("NIMCache", namespace, names)
-    harness.start()
-    return Seen.of(
-        problems,
-        f"{len(names)} images in {seconds:.0f} s: the trap was not called, {per_index} requests about an index of {ENTRIES}, {memory.growth:.0f} MiB more",
+        scene.wait_for(lambda: not list_missing(), 60)
+        scene.expect_served(120)
+    scene.problems += [f"not asked, so not attacked: {name}" for name in list_missing()]
+    scene.problems += [f"the trap was called: {caller}" for caller in trap.callers]
+    per_index = sum("/v2/many/" in line.partition(" ")[0] for line in registry.asked)
+    scene.expect(per_index <= MOST_QUESTIONS, f"{per_index} questions about one image")
+    more = f"{memory.growth:.0f} MiB more"
+    scene.expect(memory.growth <= GROWTH_MIB, f"the operator's memory: {more}")
+    is_plain = not any("X-Injected" in line for line in registry.asked)
+    scene.expect(is_plain, "a header was injected into a question")
+    scene.expect_deleted()
+    scene.harness.start()
+    return (
+        f"{len(names)} images in {seconds:.0f} s: the trap was not called,"
+        f" {per_index} requests about an index of {ENTRIES}, {more}"
     )
 
 
@@ -166,46 +162,31 @@ def attack_registry(harness: Harness) -> Seen:
     "no image makes the operator connect to a private address that no pattern names",
     sides=("prefork",),
 )
-def attack_node(harness: Harness) -> Seen:
+def attack_node(scene: Scene) -> str:
     """Images whose registry is a private address, such as the node's."""
-    namespace = harness.namespace("node")
-    trap = Trap()
-    port = trap.server_address[1]
-    hosts = {
-        "plain": f"{NODE}:{port}",
-        "mapped": f"[::ffff:{int(ipaddress.IPv4Address(NODE)) >> 16:x}:{int(ipaddress.IPv4Address(NODE)) & 0xFFFF:x}]:{port}",
-        "short": f"10.{int(ipaddress.IPv4Address(NODE)) & 0xFFFFFF}:{port}",
-        "number": f"{int(ipaddress.IPv4Address(NODE))}:{port}",
-    }  # fmt: skip
-    with contextlib.ExitStack() as stack:
-        threading.Thread(target=trap.serve_forever, daemon=True).start()
-        stack.callback(trap.server_close)
-        stack.callback(trap.shutdown)
-        add_address(NODE)
-        if not trap.can_be_reached(NODE):
-            return Seen(False, f"{NODE} cannot be reached: the attack did not take place")
-        harness.start(NIMOPS_REGISTRIES="*")
-        made = []
-        for name, host in hosts.items():
-            cache = make_nimcache(name)
-            cache["spec"]["source"]["ngc"]["modelPuller"] = f"{host}/a:1"
-            if harness.create(namespace, cache) is None:
-                made.append(name)
-        problems = harness.find_unanswered("NIMCache", namespace, made, 120)
-        callers = list(trap.callers)
-        harness.delete_all("NIMCache", namespace, made)
+    number = int(ipaddress.IPv4Address(NODE))
+    spellings = {
+        "plain": NODE,
+        "mapped": f"[::ffff:{number >> 16:x}:{number & 0xFFFF:x}]",
+        "short": f"10.{number & 0xFFFFFF}",
+        "number": f"{number}",
+    }
+    with Trap() as trap:
+        port = trap.server_address[1]
+        trap.listen_at(NODE)
+        scene.harness.start(NIMOPS_REGISTRIES="*")
+        for name, host in spellings.items():
+            scene.create(make_cache(name, f"{host}:{port}/a"))
+        made = list(scene.made.get("NIMCache", []))
+        scene.expect("plain" in made, "plain was refused")
+        scene.expect_answered(120)
+        scene.problems += [f"the operator called the node: {caller}" for caller in trap.callers]
+        scene.expect_deleted()
         trap.callers.clear()
-        harness.start(NIMOPS_REGISTRIES=f"*,{NODE}")
-        cache = make_nimcache("named")
-        cache["spec"]["source"]["ngc"]["modelPuller"] = f"{hosts['plain']}/a:1"
-        harness.create(namespace, cache)
-        harness.wait_for("a question", lambda: trap.callers, 60)
-        is_asked = bool(trap.callers)
-        harness.delete_all("NIMCache", namespace, ["named"])
-    problems += ["plain was refused"] if "plain" not in made else []
-    problems += [f"the operator called the node: {caller}" for caller in callers]
-    problems += [] if is_asked else ["a registry that a pattern names is not asked"]
-    harness.start()
-    return Seen.of(
-        problems, f"{len(made)} spellings of {NODE}: not called, until a pattern named it"
-    )
+        scene.harness.start(NIMOPS_REGISTRIES=f"*,{NODE}")
+        scene.make(make_cache("named", f"{NODE}:{port}/a"))
+        is_asked = scene.wait_for(lambda: trap.callers)
+        scene.expect(is_asked, "a registry that a pattern names is not asked")
+        scene.expect_deleted()
+    scene.harness.start()
+    return f"{len(made)} spellings of {NODE}: not called, until a pattern named it"

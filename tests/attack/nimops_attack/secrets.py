@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import base64
+import json
 import tarfile
 import typing as t
 from pathlib import Path
 
-from nimops_harness.cluster import SECRETS, path_of
+from nimops_harness.cluster import SECRETS
 from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
-from .harness import KINDS, Harness, Seen, attack, path_to
+from .harness import Scene, attack
 from .people import play
 
 CANARIES = {
@@ -26,37 +27,33 @@ CANARIES = {
 _SHORTEST = 12
 
 
-def fill_secrets(harness: Harness, namespace: str) -> None:
+def fill_secrets(scene: Scene) -> None:
     """Create the Secrets of our resources with canaries."""
-    canaries = CANARIES
-    login = base64.b64encode(f"$oauthtoken:{canaries['ngc-secret']}".encode()).decode()
-    config = (
-        f'{{"auths": {{"nvcr.io": {{"password": "{canaries["ngc-secret"]}", "auth": "{login}"}}}}}}'
-    )
+    pull, token = CANARIES["ngc-secret"], CANARIES["ngc-api-secret"]
+    login = base64.b64encode(f"$oauthtoken:{pull}".encode()).decode()
+    config = json.dumps({"auths": {"nvcr.io": {"password": pull, "auth": login}}})
     for name, kind, data in (
         ("ngc-secret", "kubernetes.io/dockerconfigjson", {".dockerconfigjson": config}),
-        ("ngc-api-secret", "Opaque", {"NGC_API_KEY": canaries["ngc-api-secret"], "HF_TOKEN": canaries["ngc-api-secret"]}),
-        ("tls-secret", "kubernetes.io/tls", {"tls.key": canaries["tls-secret"], "tls.crt": "c"}),
-        ("proxy-secret", "Opaque", {"httpsProxy": canaries["proxy-secret"]}),
-    ):  # fmt: skip
-        place = path_of(SECRETS, namespace, name)
-        harness.cluster.ask("DELETE", place)
-        body = {"metadata": {"name": name}, "type": kind, "stringData": data}
-        harness.cluster.request("POST", path_of(SECRETS, namespace), body)
+        ("ngc-api-secret", "Opaque", {"NGC_API_KEY": token, "HF_TOKEN": token}),
+        ("tls-secret", "kubernetes.io/tls", {"tls.key": CANARIES["tls-secret"], "tls.crt": "c"}),
+        ("proxy-secret", "Opaque", {"httpsProxy": CANARIES["proxy-secret"]}),
+    ):
+        scene.cluster.ask("DELETE", scene.path(SECRETS, name))
+        scene.plant(SECRETS, name, {"type": kind, "stringData": data})
 
 
-def list_needles(harness: Harness, namespace: str) -> dict[str, str]:
+def list_needles(scene: Scene) -> dict[str, str]:
     """Values of all Secrets, also of those that the operator created → their Secret."""
     needles: dict[str, str] = {}
-    for secret in harness.cluster.get(path_of(SECRETS, namespace))["items"]:
+    for secret in scene.cluster.get(scene.path(SECRETS))["items"]:
         for key, encoded in (secret.get("data") or {}).items():
-            value = base64.b64decode(encoded).decode(errors="replace")
-            whose = f"{secret['metadata']['name']}[{key}]"
-            lines = [line.strip() for line in value.splitlines()]
-            inner = [line for line in lines if len(line) >= _SHORTEST and "PRIVATE KEY" not in line]
             if key.endswith(".pub") or key in ("tls.crt", "ca.crt", "authorized_keys", "config"):
                 continue
-            needles |= {line: whose for line in inner if not line.startswith("ssh-")}
+            whose = f"{secret['metadata']['name']}[{key}]"
+            value = base64.b64decode(encoded).decode(errors="replace")
+            lines = (line.strip() for line in value.splitlines())
+            public = ("ssh-", "-----")
+            needles |= {line: whose for line in lines if not line.startswith(public)}
             needles[encoded] = whose
     needles |= {text: name for name, text in CANARIES.items()}
     return {text: whose for text, whose in needles.items() if len(text) >= _SHORTEST}
@@ -74,12 +71,8 @@ def make_resources() -> list[Json]:
     cache = make_nimcache("cache")
     plain = make_nimservice("plain")
     plain["spec"]["proxy"] = {"httpsProxy": "http://proxy.example:3128", "certConfigMap": "certs"}
-    plain["spec"]["env"] = [
-        {
-            "name": "TOKEN",
-            "valueFrom": {"secretKeyRef": {"name": "proxy-secret", "key": "httpsProxy"}},
-        }
-    ]
+    source = {"secretKeyRef": {"name": "proxy-secret", "key": "httpsProxy"}}
+    plain["spec"]["env"] = [{"name": "TOKEN", "valueFrom": source}]
     plain["spec"]["expose"]["router"] = {
         "hostDomainName": "apps.example.com",
         "ingress": {"ingressClass": "nginx", "tlsSecretName": "tls-secret"},
@@ -92,38 +85,30 @@ def make_resources() -> list[Json]:
 @attack(
     "secrets", "values of Secrets are in no log, event, status, artifact, diff, archive or file"
 )
-def attack_secrets(harness: Harness) -> Seen:
-    namespace = harness.namespace("secrets")
-    fill_secrets(harness, namespace)
-    harness.start(ANSIBLE_DIFF_ALWAYS="true")
-    resources = make_resources()
-    refusals = [harness.create(namespace, resource) for resource in resources]
-    problems = [f"refused: {refusal}" for refusal in refusals if refusal]
-    for resource in resources:
-        kind, name = resource["kind"], resource["metadata"]["name"]
-        problems += harness.find_unanswered(kind, namespace, [name])
-    harness.wait_for("the keys of the group", lambda: harness.cluster.find(path_of(SECRETS, namespace, "group-ssh-pk")), 30)  # fmt: skip
-    change = {"spec": {"image": {"tag": "1.13.0"}}}
+def attack_secrets(scene: Scene) -> str:
+    fill_secrets(scene)
+    scene.harness.start(ANSIBLE_DIFF_ALWAYS="true")
+    scene.make(*make_resources())
+    scene.expect_answered()
+    scene.wait_for(lambda: scene.find(SECRETS, "group-ssh-pk"), 30)
     for name in ("plain", "group"):
-        harness.cluster.patch(path_to("NIMService", namespace, name), change)
-    problems += harness.find_unanswered("NIMService", namespace, ["plain", "group"])  # fmt: skip
-    needles = list_needles(harness, namespace)
-    if not any(whose.startswith("group-ssh-pk[") for whose in needles.values()):
-        problems.append("no private key was made: that part of the attack did not take place")
-    problems += find_needles(harness.list_texts(namespace), needles)
-    problems += find_needles(read_archive(harness, namespace), needles)
-    for kind in KINDS:
-        problems += harness.find_undeleted(kind, namespace, ["cache", "plain", "group"])  # fmt: skip
-    problems += find_needles(harness.list_own_texts(), needles)
-    return Seen.of(
-        problems, f"{len(needles)} values of Secrets: in no log, diff, object, archive or file"
-    )
+        scene.change(name, {"spec": {"image": {"tag": "1.13.0"}}})
+    scene.expect_answered()
+    needles = list_needles(scene)
+    has_key = any(whose.startswith("group-ssh-pk[") for whose in needles.values())
+    scene.expect(has_key, "no private key was made: that part of the attack did not take place")
+    scene.problems += find_needles(scene.list_texts(), needles)
+    scene.problems += find_needles(read_archive(scene), needles)
+    scene.expect_deleted()
+    scene.problems += find_needles(scene.list_own_texts(), needles)
+    return f"{len(needles)} values of Secrets: in no log, diff, object, archive or file"
 
 
-def read_archive(harness: Harness, namespace: str) -> t.Iterator[tuple[str, str]]:
+def read_archive(scene: Scene) -> t.Iterator[tuple[str, str]]:
     """The archive and the output of `gather`."""
-    path = harness.sandbox.folder / f"{harness.side}-gather.tar.gz"
-    _, said = play(harness, "nimops.nim.gather", {"nim_namespace": namespace, "path": str(path)})
+    path = scene.harness.sandbox.folder / f"{scene.side}-gather.tar.gz"
+    variables = {"nim_namespace": scene.namespace, "path": str(path)}
+    _, said = play(scene, "nimops.nim.gather", variables)
     yield "what gather prints", said
     yield from read_tar(path)
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from .bases import rename
-from .fields import ELEMENT, ENTRY, Json, Place, build, is_text, make_plain, value_schema
-from .harness import KINDS, Harness, Seen, attack
+from .fields import ELEMENT, Json, Place, build, is_text, make_plain, value_schema, walk
+from .harness import KINDS, Scene, attack, conditions_of
 from .pack import Ask, Refusal
 
 ROOM = 1_000_000
@@ -45,24 +45,17 @@ class Bound:
 
 def list_bounds(schema: Json) -> list[Bound]:
     """All of a spec, outer ones before inner ones."""
-    found = list(_walk(schema["properties"]["spec"], ("spec",)))
+    found = [
+        Bound(Place(path, schema=inner), inner.get(keyword, -1))
+        for path, inner in walk(schema["properties"]["spec"], ("spec",))
+        if (keyword := _keyword(inner))
+    ]
     return sorted(found, key=lambda bound: len(bound.place.path))
 
 
 def list_unbounded(schema: Json) -> list[str]:
     """Paths of the lists, maps and texts of a spec that take any size."""
     return [str(bound.place) for bound in list_bounds(schema) if bound.most < 0]
-
-
-def _walk(schema: Json, path: tuple[str, ...]) -> Iterator[Bound]:
-    if keyword := _keyword(schema):
-        yield Bound(Place(path, schema=schema), schema.get(keyword, -1))
-    for name, inner in (schema.get("properties") or {}).items():
-        yield from _walk(inner, (*path, name))
-    if "items" in schema:
-        yield from _walk(schema["items"], (*path, ELEMENT))
-    if isinstance(schema.get("additionalProperties"), dict):
-        yield from _walk(schema["additionalProperties"], (*path, ENTRY))
 
 
 def _keyword(schema: Json) -> str:
@@ -167,62 +160,34 @@ def _name_apart(value: t.Any) -> t.Any:
     ]
 
 
-def attack_largest(kind: str, harness: Harness) -> Seen:
+def attack_largest(kind: str, scene: Scene) -> str:
     """The largest resources at once: each gets a status, and an ordinary one is served."""
-    namespace = harness.namespace(f"size-{kind.lower()}")
-    schema, ask = harness.crds[kind], harness.dry_run(namespace)
-    problems, names, bytes_ = [], [], []
+    schema, base = scene.harness.crds[kind], scene.harness.bases[kind][0]
+    bytes_ = []
     for shape, order in SHAPES.items():
-        bounds = order(list_bounds(schema))[: 8 if harness.quick else None]
-        resource = rename(enlarge(schema, harness.bases[kind][0], bounds, ask), shape)
+        bounds = order(list_bounds(schema))[: 8 if scene.quick else None]
+        resource = rename(enlarge(schema, base, bounds, scene.dry_run), shape)
         bytes_.append(len(json.dumps(resource["spec"])))
-        if refusal := harness.create(namespace, resource):
-            problems.append(f"accepted as a dry run, then refused: {refusal}")
-        names.append(shape)
-    if max(bytes_) < 32 << 10:
-        problems.append(f"the largest has {max(bytes_)} bytes: the attack did not take place")
-    problems += harness.find_unanswered(kind, namespace, names)
-    problems += find_limits(harness, kind, namespace, names)
-    problems += harness.find_undeleted(kind, namespace, names)
-    problems += harness.find_unserved(namespace)
-    return Seen.of(problems, f"specs of {', '.join(map(str, bytes_))} bytes: answered and deleted")
+        scene.make(resource)
+    is_large = max(bytes_) >= 32 << 10
+    scene.expect(is_large, f"the largest has {max(bytes_)} bytes: the attack did not take place")
+    scene.expect_answered()
+    for place, found in scene.read_made().items():
+        for item in conditions_of(found):
+            text = f"{item.get('reason')}: {item.get('message')}"
+            is_limit = item["status"] == "True" and any(word in text for word in _OF_LIMITS)
+            scene.expect(not is_limit, f"{place} met a limit: {text[:200]}")
+    scene.expect_deleted()
+    scene.expect_served()
+    return f"specs of {', '.join(map(str, bytes_))} bytes: answered and deleted"
 
 
 _OF_LIMITS = ("memory", "time limit", "too large", "TooLarge", "RunFailed")
 
-
-def find_limits(harness: Harness, kind: str, namespace: str, names: Sequence[str]) -> list[str]:
-    """Resources whose conditions say that a run met one of its limits."""
-    problems = []
-    for name in names:
-        status = harness.read_status(kind, namespace, name)
-        for item in status.get("conditions") or []:
-            text = f"{item.get('reason')}: {item.get('message')}"
-            if item.get("status") == "True" and any(word in text for word in _OF_LIMITS):
-                problems.append(f"{name} met a limit: {text[:200]}")
-    return problems
-
-
-def attack_bounds(kind: str, harness: Harness) -> Seen:
-    """By dry run, as `make admission` does for all kinds."""
-    ask = harness.dry_run(harness.namespace(f"bounds-{kind.lower()}"))
-    schema, base = harness.crds[kind], harness.bases[kind][0]
-    problems = [f"{path} takes any size" for path in list_unbounded(schema)]
-    count = 0
-    for resource, bounds in exceed(schema, base):
-        count += len(bounds)
-        problems += find_unnamed(ask(resource), bounds)
-    return Seen.of(problems, f"{count} bounds, one above each refused by name")
-
-
 for _kind in KINDS:
-    for _name, _expected, _run in (
-        ("bounds", "one above each bound is refused, and the refusal names it", attack_bounds),
-        ("largest", "the largest that is accepted is answered within the limits of a run, and deleted", attack_largest),
-    ):  # fmt: skip
-        attack(
-            f"size-{_name}-{_kind.lower()}",
-            _expected,
-            sides=("prefork",),
-            quick=_kind == "NIMService",
-        )(partial(_run, _kind))
+    attack(
+        f"size-largest-{_kind.lower()}",
+        "the largest that is accepted is answered within the limits of a run, and deleted",
+        sides=("prefork",),
+        quick=_kind == "NIMService",
+    )(partial(attack_largest, _kind))

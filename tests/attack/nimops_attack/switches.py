@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from nimops_harness.cluster import DEPLOYMENTS, SERVICES, path_of
+from nimops_harness.cluster import DEPLOYMENTS, SERVICES
 from nimops_harness.workload import make_nimservice
 
 from .fields import Json
-from .harness import Harness, Seen, attack
+from .harness import Scene, attack, messages_of
 
 SWITCHES = {
     "NIMOPS_HOST_PATHS": "/data/models",
@@ -79,51 +79,38 @@ FORBIDDEN: dict[str, tuple[str, Json]] = {
     "host paths, root, Ingress annotations, labels, names that take traffic, hosts of probes and Services of others are refused where a switch forbids them; no container may become root",
     sides=("prefork",),
 )
-def attack_switches(harness: Harness) -> Seen:
-    namespace = harness.namespace("switches")
-    harness.cluster.request(
-        "POST", path_of(SERVICES, namespace),
-        {"metadata": {"name": "db"}, "spec": {"ports": [{"port": 5432}], "selector": {"app": VICTIM}}},
-    )  # fmt: skip
-    harness.start(**SWITCHES)
+def attack_switches(scene: Scene) -> str:
+    scene.plant(SERVICES, "db", {"spec": {"ports": [{"port": 5432}], "selector": {"app": VICTIM}}})
+    scene.harness.start(**SWITCHES)
     for name, (_, spec) in FORBIDDEN.items():
         resource = make_nimservice(name)
         resource["spec"] |= spec
-        harness.create(namespace, resource)
-    problems = harness.find_unanswered("NIMService", namespace, FORBIDDEN)
+        scene.make(resource)
+    scene.expect_answered()
     for name, (switch, _) in FORBIDDEN.items():
-        status = harness.read_status("NIMService", namespace, name)
-        said = " ".join(str(item.get("message")) for item in status.get("conditions") or [])
-        if status.get("state") != "Failed" or switch not in said:
-            problems.append(f"{name} is {status.get('state')}, and does not name {switch}")
-        if harness.cluster.find(path_of(DEPLOYMENTS, namespace, name)):
-            problems.append(f"{name} has a Deployment")
-    problems += find_root(harness, namespace)
-    problems += harness.find_unserved(namespace)
-    problems += harness.find_undeleted("NIMService", namespace, list(FORBIDDEN))
-    harness.start()
-    return Seen.of(
-        problems,
-        f"{len(FORBIDDEN)} resources refused, each by the name of the switch; others are served",
-    )
+        found = scene.read("NIMService", name)
+        state = (found.get("status") or {}).get("state")
+        is_refused = state == "Failed" and switch in " ".join(messages_of(found))
+        scene.expect(is_refused, f"{name} is {state}, and does not name {switch}")
+        scene.expect(not scene.find(DEPLOYMENTS, name), f"{name} has a Deployment")
+    expect_no_root(scene)
+    scene.expect_served()
+    scene.expect_deleted()
+    scene.harness.start()
+    return f"{len(FORBIDDEN)} resources refused, each by the name of the switch; others are served"
 
 
-def find_root(harness: Harness, namespace: str) -> list[str]:
-    """Containers of an allowed resource that may become root."""
-    resource, name = make_nimservice("contained"), "contained"
+def expect_no_root(scene: Scene) -> None:
+    """Problems are containers of an allowed resource that may become root."""
+    resource = make_nimservice("contained")
     side = {"name": "side", "image": {"repository": "side", "tag": "1"}}
     resource["spec"] |= {"initContainers": [side | {"name": "init"}], "sidecarContainers": [side]}
-    harness.create(namespace, resource)
-    place = path_of(DEPLOYMENTS, namespace, name)
-    made = harness.wait_for("a Deployment", lambda: harness.cluster.find(place), 60)
-    harness.delete_all("NIMService", namespace, [name])
-    if not made:
-        return ["an allowed NIMService with a sidecar has no Deployment"]
-    pod = made["spec"]["template"]["spec"]
-    containers = [*pod["initContainers"], *pod["containers"]]
-    problems = [] if len(containers) == 3 else [f"{name} has {len(containers)} containers"]
+    scene.make(resource)
+    made = scene.wait_for(lambda: scene.find(DEPLOYMENTS, "contained")) or {"spec": {}}
+    pod = (made["spec"].get("template") or {}).get("spec") or {}
+    containers = [*pod.get("initContainers", []), *pod.get("containers", [])]
+    scene.expect(len(containers) == 3, f"contained has {len(containers)} containers")
     for container in containers:
         security = container.get("securityContext") or {}
-        if {key: security.get(key) for key in NO_ROOT} != NO_ROOT:
-            problems.append(f"container {container['name']} may become root: {security}")
-    return problems
+        is_safe = {key: security.get(key) for key in NO_ROOT} == NO_ROOT
+        scene.expect(is_safe, f"container {container['name']} may become root: {security}")

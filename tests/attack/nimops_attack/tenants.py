@@ -5,167 +5,122 @@
 
 from __future__ import annotations
 
-import threading
-import typing as t
-
-from nimops_harness.cluster import ACCOUNTS, DEPLOYMENTS, SERVICES, path_of
+from nimops_harness.cluster import ACCOUNTS, CONFIG_MAPS, DEPLOYMENTS, SERVICES
+from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
-from .harness import Harness, Seen, attack
+from .harness import Scene, attack, messages_of
 from .models import OFF, Hostile, listing
 
 ACCOUNT = "nim-cache-sa"
 
 
+def make_deployment(labels: Json) -> Json:
+    """The content of a Deployment without pods."""
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "c"}]}}
+    return {"spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": pod}}
+
+
 @attack("name-of-account", "the account of the caches stays")
-def attack_account(harness: Harness) -> Seen:
+def attack_account(scene: Scene) -> str:
     """A NIMService with the name of the caches' account."""
-    namespace = harness.namespace("account")
-    harness.create(namespace, make_nimcache("cache"))
-    place = path_of(ACCOUNTS, namespace, ACCOUNT)
-    before = harness.wait_for("the account", lambda: harness.cluster.find(place), 60)
+    scene.make(make_nimcache("cache"))
+    before = scene.wait_for(lambda: scene.find(ACCOUNTS, ACCOUNT))
     if before is None:
-        return Seen(False, "no NIMCache made its account: the attack did not take place")
-    refusal = harness.create(namespace, make_nimservice(ACCOUNT))
+        raise HarnessError("no NIMCache made its account")
+    refusal = scene.create(make_nimservice(ACCOUNT))
     if refusal is None:
-        harness.wait_answered("NIMService", namespace, [ACCOUNT])
-        harness.delete_all("NIMService", namespace, [ACCOUNT])
-        harness.wait_for("garbage collection", lambda: harness.cluster.find(place) is None, 15)
-    after = harness.cluster.find(place)
-    problems = []
-    if after is None or after["metadata"]["uid"] != before["metadata"]["uid"]:
-        problems.append("the account of the caches went with the NIMService")
-    harness.delete_all("NIMCache", namespace, ["cache"])
-    return Seen.of(problems, f"the account is there as before; {refusal or 'the name is harmless'}")
+        scene.wait_answered()
+        scene.expect_deleted()
+        scene.wait_for(lambda: scene.find(ACCOUNTS, ACCOUNT) is None, 15)
+    after = scene.find(ACCOUNTS, ACCOUNT) or {"metadata": {}}
+    is_same = after["metadata"].get("uid") == before["metadata"]["uid"]
+    scene.expect(is_same, "the account of the caches went with the NIMService")
+    scene.expect_deleted()
+    return f"the account is there as before; {refusal or 'the name is harmless'}"
 
 
 @attack("foreign-service", "neither asked for its model nor changed", quick=True)
-def attack_foreign_service(harness: Harness) -> Seen:
+def attack_foreign_service(scene: Scene) -> str:
     """A NIMService that names a Service of another owner."""
-    namespace = harness.namespace("foreign")
-    place = path_of(SERVICES, namespace, "theirs")
-    body: Json = {
-        "metadata": {"name": "theirs", "annotations": OFF},
-        "spec": {"ports": [{"name": "api", "port": 8000}], "selector": {"a": "b"}},
-    }
-    theirs = harness.cluster.request("POST", path_of(SERVICES, namespace), body)
-    server = Hostile(
-        (theirs["spec"]["clusterIP"], 8000), lambda handler: handler.say(listing("theirs"))
-    )
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    spec = {"ports": [{"name": "api", "port": 8000}], "selector": {"a": "b"}}
+    theirs = scene.plant(SERVICES, "theirs", {"spec": spec}, annotations=OFF)
     resource = make_nimservice("mine")
     resource["spec"]["expose"]["service"]["name"] = "theirs"
-    refusal = harness.create(namespace, resource)
-    if refusal is None:
-        harness.wait_answered("NIMService", namespace, ["mine"])
-        harness.wait_for("a question", lambda: server.asked, 5 if harness.quick else 15)
-    status = harness.read_status("NIMService", namespace, "mine")
-    harness.delete_all("NIMService", namespace, ["mine"])
-    harness.wait_for("garbage collection", lambda: harness.cluster.find(place) is None, 5)
-    server.shutdown()
-    server.server_close()
-    after = harness.cluster.find(place)
-    problems = ["it was asked for its model"] if server.asked else []
-    if (status.get("model") or {}).get("name") == "theirs":
-        problems.append("its model is in the status")
-    if after is None or after["spec"] != theirs["spec"] or after["metadata"].get("ownerReferences"):
-        problems.append("it was changed")
-    return Seen.of(problems, f"neither asked nor changed; the NIMService is {status.get('state')}")
+    address = (theirs["spec"]["clusterIP"], 8000)
+    with Hostile(address, lambda handler: handler.say(listing("theirs"))) as server:
+        if scene.create(resource) is None:
+            scene.wait_answered()
+            scene.wait_for(lambda: server.asked, 5 if scene.quick else 15)
+        status = scene.status("NIMService", "mine")
+        scene.expect_deleted()
+        scene.wait_for(lambda: scene.find(SERVICES, "theirs") is None, 5)
+    scene.expect(not server.asked, "it was asked for its model")
+    model = (status.get("model") or {}).get("name")
+    scene.expect(model != "theirs", "its model is in the status")
+    scene.expect_untouched(SERVICES, theirs)
+    return f"neither asked nor changed; the NIMService is {status.get('state')}"
 
 
 @attack("foreign-objects", "objects of others are left alone, and a condition reports it")
-def attack_foreign_objects(harness: Harness) -> Seen:
+def attack_foreign_objects(scene: Scene) -> str:
     """Objects of other owners with the names of our children."""
-    namespace = harness.namespace("taken")
-    made: dict[str, Json] = {}
-    labels = {"app": "theirs"}
-    pod = {
-        "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "c", "image": "theirs"}]},
+    bodies = {
+        ACCOUNTS: {},
+        SERVICES: {"spec": {"ports": [{"port": 1}]}},
+        DEPLOYMENTS: make_deployment({"app": "theirs"}),
     }
-    for resource, spec in (
-        (ACCOUNTS, {}),
-        (SERVICES, {"spec": {"ports": [{"port": 1}]}}),
-        (
-            DEPLOYMENTS,
-            {"spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": pod}},
-        ),
-    ):
-        body = {"metadata": {"name": "taken"}, **t.cast(Json, spec)}
-        made[path_of(resource, namespace, "taken")] = harness.cluster.request("POST", path_of(resource, namespace), body)  # fmt: skip
-    harness.create(namespace, make_nimservice("taken"))
-    problems = harness.find_unanswered("NIMService", namespace, ["taken"])
-    status = harness.read_status("NIMService", namespace, "taken")
-    problems += harness.find_undeleted("NIMService", namespace, ["taken"])
-    harness.wait_for("garbage collection", lambda: None in map(harness.cluster.find, made), 5)
-    for place, before in made.items():
-        after = harness.cluster.find(place) or {"metadata": {}}
-        same = before["metadata"]["uid"] == after["metadata"].get("uid")
-        if (
-            not same
-            or after["metadata"].get("ownerReferences")
-            or after.get("spec") != before.get("spec")
-        ):
-            problems.append(f"changed: {place.rpartition('namespaces/')[2]}")
-    if status.get("state") == "Ready":
-        problems.append("the NIMService is Ready with objects of others")
-    said = [item.get("message") for item in status.get("conditions") or [] if item.get("message")]
-    return Seen.of(problems, f"left alone: {str(said[-1:])[:120]}")
+    made = {resource: scene.plant(resource, "taken", body) for resource, body in bodies.items()}
+    scene.make(make_nimservice("taken"))
+    scene.expect_answered()
+    found = scene.read("NIMService", "taken")
+    scene.expect_deleted()
+    scene.wait_for(lambda: any(scene.find(resource, "taken") is None for resource in made), 5)
+    for resource, before in made.items():
+        scene.expect_untouched(resource, before)
+    is_ready = (found.get("status") or {}).get("state") == "Ready"
+    scene.expect(not is_ready, "the NIMService is Ready with objects of others")
+    return f"left alone: {str(messages_of(found)[-1:])[:120]}"
 
 
 @attack("posing-as-kserve", "services of KServe work as before")
-def attack_kserve(harness: Harness) -> Seen:
+def attack_kserve(theirs: Scene) -> str:
     """A NIMService with the labels of KServe's controller."""
-    theirs, mine = harness.namespace("kserve"), harness.namespace("posing")
+    mine = theirs.open("posing")
     labels = {"control-plane": "kserve-controller-manager"}
-    settings = {
-        "metadata": {"name": "inferenceservice-config"},
-        "data": {"deploy": '{"defaultDeploymentMode": "Standard"}'},
-    }
-    pod = {
-        "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "c", "image": "kserve"}]},
-    }
-    spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": pod}
-    controller = {"metadata": {"name": "kserve-controller-manager", "labels": labels}, "spec": spec}
-    harness.cluster.request("POST", path_of(("api/v1", "configmaps"), theirs), settings)
-    harness.cluster.request("POST", path_of(DEPLOYMENTS, theirs), controller)
+    settings = {"data": {"deploy": '{"defaultDeploymentMode": "Standard"}'}}
+    theirs.plant(CONFIG_MAPS, "inferenceservice-config", settings)
+    controller = "kserve-controller-manager"
+    theirs.plant(DEPLOYMENTS, controller, make_deployment(labels), labels=labels)
     poser = make_nimservice("poser")
     poser["spec"]["labels"] = labels
-    refusal = harness.create(mine, poser)
-    deployment = path_of(DEPLOYMENTS, mine, "poser")
-    harness.wait_for(
-        "the posing Deployment", lambda: refusal or harness.cluster.find(deployment), 60
-    )
+    refusal = mine.create(poser)
+    poses = mine.wait_for(lambda: refusal or mine.find(DEPLOYMENTS, "poser"))
     victim = make_nimservice("victim")
     victim["spec"] |= {"inferencePlatform": "kserve"}
-    harness.create(theirs, victim)
-    place = f"/apis/serving.kserve.io/v1beta1/namespaces/{theirs}/inferenceservices/victim"
-    found = harness.wait_for("the InferenceService", lambda: harness.cluster.find(place), 60)
-    status = harness.read_status("NIMService", theirs, "victim")
-    said = [item.get("message") for item in status.get("conditions") or [] if item.get("message")]
-    problems = [] if found else [f"a service of KServe is not made: {str(said[-1:])[:160]}"]
-    if not refusal and not harness.cluster.find(deployment):
-        problems.append("the posing NIMService has no Deployment: the attack did not take place")
-    harness.delete_all("NIMService", mine, ["poser"])
-    harness.delete_all("NIMService", theirs, ["victim"])
-    harness.cluster.ask("DELETE", path_of(DEPLOYMENTS, theirs, "kserve-controller-manager"))
-    return Seen.of(problems, "the service of KServe is made as without it")
+    theirs.make(victim)
+    kind = ("apis/serving.kserve.io/v1beta1", "inferenceservices")
+    found = theirs.wait_for(lambda: theirs.find(kind, "victim"))
+    said = messages_of(theirs.read("NIMService", "victim"))
+    theirs.expect(found, f"a service of KServe is not made: {str(said[-1:])[:160]}")
+    theirs.expect(poses, "the posing NIMService has no Deployment: the attack did not take place")
+    mine.expect_deleted()
+    theirs.expect_deleted()
+    theirs.cluster.ask("DELETE", theirs.path(DEPLOYMENTS, controller))
+    return "the service of KServe is made as without it"
 
 
 @attack("field-manager", "the name of a field manager is taken as text")
-def attack_managers(harness: Harness) -> Seen:
+def attack_managers(scene: Scene) -> str:
     """A template as the name of a field manager, which is part of the resource."""
-    namespace = harness.namespace("managers")
-    template = "{{lookup('pipe','touch%20" + str(harness.canary) + "/tmanager00')}}"
+    template = "{{lookup('pipe','touch%20" + scene.canary + "/tmanager00')}}"
     if len(template) > 128:
         template = "mk{{6*7}}tfacade0123"
     query = f"?fieldManager={template.replace('{', '%7B').replace('}', '%7D')}"
-    refusal = harness.create(namespace, make_nimservice("managed"), query)
-    if refusal:
-        return Seen(False, f"not created: {refusal}")
-    problems = harness.find_unanswered("NIMService", namespace, ["managed"])
-    problems += harness.evaluated(namespace)
-    problems += harness.find_undeleted("NIMService", namespace, ["managed"])
-    return Seen.of(problems, "nothing evaluated")
+    if refusal := scene.create(make_nimservice("managed"), query):
+        raise HarnessError(f"not created: {refusal}")
+    scene.expect_answered()
+    scene.expect_unevaluated()
+    scene.expect_deleted()
+    return "nothing evaluated"

@@ -11,13 +11,14 @@ import resource
 import signal
 import time
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from nimops_harness.cluster import NIMSERVICES, Json, kubectl, path_of
 from nimops_harness.errors import HarnessError
-from nimops_harness.progress import say, wait_until
+from nimops_harness.proc import send, stopped
+from nimops_harness.progress import poll, say, wait_until
 from nimops_harness.runtime import ROOT
 from nimops_harness.workload import is_settled
 
@@ -28,8 +29,8 @@ ALWAYS = "all Ready; nothing lost, made twice, of a foreign owner or left behind
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/a0715c6e.nvidia.com"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SERVICE_MONITORS = ROOT / "sandbox" / "crds" / "monitoring.coreos.com_servicemonitors.yaml"
+ELECT = {"LEADER_ELECT": "1"}
 OWN_DEFINITIONS = ROOT / "config" / "crd" / "bases"
-MIDWAY = 0.25
 
 Inject = t.Callable[[Harness], None]
 Function = t.TypeVar("Function", bound=Inject)
@@ -46,9 +47,9 @@ class Fault:
     name: str
     expected: str
     inject: Inject
-    midway: float
-    surround: Surround
-    environment: t.Mapping[str, str]
+    midway: float = 0.25
+    surround: Surround = contextlib.nullcontext
+    environment: t.Mapping[str, str] = field(default_factory=dict)
 
     def play(self, harness: Harness) -> None:
         if self.midway:
@@ -60,39 +61,15 @@ class Fault:
 FAULTS: list[Fault] = []
 
 
-def fault(
-    name: str,
-    expected: str = "",
-    *,
-    midway: float = MIDWAY,
-    surround: Surround = contextlib.nullcontext,
-    **environment: str,
-) -> t.Callable[[Function], Function]:
+def fault(name: str, expected: str = "", **options: t.Any) -> t.Callable[[Function], Function]:
     """Add a function to FAULTS."""
 
     def add(inject: Function) -> Function:
         whole = f"{expected}; {ALWAYS}" if expected else ALWAYS
-        FAULTS.append(Fault(name, whole, inject, midway, surround, environment))
+        FAULTS.append(Fault(name, whole, inject, **options))
         return inject
 
     return add
-
-
-def send(pids: t.Iterable[int], number: signal.Signals) -> None:
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, number)
-
-
-@contextlib.contextmanager
-def stopped(pids: t.Iterable[int]) -> t.Iterator[None]:
-    """Stop processes during the block."""
-    held = list(pids)
-    send(held, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        send(held, signal.SIGCONT)
 
 
 @fault("none", midway=0)
@@ -109,9 +86,7 @@ def kill_operator(harness: Harness) -> None:
     """Kill the runtime alone: its processes have to end by themselves, as outside of containers."""
     operator = harness.operator
     send([operator.runtime_pid], signal.SIGKILL)
-    deadline = time.monotonic() + 10
-    while not operator.is_running and operator.processes() and time.monotonic() < deadline:
-        time.sleep(0.1)
+    poll(lambda: operator.is_running or not operator.processes(), 10)
     if not operator.is_running and (left := operator.processes()):
         harness.object(f"{len(left)} processes outlived the operator by 10 s")
     harness.keep()
@@ -142,13 +117,8 @@ def kill_operator_while_deleting(harness: Harness) -> None:
 
 def wait_for_runs(harness: Harness, replica: Replica, seconds: float) -> float | None:
     """Seconds until one more run of this replica succeeds; None if none does in time."""
-    began, before = time.monotonic(), replica.count_runs()
-    while time.monotonic() - began < seconds:
-        if replica.count_runs() > before:
-            return time.monotonic() - began
-        harness.keep()
-        time.sleep(0.2)
-    return None
+    before = replica.count_runs()
+    return poll(lambda: replica.count_runs() > before, seconds, harness.keep)
 
 
 @fault("parent-stopped", "runs succeed within 90 s though it stays stopped")
@@ -160,10 +130,7 @@ def stop_parent(harness: Harness, patience: float = 90.0) -> None:
     with stopped(parents):
         time.sleep(2)  # runs that were almost complete end
         seconds = wait_for_runs(harness, harness.replica, patience)
-    if seconds is None:
-        harness.object(f"no run succeeded in {patience:g} s with the parent stopped")
-    else:
-        harness.note(f"parent stopped: next run succeeded after {seconds + 2:.0f} s")
+    harness.judge_time(seconds, "parent stopped: next run succeeded", patience)
 
 
 @fault("parent-killed", "twice")
@@ -177,51 +144,41 @@ def kill_parent(harness: Harness) -> None:
 def kill_api_proxy(harness: Harness) -> None:
     """Kill nimops-apiproxy: the supervisor restarts it together with the runtime."""
 
-    def wait_for(former: set[int]) -> set[int]:
-        return wait_until(
-            lambda: set(harness.operator.api_proxy_pids()) - former,
-            "nimops-apiproxy", 60, harness.keep, pause=0.1,
-        )  # fmt: skip
-
+    operator = harness.operator  # the container stays
     for _ in range(2):
-        former = wait_for(set())
+        former = wait_until(operator.api_proxy_pids, "nimops-apiproxy", 60, harness.keep)
         send(former, signal.SIGKILL)
-        began = time.monotonic()
-        wait_for(former)
-        harness.note(f"nimops-apiproxy is back after {time.monotonic() - began:.0f} s")
+        seconds = poll(lambda: set(operator.api_proxy_pids()) - {*former}, 60, harness.keep)  # noqa: B023 called at once
+        harness.judge_time(seconds, "nimops-apiproxy is back", 60)
 
 
 @fault(
     "runs-stopped",
     "runs that never end fail the liveness probe",
     midway=0.1,
-    NIMOPS_RUN_SECONDS="20",
+    environment={"NIMOPS_RUN_SECONDS": "20"},
 )
 def stop_runs(harness: Harness) -> None:
     """Stop everything that the runtime waits for: only the liveness probe can notice."""
-    runtime, began = harness.operator.runtime_pid, time.monotonic()
+    runtime = harness.operator.runtime_pid
     runs = wait_until(
         lambda: harness.operator.child_pids(runtime), "runs that can be stopped", 30, pause=0.01
     )
     with stopped(runs):
-        while not harness.replica.deaths and time.monotonic() - began < 240:
-            harness.wait(1)
-    if harness.replica.deaths:
-        harness.note(f"{len(runs)} runs stopped, noticed after {time.monotonic() - began:.0f} s")
-    else:
-        harness.object(f"{len(runs)} runs stopped, but not noticed in 240 s")
+        seconds = poll(lambda: harness.replica.deaths, 240, harness.keep)
+    harness.judge_time(seconds, f"{len(runs)} runs stopped, noticed", 240)
 
 
 @fault(
     "run-out-of-memory",
     "eight runs hit their memory limit or are killed, and end, at the latest with their time",
-    NIMOPS_RUN_SECONDS="60",
+    environment={"NIMOPS_RUN_SECONDS": "60"},
 )
 def hit_memory_limit(harness: Harness) -> None:
     """Give some runs no more memory, and kill others, as the kernel does."""
     hit: set[int] = set()
-    deadline = time.monotonic() + 20
-    while len(hit) < 8 and time.monotonic() < deadline:
+
+    def hit_some() -> bool:
         for pid in set(harness.operator.run_pids()) - hit:
             with contextlib.suppress(ProcessLookupError):
                 if len(hit) % 2:
@@ -229,7 +186,9 @@ def hit_memory_limit(harness: Harness) -> None:
                 else:
                     resource.prlimit(pid, resource.RLIMIT_AS, (1 << 20, 1 << 20))
                 hit.add(pid)
-        time.sleep(0.2)
+        return len(hit) >= 8
+
+    poll(hit_some, 20)
     harness.note(f"{len(hit)} runs hit")
     if not hit:
         harness.object("no run was hit")
@@ -269,22 +228,14 @@ def apply_to_two(harness: Harness) -> Replica:
 
 def wait_for_second(harness: Harness, second: Replica, first: str, limit: float = 60.0) -> None:
     """Wait until the second replica has the lease and its first run has succeeded."""
-    began, before = time.monotonic(), second.count_runs()
-    leads = None
-    while time.monotonic() - began < limit:
-        if leads is None and read_leader(harness) not in ("", first):
-            leads = time.monotonic() - began
-        if second.count_runs() > before:
-            worked = time.monotonic() - began
-            harness.note(
-                f"the other replica led after {leads or worked:.1f} s, worked after {worked:.1f} s"
-            )
-            return
-        time.sleep(0.1)
-    harness.object(f"the other replica did not work within {limit:g} s")
+    before = second.count_runs()
+    led = poll(lambda: read_leader(harness) not in ("", first), limit)
+    harness.judge_time(led, "the other replica led", limit)
+    worked = poll(lambda: second.count_runs() > before, limit - (led or limit))
+    harness.judge_time(worked, "then its first run succeeded", limit)
 
 
-@fault("leader-killed", "the other replica works within 60 s", midway=0, LEADER_ELECT="1")
+@fault("leader-killed", "the other replica works within 60 s", midway=0, environment=ELECT)
 def kill_leader(harness: Harness) -> None:
     """A node is lost: its replica is killed, and started again later."""
     second, first = apply_to_two(harness), read_leader(harness)
@@ -298,7 +249,7 @@ def kill_leader(harness: Harness) -> None:
     "leader-paused",
     "the other replica works within 60 s, the paused one gives up",
     midway=0,
-    LEADER_ELECT="1",
+    environment=ELECT,
 )
 def pause_leader(harness: Harness) -> None:
     """A replica hangs, loses its lease, and resumes as if it were the leader."""
@@ -306,13 +257,8 @@ def pause_leader(harness: Harness) -> None:
     runtime = operator.runtime_pid
     with stopped(operator.processes()):
         wait_for_second(harness, second, first)
-    began = time.monotonic()
-    while runtime in operator.processes() and time.monotonic() - began < 15:
-        time.sleep(0.1)
-    if runtime in operator.processes():
-        harness.object("two replicas lead: the one that was paused continues")
-    else:
-        harness.note(f"the paused one gave up {time.monotonic() - began:.1f} s after it resumed")
+    seconds = poll(lambda: runtime not in operator.processes(), 15)
+    harness.judge_time(seconds, "the paused one resumed and gave up: two do not lead", 15)
 
 
 # --- the cluster ----------------------------------------------------------------------------------
@@ -339,7 +285,7 @@ def behind_proxy(harness: Harness) -> t.Iterator[None]:
     """The operator reaches the API server through a proxy of ours."""
     kubeconfig = harness.sandbox.folder / "proxy.kubeconfig"
     with Proxy(harness.sandbox.api_port, harness.sandbox.directory / "pki") as proxy:
-        text = render_kubeconfig(harness.sandbox.kubeconfig.read_text(), proxy.port)
+        text = render_kubeconfig(harness.sandbox.kubeconfig.read_text(), proxy.server_port)
         kubeconfig.touch(mode=0o600)
         kubeconfig.write_text(text)
         harness.environment["KUBECONFIG"] = str(kubeconfig)
@@ -354,10 +300,9 @@ def behind_proxy(harness: Harness) -> t.Iterator[None]:
 )
 def make_api_slow(harness: Harness) -> None:
     assert harness.proxy
-    trouble = Trouble(delay=2.0, every=3)
-    harness.proxy.make(trouble)
+    harness.proxy.trouble = trouble = Trouble(delay=2.0, every=3)
     harness.wait(60)
-    harness.proxy.make(Trouble())
+    harness.proxy.trouble = Trouble()
     harness.note(f"{trouble.refused} writes refused")
 
 
@@ -459,11 +404,4 @@ def kill_and_stop(harness: Harness) -> None:
     stop_parent(harness, 30)
 
 
-QUICK_FAULT = Fault(
-    "quick",
-    f"operator killed, then its parent stopped; {ALWAYS}",
-    kill_and_stop,
-    MIDWAY,
-    contextlib.nullcontext,
-    {},
-)
+QUICK_FAULT = Fault("quick", f"operator killed, then its parent stopped; {ALWAYS}", kill_and_stop)

@@ -14,12 +14,13 @@ from pathlib import Path
 from nimops_harness.cluster import NIMCACHES, NIMSERVICES, Api, Json, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.files import list_paths
-from nimops_harness.progress import Deadline, Every, say
+from nimops_harness.progress import Every, poll, say, wait_until
 from nimops_harness.runtime import ContainedOperator
 from nimops_harness.sandbox import Sandbox
 from nimops_harness.workload import (
     create_namespace,
     describe_unready,
+    discard_resources,
     is_settled,
     make_nimcache,
     make_nimservice,
@@ -163,6 +164,21 @@ class Harness:
         say(f"  NOT OK: {text}")
         self.problems.append(text)
 
+    def judge_time(self, seconds: float | None, what: str, limit: float) -> None:
+        """Note when it happened; None is a problem."""
+        if seconds is None:
+            self.object(f"{what}: not within {limit:g} s")
+        else:
+            self.note(f"{what} after {seconds:.1f} s")
+
+    @contextlib.contextmanager
+    def recording(self) -> t.Iterator[None]:
+        """Record an error as a problem, and continue."""
+        try:
+            yield
+        except HarnessError as error:
+            self.object(f"not completed: {error}")
+
     # --- the operator ----------------------------------------------------------------------------
 
     @property
@@ -185,10 +201,7 @@ class Harness:
 
     def wait(self, seconds: float) -> None:
         """Wait, and restart containers that end."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            self.keep()
-            time.sleep(min(left, LOOK_SECONDS))
+        poll(lambda: False, seconds, self.keep)
 
     # --- resources -------------------------------------------------------------------------------
 
@@ -223,30 +236,29 @@ class Harness:
     def wait_until_midway(self, part: float = 0.25) -> None:
         """Wait until a part of the resources is Ready; the rest is in progress."""
         wanted = max(1, round(self.sizes.total * part))
-        deadline = Deadline(SETTLE_SECONDS, f"{wanted} resources Ready")
-        while (count := self.count_settled()) < wanted:
-            self.keep()
-            deadline.check(f"{count} so far")
-            time.sleep(0.2)
-        say(f"  {count} of {self.sizes.total} Ready, the rest in progress")
+        what = f"{wanted} resources Ready"
+        wait_until(lambda: self.count_settled() >= wanted, what, SETTLE_SECONDS, self.keep)
+        say(f"  {wanted} of {self.sizes.total} Ready, the rest in progress")
 
     def settle(self, limit: float = SETTLE_SECONDS) -> float | None:
         """Seconds until all are Ready; None, and a problem, if the limit passes."""
-        began, due = time.monotonic(), Every(15)
-        unready = "nothing could be read"
-        while time.monotonic() - began < limit:
-            self.keep()
+        due, unready = Every(15), "nothing could be read"
+
+        def is_done() -> bool:
+            nonlocal unready
             with contextlib.suppress(HarnessError):
                 resources = self.list_resources()
                 self.list_children()
                 unready = describe_unready(resources)
-                if len(resources) == self.sizes.total and not unready:
-                    return time.monotonic() - began
                 if due.is_due():
                     say(f"  {sum(map(is_settled, resources))} of {self.sizes.total} Ready")
-            time.sleep(LOOK_SECONDS)
-        self.object(f"not settled {limit:g} s after the fault: {unready}")
-        return None
+                return len(resources) == self.sizes.total and not unready
+            return False
+
+        seconds = poll(is_done, limit, self.keep, pause=LOOK_SECONDS)
+        more = f" ({unready})" if unready else ""
+        self.judge_time(seconds, f"all Ready{more}", limit)
+        return seconds
 
     def judge(self) -> None:
         """Compare the children with the expected ones."""
@@ -259,17 +271,16 @@ class Harness:
 
     def wait_until_deleted(self, limit: float = DELETE_SECONDS) -> None:
         """Wait until the resources and their children are gone."""
-        began = time.monotonic()
-        left = [""]
-        while left and time.monotonic() - began < limit:
-            self.keep()
-            time.sleep(LOOK_SECONDS)
+        left = ["all"]
+
+        def is_done() -> bool:
             with contextlib.suppress(HarnessError):
-                left = self._list_left()
-        if left:
-            self.object(f"after {limit:g} s, {len(left)} not deleted: {', '.join(left[:4])}")
-        else:
-            self.note(f"deleted in {time.monotonic() - began:.0f} s")
+                left[:] = self._list_left()
+            return not left
+
+        seconds = poll(is_done, limit, self.keep, pause=LOOK_SECONDS)
+        names = f", {len(left)} left: {', '.join(left[:4])}" if left else ""
+        self.judge_time(seconds, f"all deleted{names}", limit)
 
     def _list_left(self) -> list[str]:
         resources = [it for kind in OURS for it in self.api.list_metadata(kind, self.namespace)]
@@ -279,31 +290,22 @@ class Harness:
 
     def close(self) -> None:
         """Stop the replicas, check for leftovers, and clean up for the next fault."""
-        self._wait_until_swept()
+        # Work folders are removed some seconds after the last run of a resource.
+        poll(self._is_swept, SWEEP_SECONDS, pause=LOOK_SECONDS)
         for replica in self.replicas:
             replica.operator.stop()
         for replica in self.replicas:
-            deadline = time.monotonic() + 10
-            while replica.operator.processes() and time.monotonic() < deadline:
-                time.sleep(0.1)
+            poll(lambda: not replica.operator.processes(), 10)  # noqa: B023 called at once
             if left := replica.clear():
                 self.object(f"processes left: {', '.join(left[:4])}")
             for problem in judge_paths(list_paths(replica.tmp), replica.operator.kept):
                 self.object(f"/tmp: {problem}")
         self._discard()
 
-    def _wait_until_swept(self) -> None:
-        """Wait until work folders are removed, some seconds after the last run of a resource."""
-        deadline = time.monotonic() + SWEEP_SECONDS
-        while time.monotonic() < deadline:
-            if not any(judge_paths(list_work(replica.tmp)) for replica in self.replicas):
-                return
-            time.sleep(LOOK_SECONDS)
+    def _is_swept(self) -> bool:
+        return not any(judge_paths(list_work(replica.tmp)) for replica in self.replicas)
 
     def _discard(self) -> None:
         with contextlib.suppress(HarnessError):
-            for kind in OURS:
-                for item in self.api.get(path_of(kind, self.namespace))["items"]:
-                    place = path_of(kind, self.namespace, item["metadata"]["name"])
-                    self.api.patch(place, {"metadata": {"finalizers": None}})
+            discard_resources(self.api, self.namespace)
             self.api.request("DELETE", f"/api/v1/namespaces/{self.namespace}")

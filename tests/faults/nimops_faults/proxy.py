@@ -17,6 +17,8 @@ import typing as t
 from dataclasses import dataclass
 from pathlib import Path
 
+from nimops_harness.serving import Serving
+
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 HOP_BY_HOP = ("connection", "transfer-encoding", "content-length", "keep-alive")
 
@@ -31,16 +33,9 @@ class Refusal:
     done: bool = False
 
     def body(self) -> bytes:
-        status = {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Failure",
-            "reason": self.reason,
-            "message": self.message,
-            "code": self.code,
-        }
-        return json.dumps(status).encode()
+        status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        more = {"reason": self.reason, "message": self.message, "code": self.code}
+        return json.dumps(status | more).encode()
 
 
 REFUSALS = (
@@ -74,37 +69,49 @@ class Trouble:
         return self._writes // self._every if self._every else 0
 
 
-class _Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
+class Proxy(Serving, http.server.ThreadingHTTPServer):
+    """The proxy while a block runs; `pki` is where the API server's own keys are.
+
+    `trouble` applies to requests that begin from now on.
+    """
+
     request_queue_size = 128
 
-    def __init__(self, upstream: int, certificate: Path, key: Path, authority: Path) -> None:
+    def __init__(self, upstream: int, pki: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.upstream = upstream
         self.trouble = Trouble()
-        self.to_upstream = ssl.create_default_context(cafile=str(authority))
-        self.clients: set[socket.socket] = set()
+        self.to_upstream = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+        self._clients: set[socket.socket] = set()
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.load_cert_chain(str(certificate), str(key))
+        self._context.load_cert_chain(str(pki / "server.crt"), str(pki / "server.key"))
 
     def get_request(self) -> tuple[socket.socket, t.Any]:
         """The handshake is left to the thread of the connection."""
         client, address = self.socket.accept()
         wrapped = self._context.wrap_socket(client, server_side=True, do_handshake_on_connect=False)
-        self.clients.add(wrapped)
+        self._clients.add(wrapped)
         return wrapped, address
 
     def shutdown_request(self, request: t.Any) -> None:
-        self.clients.discard(request)
+        self._clients.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: t.Any, client_address: t.Any) -> None:
         """Quiet: clients and the API server go away all the time here."""
 
+    def cut(self) -> int:
+        """Close all connections, and return their number."""
+        clients = list(self._clients)
+        for client in clients:
+            with contextlib.suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
+        return len(clients)
+
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Server
+    server: Proxy
 
     def setup(self) -> None:
         super().setup()
@@ -150,12 +157,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         return None
 
     def _refuse(self, refusal: Refusal) -> None:
-        body = refusal.body()
         self.send_response(refusal.code)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
         if refusal.code == 429:
             self.send_header("Retry-After", "1")
+        self._end(refusal.body())
+
+    def _end(self, body: bytes) -> None:
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
@@ -170,10 +179,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self._stream(answer)
         else:
-            body = answer.read()
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self._end(answer.read())
 
     def _stream(self, answer: http.client.HTTPResponse) -> None:
         try:
@@ -185,38 +191,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: t.Any) -> None:  # noqa: A002 the base class's name
         """Quiet."""
-
-
-class Proxy:
-    """The proxy while a block runs; `pki` is where the API server's own keys are."""
-
-    def __init__(self, upstream: int, pki: Path) -> None:
-        self._server = _Server(upstream, pki / "server.crt", pki / "server.key", pki / "ca.crt")
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-
-    @property
-    def port(self) -> int:
-        return int(self._server.server_address[1])
-
-    def make(self, trouble: Trouble) -> None:
-        """Apply this trouble to requests that begin from now on."""
-        self._server.trouble = trouble
-
-    def cut(self) -> int:
-        """Close all connections, and return their number."""
-        clients = list(self._server.clients)
-        for client in clients:
-            with contextlib.suppress(OSError):
-                client.shutdown(socket.SHUT_RDWR)
-        return len(clients)
-
-    def __enter__(self) -> t.Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
 
 def render_kubeconfig(text: str, port: int) -> str:

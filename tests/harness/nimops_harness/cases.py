@@ -9,6 +9,7 @@ import argparse
 import json
 import signal
 import sys
+import time
 import typing as t
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from .progress import say
 from .runtime import ROOT
 from .sandbox import Sandbox, enter, open_sandbox
 
+LIMIT_SECONDS = 33 * 60
+"""After that, no further case begins."""
 EXIT_CODES = "Exit codes: {0}; 2 it cannot start; 130 interrupted."
 
 
@@ -54,6 +57,22 @@ class Rows(list[Row]):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path = path
+        self._began = time.monotonic()
+
+    def run(
+        self,
+        name: str,
+        expected: str,
+        play: t.Callable[[], tuple[bool, str]],
+        limit: float = LIMIT_SECONDS,
+    ) -> None:
+        """Play a case, which returns whether it is ok and what was seen, and append its row."""
+        began = time.monotonic()
+        ok, seen = False, "not tried: the time was up"
+        if began - self._began <= limit:
+            ok, seen = play()
+        say(f"{'ok ' if ok else 'NOT'} {name} ({time.monotonic() - began:.0f} s): {seen}")
+        self.add(Row(name, expected, seen, ok))
 
     def add(self, row: Row) -> None:
         """Append a row, and write the file in one step."""

@@ -24,17 +24,23 @@ RBAC = "apis/rbac.authorization.k8s.io/v1"
 NIMSERVICES, NIMCACHES = (
     ("apis/apps.nvidia.com/v1alpha1", plural) for plural in ("nimservices", "nimcaches")
 )
-DEPLOYMENTS, DAEMONSETS = (("apis/apps/v1", plural) for plural in ("deployments", "daemonsets"))
-NODES, PODS, SERVICES, ACCOUNTS, SECRETS, CONFIG_MAPS = (
-    ("api/v1", plural)
-    for plural in ("nodes", "pods", "services", "serviceaccounts", "secrets", "configmaps")
+DEPLOYMENTS, DAEMONSETS, REPLICA_SETS = (
+    ("apis/apps/v1", plural) for plural in ("deployments", "daemonsets", "replicasets")
 )
+NODES, PODS, SERVICES, ACCOUNTS, SECRETS, CONFIG_MAPS, CLAIMS, EVENTS = (
+    ("api/v1", plural)
+    for plural in (
+        *("nodes", "pods", "services", "serviceaccounts", "secrets", "configmaps"),
+        *("persistentvolumeclaims", "events"),
+    )
+)
+JOBS = ("apis/batch/v1", "jobs")
+INGRESSES = ("apis/networking.k8s.io/v1", "ingresses")
+AUTOSCALERS = ("apis/autoscaling/v2", "horizontalpodautoscalers")
+CLAIM_TEMPLATES = ("apis/resource.k8s.io/v1", "resourceclaimtemplates")
 ROLES, BINDINGS = (RBAC, "roles"), (RBAC, "rolebindings")
 CLUSTER_POLICIES = ("apis/nvidia.com/v1", "clusterpolicies")
-CHILDREN = (
-    *(DEPLOYMENTS, SERVICES, ACCOUNTS, CONFIG_MAPS, ("api/v1", "events")),
-    *(ROLES, BINDINGS),
-)
+CHILDREN = (DEPLOYMENTS, SERVICES, ACCOUNTS, CONFIG_MAPS, EVENTS, ROLES, BINDINGS)
 
 Resource = tuple[str, str]
 

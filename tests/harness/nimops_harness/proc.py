@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import typing as t
 from dataclasses import dataclass
 
@@ -87,3 +89,21 @@ def read_memory(pids: t.Iterable[int]) -> Memory:
             continue
         pss, rss = pss + memory.pss, rss + memory.rss
     return Memory(pss / 2**20, rss / 2**20)
+
+
+def send(pids: t.Iterable[int], number: signal.Signals) -> None:
+    """Send a signal to those processes that still exist."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+@contextlib.contextmanager
+def stopped(pids: t.Iterable[int]) -> t.Iterator[None]:
+    """Stop processes during the block."""
+    held = list(pids)
+    send(held, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        send(held, signal.SIGCONT)

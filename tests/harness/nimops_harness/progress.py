@@ -61,6 +61,23 @@ def wait_until(
     return found
 
 
+def poll(
+    is_so: t.Callable[[], object],
+    seconds: float,
+    *checks: t.Callable[[], object],
+    pause: float = 0.1,
+) -> float | None:
+    """Seconds until it is so; None if that takes longer. `checks` as in wait_until."""
+    began = time.monotonic()
+    while not is_so():
+        if time.monotonic() - began > seconds:
+            return None
+        for check in checks:
+            check()
+        time.sleep(pause)
+    return time.monotonic() - began
+
+
 class Every:
     """A timer that is due at most once in so many seconds."""
 

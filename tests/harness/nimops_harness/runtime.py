@@ -251,9 +251,7 @@ class ContainedOperator(Operator):
     def clear(self) -> dict[int, proc.Process]:
         """Send SIGKILL to all its processes, as at the end of a container; the processes."""
         found = self.processes()
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        proc.send(found, signal.SIGKILL)
         self._process.wait()
         if self._forwarder:
             self._forwarder.close()

@@ -51,34 +51,30 @@ def carried(packing: Packing) -> list[list[str]]:
 
 
 def test_pack_turns() -> None:
-    assert carried(pack()) == [
+    packing = pack()
+    assert carried(packing) == [
         ["spec.free", "spec.labels.{}", "spec.late", "spec.one.a", "spec.short", "spec.url"],
         ["spec.one.b"],
     ]
-
-
-def test_pack_refused() -> None:
-    refused = {str(place): said for place, said in pack().refused.items()}
+    refused = {str(place): said for place, said in packing.refused.items()}
     assert set(refused) == {"spec.word", "spec.labels.<key>"}
     assert "should match" in refused["spec.word"]
 
 
 def test_pack_accepted() -> None:
-    for item in pack().packed:
+    packed = pack().packed
+    for item in packed:
         assert ask(item.resource) is None
         text = str(item.resource)
         assert all(
             token in text for place, token in item.tokens.items() if str(place) != "spec.short"
         )
-
-
-def test_pack_pattern_and_bound() -> None:
-    spec = pack().packed[0].resource["spec"]
+    spec = packed[0].resource["spec"]
     assert spec["url"].startswith("http://a/{{ long")
     assert spec["short"] == "{{}}"
 
 
-def test_pack_complete() -> None:
+def test_pack_bases() -> None:
     packing = pack({"spec": {"one": {"b": "x"}}}, {"spec": {}})
     places = {place for item in packing.packed for place in item.tokens} | set(packing.refused)
     assert places == set(list_places(SCHEMA, "spec"))

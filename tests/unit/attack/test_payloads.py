@@ -35,12 +35,6 @@ def test_find_evaluated() -> None:
         assert find_evaluated(said) == {TOKEN}
 
 
-@pytest.mark.parametrize("name", ["yaml", "shell", "jinja", "path"])
-def test_payloads_create_files(name: str) -> None:
-    payload = next(item for item in CLASSES if item.name == name)
-    assert f"/c/{TOKEN}" in apply_defaults(payload.text, TOKEN, "/c")
-
-
 @pytest.mark.parametrize(
     ("expression", "loose"),
     [
