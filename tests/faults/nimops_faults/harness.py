@@ -211,13 +211,11 @@ class Harness:
             self.api.request("POST", path_of(kind, self.namespace), resource)
 
     def list_resources(self) -> list[Json]:
-        found = []
-        for kind in OURS:
-            listing = self.api.get(path_of(kind, self.namespace))
-            found += [
-                item | {"kind": listing["kind"].removesuffix("List")} for item in listing["items"]
-            ]
-        return found
+        return [
+            item | {"kind": listing["kind"].removesuffix("List")}
+            for listing in (self.api.get(path_of(kind, self.namespace)) for kind in OURS)
+            for item in listing["items"]
+        ]
 
     def list_children(self) -> Listing:
         listing = {kind[1]: self.api.list_metadata(kind, self.namespace) for kind in KINDS}
@@ -230,14 +228,14 @@ class Harness:
             place = path_of(NIMSERVICES, self.namespace, item["metadata"]["name"])
             self.api.patch(place, {"metadata": {"annotations": {"faults.nimops.nim/touched": "1"}}})
 
-    def count_settled(self) -> int:
-        return sum(map(is_settled, self.list_resources()))
-
     def wait_until_midway(self, part: float = 0.25) -> None:
         """Wait until a part of the resources is Ready; the rest is in progress."""
         wanted = max(1, round(self.sizes.total * part))
-        what = f"{wanted} resources Ready"
-        wait_until(lambda: self.count_settled() >= wanted, what, SETTLE_SECONDS, self.keep)
+
+        def is_midway() -> bool:
+            return sum(map(is_settled, self.list_resources())) >= wanted
+
+        wait_until(is_midway, f"{wanted} resources Ready", SETTLE_SECONDS, self.keep)
         say(f"  {wanted} of {self.sizes.total} Ready, the rest in progress")
 
     def settle(self, limit: float = SETTLE_SECONDS) -> float | None:
@@ -290,8 +288,12 @@ class Harness:
 
     def close(self) -> None:
         """Stop the replicas, check for leftovers, and clean up for the next fault."""
+
+        def is_swept() -> bool:
+            return not any(judge_paths(list_work(replica.tmp)) for replica in self.replicas)
+
         # Work folders are removed some seconds after the last run of a resource.
-        poll(self._is_swept, SWEEP_SECONDS, pause=LOOK_SECONDS)
+        poll(is_swept, SWEEP_SECONDS, pause=LOOK_SECONDS)
         for replica in self.replicas:
             replica.operator.stop()
         for replica in self.replicas:
@@ -300,12 +302,6 @@ class Harness:
                 self.object(f"processes left: {', '.join(left[:4])}")
             for problem in judge_paths(list_paths(replica.tmp), replica.operator.kept):
                 self.object(f"/tmp: {problem}")
-        self._discard()
-
-    def _is_swept(self) -> bool:
-        return not any(judge_paths(list_work(replica.tmp)) for replica in self.replicas)
-
-    def _discard(self) -> None:
         with contextlib.suppress(HarnessError):
             discard_resources(self.api, self.namespace)
             self.api.request("DELETE", f"/api/v1/namespaces/{self.namespace}")

@@ -22,6 +22,16 @@ def test_rows_add(tmp_path: Path) -> None:
     assert [row["ok"] for row in found] == [True, False]
 
 
+def test_rows_run(tmp_path: Path) -> None:
+    rows = Rows(tmp_path / "results.json")
+    rows.run("a", "settles", lambda: (True, "settled"))
+    rows.run("b", "settles", lambda: (True, "settled"), limit=-1.0)
+    assert [(row.name, row.seen, row.ok) for row in rows] == [
+        ("a", "settled", True),
+        ("b", "not tried: the time was up", False),
+    ]
+
+
 def test_select_in_order() -> None:
     assert select(["a", "b", "c"], "c, a") == ["a", "c"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 import typing as t
 
 import pytest
 from nimops_harness.proc import cpu_seconds, read_memory, read_tree
+from nimops_harness.progress import poll
 from nimops_harness.workload import SUPERVISE
 
 # Prints the pid of a process that is not its child any more: an orphan in a session of its own.
@@ -40,11 +40,8 @@ def is_there(pid: int) -> bool:
     return pid in read_tree(pid)
 
 
-def wait_until(seen: t.Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 20
-    while not seen() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return seen()
+def seen(is_so: t.Callable[[], bool]) -> bool:
+    return poll(is_so, 20, pause=0.02) is not None
 
 
 @pytest.mark.parametrize(
@@ -57,7 +54,7 @@ def test_supervise_exit_code(supervise: t.Any, script: str, code: int) -> None:
 def test_supervise_orphans(supervise: t.Any) -> None:
     process = supervise(ORPHAN.format("sleep 60", "exec sleep 60"))
     orphan = int(process.stdout.readline())
-    assert wait_until(lambda: orphan in read_tree(process.pid))
+    assert seen(lambda: orphan in read_tree(process.pid))
     assert 0 < read_memory(read_tree(process.pid)).pss <= read_memory(read_tree(process.pid)).rss
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 128 + signal.SIGTERM
@@ -68,5 +65,5 @@ def test_supervise_cpu_of_orphans(supervise: t.Any) -> None:
     process = supervise(ORPHAN.format(SPIN, "exec sleep 60"))
     before = cpu_seconds(read_tree(process.pid))
     orphan = int(process.stdout.readline())
-    assert wait_until(lambda: not is_there(orphan))
+    assert seen(lambda: not is_there(orphan))
     assert cpu_seconds(read_tree(process.pid)) - before >= 0.05
