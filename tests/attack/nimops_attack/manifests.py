@@ -62,15 +62,19 @@ def with_commands(canary: str) -> str:
     return make_profile("a" * 64) + f"  workspace: {command}\n" + make_profile("b" * 64)
 
 
+def nest_aliases(indent: str) -> str:
+    """A text that is short, and ten billion times as long without its aliases."""
+    lines = [f"{indent}l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 12)]
+    return f"{indent}l0: &l0 [x, x]\n" + "".join(lines)
+
+
 def with_aliases(_canary: str) -> str:
-    levels = [f"  l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 12)]
-    return make_profile("a" * 64) + "  l0: &l0 [x, x]\n" + "\n".join(levels) + "\n  tags2: *l11\n"
+    return make_profile("a" * 64) + nest_aliases("  ") + "  tags2: *l11\n"
 
 
 def with_alias_tags(_canary: str) -> str:
     """Aliases in tags, which go into the status."""
-    levels = [f"    l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 12)]
-    return make_profile("a" * 64, "    l0: &l0 [x, x]\n" + "".join(levels))
+    return make_profile("a" * 64, nest_aliases("    "))
 
 
 def with_much(_canary: str) -> str:

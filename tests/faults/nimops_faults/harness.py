@@ -57,15 +57,18 @@ class Sizes:
 QUICK = Sizes(alone=5, waiting=1, caches=2)
 
 
-def make_resources(sizes: Sizes, change: t.Callable[[Json], None] | None = None) -> list[Json]:
+Change = t.Callable[[Json], None]
+
+
+def make_resources(sizes: Sizes, change: Change = lambda _: None) -> list[Json]:
     """NIMCaches spread among the NIMServices; `change` is made to each NIMService."""
     services = [make_nimservice(f"nim-{number:02}") for number in range(sizes.alone)]
     for number in range(sizes.waiting):
         service = make_nimservice(f"cached-{number}")
         service["spec"]["storage"] = {"nimCache": {"name": f"cache-{number % sizes.caches}"}}
         services.append(service)
-    for service in services if change else ():
-        t.cast(t.Callable[[Json], None], change)(service)
+    for service in services:
+        change(service)
     caches = [make_nimcache(f"cache-{number}") for number in range(sizes.caches)]
     step = max(1, len(services) // max(1, len(caches)))
     for number, cache in enumerate(caches):
@@ -153,7 +156,7 @@ class Harness:
         self.replicas: list[Replica] = []
         self.environment = dict(environment)
         self.proxy: Proxy | None = None
-        self.change: t.Callable[[Json], None] | None = None
+        self.change: Change = lambda _: None
         create_namespace(self.api, self.namespace)
 
     def note(self, text: str) -> None:
