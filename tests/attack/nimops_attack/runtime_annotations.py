@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import typing as t
+
 from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimservice
 
@@ -48,14 +51,16 @@ def attack_stored(scene: Scene) -> str:
             resource = with_annotation(make_nimservice(key), key, value, key)
             if not scene.wait_for(lambda: scene.create(resource) is None, 20):  # noqa: B023 called at once
                 raise HarnessError(f"{key} could not be stored")
-    return judge(scene)
+    with cleaning(scene):
+        scene.harness.start()
+        return judge(scene)
 
 
 @attack("annotations-live", REMOVED)
 def attack_live(scene: Scene) -> str:
     """Resources are annotated without the policy while the operator runs."""
     scene.make(*map(make_nimservice, CRUEL))
-    with without_policies(scene.cluster):
+    with cleaning(scene), without_policies(scene.cluster):
         for key, value in CRUEL.items():
             place = path_to("NIMService", scene.namespace, key)
             change = {"metadata": {"annotations": {PREFIX + key: value}}}
@@ -65,24 +70,30 @@ def attack_live(scene: Scene) -> str:
 
 
 def judge(scene: Scene) -> str:
-    """Judge, delete resources without finalizers, and restart the operator for the next attacks."""
-
     def list_silent() -> list[str]:
         said = [(it["involvedObject"]["name"], it.get("message") or "") for it in scene.events()]
         return [key for key in CRUEL if not any(of == key and PREFIX + key in text for of, text in said)]  # fmt: skip
 
+    scene.expect_served(150)
+    scene.wait_for(lambda: not list_silent(), 30)
+    scene.problems += [f"no event about the annotation {key}" for key in list_silent()]
+    for key in CRUEL:
+        left = scene.read("NIMService", key)["metadata"].get("annotations") or {}
+        scene.expect(PREFIX + key not in left, f"the annotation {key} is still there")
+    return f"{len(CRUEL)} resources harmless; each has an event, others are served"
+
+
+@contextlib.contextmanager
+def cleaning(scene: Scene) -> t.Iterator[None]:
+    """After the block, resources go without finalizers, and the operator starts for the next attacks.
+
+    It starts with the policies, so they must be there again.
+    """
     try:
-        scene.harness.ensure()
-        scene.expect_served(150)
-        scene.wait_for(lambda: not list_silent(), 30)
-        scene.problems += [f"no event about the annotation {key}" for key in list_silent()]
-        for key in CRUEL:
-            left = scene.read("NIMService", key)["metadata"].get("annotations") or {}
-            scene.expect(PREFIX + key not in left, f"the annotation {key} is still there")
+        yield
     finally:
         scene.delete()
         for key in CRUEL:
             change: Json = {"metadata": {"finalizers": None, "annotations": None}}
             scene.cluster.merge(path_to("NIMService", scene.namespace, key), change)
         scene.harness.start()
-    return f"{len(CRUEL)} resources harmless; each has an event, others are served"
