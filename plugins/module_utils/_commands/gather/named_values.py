@@ -46,7 +46,7 @@ _IS = re.compile(
     r"(?:is|was|set to|changed to|reset to|for[ \t]+\S{1,64}[ \t]*=)[ \t]+"
 )
 _FLAG_GAP = re.compile(
-    rf"(?P<close>{_CLOSE})(?:(?:[ \t]|\\\r?\n)++|\s{{0,20}}+,?+\s{{0,20}}+(?=\\*[\"'])"
+    rf"(?P<close>{_CLOSE})(?:(?>(?:[ \t]|\\\r?\n)+)|\s{{0,20}}+,?+\s{{0,20}}+(?=\\*[\"'])"
     r"|\s{0,200}?\n[ \t]*+(?=- ))(?:- ++)?+(?!-[-A-Za-z](?![\w-]*\d))"
 )
 _TUPLE_GAP = re.compile(r"""(?P<close>\\*["'])\s{0,20},\s{0,20}(?=[bru]?\\*["'])[bru]?""")
@@ -82,8 +82,8 @@ _COMMENT = re.compile(r"(?m)^[ \t]*#[^\n]*\n?|[ \t]#[^\n]*")
 
 _LINE_START = re.compile(
     rf"(?P<time>{TIME})?(?P<margin>[ \t]*+(?:\#+|//+|;+|>+|[-+*|]))?(?P<indent>[ \t]*+)"
-    r"(?:(?:export|set|setx|ENV|ARG|env|declare|readonly|local|const|let|var|-x)[ \t]"
-    r"|[-+#;>~?/$ \t])*+(?P<bracket>\[{0,2}(?:[\w-]+\.)*)(?:\\*[\"'`])?\Z"
+    r"(?>(?:(?:export|set|setx|ENV|ARG|env|declare|readonly|local|const|let|var|-x)[ \t]"
+    r"|[-+#;>~?/$ \t])*)(?P<bracket>\[{0,2}(?:[\w-]+\.)*)(?:\\*[\"'`])?\Z"
 )
 _ANCHOR_START = re.compile(
     rf"(?P<time>{TIME})?(?P<margin>[ \t]*+(?:\#+|//+|[-+]))?(?P<indent>[ \t]*+)(?:- ++)*+"
@@ -99,7 +99,7 @@ _NEXT_SETTING = re.compile(r";?.[ \t]+[\w.-]{1,64}[=:]|;[ \t]+(?:export|declare|
 _BRACKETS = re.compile(r"(?<![^\s\[{:,(=])[\[{]|[\]}](?=[\s,;)\]}]|\Z)")
 """Brackets in YAML flow style; other brackets can be part of a secret."""
 
-_FLOW_WORDS = re.compile(r"(?:\s++(?:[^\s,{}\[\]:#]|:(?!\s)|(?<!\s)#)++)++(?=\s*+(?:[,}\]]|\Z))")
+_FLOW_WORDS = re.compile(r"(?>(?:\s+(?:[^\s,{}\[\]:#]|:(?!\s)|(?<!\s)#)+)+)(?=\s*+(?:[,}\]]|\Z))")
 """Further words of a value in YAML flow style, possibly on further lines, up to its end."""
 
 _REST_OF_ITEM = re.compile(r"(?:[ \t][^\s,;{}\[\]:=]+){1,8}(?=[,}\]])")

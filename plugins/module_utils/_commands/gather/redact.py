@@ -118,7 +118,7 @@ def _redact_string(literal: str, depth: int) -> str:
 
 
 _PART_OF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
-_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')
+_STRING = re.compile(r'"(?>(?:[^"\\\n]|\\.)*)"?')
 """Strings, including an unterminated one: searching again from each quote would be slow."""
 
 

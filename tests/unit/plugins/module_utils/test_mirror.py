@@ -56,6 +56,7 @@ OF_FOLDERS = {
     "test_foreign.py": "all kinds where children are somebody else's",
     "test_layers.py": "which module imports which",
     "test_mirror.py": "this file",
+    "test_patterns.py": "regular expressions on all versions of Python",
     "test_passes.py": "several passes over a resource of a kind",
     "test_products.py": "every field of every kind: what becomes large with another",
     "test_secret_documents.py": "documents of random shape, in which gather leaves no secret",
