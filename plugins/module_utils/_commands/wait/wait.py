@@ -83,15 +83,17 @@ def find_awaited(
 ) -> dict[Key, str]:
     """The resources to wait for, with their uids. NimError if one does not exist.
 
-    ``given``: KIND/NAME or KIND, by default all of the namespace, or of all if that is empty. For a
-    deletion, one that does not exist is already gone.
+    ``given``: KIND/NAME, KIND or the name of a NIMService, by default all of the namespace, or of
+    all if that is empty. For a deletion, one that does not exist is already gone.
     """
     wanted = parse_selector(selector, "selector")
     found: dict[Key, str] = {}
+    kinds: list[str] = []
     for text in given:
-        if "/" in text:
+        if "/" not in text and (kind := _kind_of(text)):
+            kinds.append(kind)
+        else:
             found |= _find_named(client, text, namespace or client.namespace, goal)
-    kinds = [parse_kind(text) for text in given if "/" not in text]
     if kinds or not given:
         listed = [
             item
@@ -104,8 +106,16 @@ def find_awaited(
     return found
 
 
+def _kind_of(text: str) -> str:
+    """The kind that a text names; empty if it names none."""
+    try:
+        return parse_kind(text)
+    except NimError:
+        return ""
+
+
 def _find_named(client: Client, text: str, namespace: str, goal: Goal) -> dict[Key, str]:
-    kind, name = parse_reference(text, None)
+    kind, name = parse_reference(text, "NIMService")
     key = Key(kind, namespace if KINDS[kind].is_namespaced else "", name)
     live = client.get(api_path(*key))
     if live is None and not goal.is_deletion:

@@ -164,6 +164,7 @@ def test_wait_for_several(harness, given, options, expected):
         ((), {}, "there is nothing to wait for in nim"),
         (("nimservice/llm",), {"selector": "a=b"}, "selector: selects among kinds"),
         (("pod/llm",), {}, "is not a kind of ours"),
+        (("absent",), {}, "NIMService nim/absent does not exist"),
         (("nimservice/llm",), {"for": "jsonpath=x=y"}, "for: is 'jsonpath=x=y'"),
     ],
 )
