@@ -21,6 +21,11 @@ from .files import read_texts
 from .loader import Text
 
 CONNECTION_SPEC: Json = {"kubeconfig": {"type": "path"}, "context": {"type": "str"}}
+WAIT_SPEC: Json = {
+    "wait": {"type": "bool", "default": True},
+    "wait_timeout": {"type": "int", "default": 1800},
+}
+"""The options of commands that wait until resources are Ready."""
 RESOURCES_SPEC: Json = {
     "files": {"type": "list", "elements": "str"},
     "definition": {"type": "raw"},

@@ -13,8 +13,10 @@ from .._base.printable import printable
 from .._base.types import Json
 from .._cluster.client import Client
 from .._engine.api_resources import KINDS, api_path
+from .._engine.metadata import is_controlled_by
 from .._engine.served_kinds import SERVED, SHORT_NAMES
 
+_SERVICE = "NIMService"
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 _MAX_SHOWN = 100
 
@@ -66,6 +68,16 @@ def read_resources(
     if missing:
         raise NimError("; ".join(missing))
     return found
+
+
+def services_of(client: Client, pipeline: Json) -> list[Json]:
+    """The live NIMServices that a NIMPipeline created."""
+    namespace = str(pipeline["metadata"]["namespace"])
+    return [
+        {"apiVersion": KINDS[_SERVICE].version, **item, "kind": _SERVICE}
+        for item in client.list_objects(api_path(_SERVICE, namespace)) or []
+        if is_controlled_by(item, pipeline)
+    ]
 
 
 def reference_of(resource: t.Mapping[str, t.Any]) -> Reference:

@@ -71,22 +71,23 @@ def run_verb(verb: Verb, values: Json) -> int:
     if verb.scope == "many" and not arguments.get("namespace"):
         _set_namespace(terminal, arguments, is_everywhere)
     _check_rules(command, arguments)
-    if not verb.must_confirm or is_confirmed or is_dry:
-        terminal.is_dry = is_dry
+    must_ask = verb.must_confirm and not is_confirmed and not is_dry
+    terminal.is_dry = is_dry or must_ask
+    code, result = act(verb, command, terminal, arguments)
+    if must_ask and not code and result.get("changed"):
+        if not _confirm(terminal):
+            return FAILED
+        terminal.is_dry = False
         code, result = act(verb, command, terminal, arguments)
-        return code or _judge(verb, result, has_option=has_fail_option)
-    terminal.is_dry = True
-    code, result = act(verb, command, terminal, arguments)
-    if code or not result.get("changed"):
-        return code
-    if not is_terminal(sys.stdin):
-        terminal.print_error("nothing was changed: --yes confirms it")
-        return FAILED
-    if not click.confirm("Continue?", err=True):
-        return FAILED
-    terminal.is_dry = False
-    code, result = act(verb, command, terminal, arguments)
     return code or _judge(verb, result, has_option=has_fail_option)
+
+
+def _confirm(terminal: Terminal) -> bool:
+    """Whether the user confirms; without a terminal they cannot."""
+    if is_terminal(sys.stdin):
+        return click.confirm("Continue?", err=True)
+    terminal.print_error("nothing was changed: --yes confirms it")
+    return False
 
 
 def _judge(verb: Verb, result: Json, *, has_option: bool) -> int:

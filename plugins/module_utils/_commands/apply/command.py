@@ -11,7 +11,7 @@ from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._engine.api_resources import identity
-from ..command import CONNECTION_SPEC, RESOURCES_SPEC, ResourcesCommand
+from ..command import CONNECTION_SPEC, RESOURCES_SPEC, WAIT_SPEC, ResourcesCommand
 from ..loader import custom_resources
 from ..plan.diff import remove_resource
 from ..plan.preview import preview
@@ -36,11 +36,8 @@ class ApplyCommand(ResourcesCommand):
     spec = (
         RESOURCES_SPEC
         | CONNECTION_SPEC
-        | {
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "wait": {"type": "bool", "default": True},
-            "wait_timeout": {"type": "int", "default": 1800},
-        }
+        | WAIT_SPEC
+        | {"state": {"type": "str", "choices": ["present", "absent"], "default": "present"}}
     )
 
     def act(self, arguments: Json) -> Json:

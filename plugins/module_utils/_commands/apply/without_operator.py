@@ -21,12 +21,6 @@ from ..release.release import check_stopped, release
 from ..text import name_of
 from .apply import ApplyRun, Progress, reconcile_once, wait_until_ready
 
-WAIT_SPEC: Json = {
-    "wait": {"type": "bool", "default": True},
-    "wait_timeout": {"type": "int", "default": 1800},
-}
-"""The options of commands that reconcile until resources are Ready."""
-
 
 def reconcile_here(
     client: Client, resources: t.Sequence[Json], console: Console, arguments: Json

@@ -12,9 +12,8 @@ from ..._base.printable import name_some, printable
 from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._engine.api_resources import api_path
-from ..._engine.metadata import is_controlled_by
 from ..command import CONNECTION_SPEC, Command
-from ..references import parse_reference
+from ..references import parse_reference, services_of
 from ..wait.goal import describe
 from .ask import Conversation, Reply, choose_model
 from .servers import (
@@ -134,14 +133,13 @@ class AskCommand(Command):
             )
         if kind == _SERVICE:
             return {**found, "kind": kind}
-        listed = client.list_objects(api_path(_SERVICE, namespace)) or []
-        services = [item for item in listed if is_controlled_by(item, found)]
+        services = services_of(client, found)
         if len(services) != 1:
             names = name_some([item["metadata"]["name"] for item in services], _MAX_SHOWN)
             raise NimError(
                 f"name: {kind} {name} has {len(services)} NIMServices; name one: {names}"
             )
-        return {**services[0], "kind": _SERVICE}
+        return services[0]
 
 
 def _list_at(server: Server) -> dict[str, Json]:

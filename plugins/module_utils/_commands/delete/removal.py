@@ -15,7 +15,7 @@ from ..._cluster.reader import Reader
 from ..._engine.api_resources import KINDS, ObjectKey, api_path, identity
 from ..._engine.metadata import finalizers_of, is_deleted
 from ..._engine.reads import ReadClaimUsers
-from ..._kinds import kind_of
+from ..release.release import find_held
 from ..text import name_of
 from ..waiting import poll
 from .inventory import CLAIM, Inventory
@@ -123,12 +123,7 @@ class Removal:
 
     def _advise(self) -> str:
         """Advice about finalizers that only the operator removes."""
-        held = any(
-            item["metadata"]["uid"] in self._left
-            and kind_of(item).finalizer
-            in (self._left[item["metadata"]["uid"]]["metadata"].get("finalizers") or [])
-            for item in self._resources
-        )
-        if not held:
+        uids = {item["metadata"]["uid"] for item in self._resources}
+        if not find_held(self._left[uid] for uid in uids & self._left.keys()):
             return ""
         return f". The operator removes its finalizers; without one, {self._release} does"

@@ -11,11 +11,10 @@ from ..._base.errors import NimError
 from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._engine.api_resources import KINDS, api_path, identity
-from ..._engine.metadata import is_controlled_by
 from ..._http.stream import StreamError
 from ..command import CONNECTION_SPEC, Command
 from ..gather.support_views import Container
-from ..references import parse_reference
+from ..references import parse_reference, services_of
 from ..text import name_of
 from ..wait.goal import describe
 from .lines import merge, split_lines
@@ -103,9 +102,7 @@ class LogsCommand(Command):
         owner = {**owner, "kind": kind}
         if kind != _PIPELINE:
             return owner, [owner]
-        listed = client.list_objects(api_path(_SERVICE, namespace)) or []
-        services = [{**item, "kind": _SERVICE} for item in listed if is_controlled_by(item, owner)]
-        return owner, services
+        return owner, services_of(client, owner)
 
 
 def _why_no_pods(owner: Json) -> str:

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
-from ..apply.without_operator import WAIT_SPEC, reconcile_here
-from ..command import CONNECTION_SPEC, Command
+from ..apply.without_operator import reconcile_here
+from ..command import CONNECTION_SPEC, WAIT_SPEC, Command
 from ..plan.preview import path_of, refused
 from ..references import read_resources
 from . import changes

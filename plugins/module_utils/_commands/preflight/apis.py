@@ -98,8 +98,7 @@ def check_operator(rendered: Rendered, facts: ClusterFacts) -> list[Reporter]:
 
 
 def _serves(item: Installation, namespace: str) -> bool:
-    watched = item.watched_namespaces if item.is_ours else set()
-    return item.replicas > 0 and (not watched or namespace in watched)
+    return item.replicas > 0 and (not item.is_ours or item.serves({namespace}))
 
 
 def check_namespaces(rendered: Rendered, facts: ClusterFacts) -> list[Reporter]:

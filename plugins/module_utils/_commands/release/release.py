@@ -15,7 +15,7 @@ from ..._cluster.client import Client
 from ..._engine.api_resources import KINDS, collection_path, identity
 from ..._kinds import kind_of
 from ..plan.preview import path_of
-from ..takeover.installations import LEASE, Installation, find_installations
+from ..takeover.installations import LEASE, find_installations
 from ..text import name_of
 
 MANAGER = "nimops.nim.release"
@@ -56,7 +56,7 @@ def check_stopped(
     ]
     deployments = _list(client, KINDS["Deployment"].version, "deployments", operator_namespace)
     for found in find_installations(deployments, leases):
-        if found.replicas and _serves(found, namespaces):
+        if found.replicas and found.serves(namespaces):
             raise NimError(
                 f"{found.describe()} runs, and handles finalizers itself. To remove them without"
                 f" it, stop it first: kubectl -n {found.namespace} scale deployment {found.name}"
@@ -64,7 +64,7 @@ def check_stopped(
             )
     for lease in leases:
         seconds, holders = _seconds_left(lease, now), find_installations(deployments, [lease])
-        if seconds and all(_serves(item, namespaces) for item in holders if item.is_leader):
+        if seconds and all(item.serves(namespaces) for item in holders if item.is_leader):
             holder = printable(str(lease["spec"]["holderIdentity"]), _MAX_HOLDER)
             raise NimError(
                 f"{holder} holds the Lease {lease['metadata']['namespace']}/{LEASE}: stop this"
@@ -98,11 +98,6 @@ def release(client: Client, resource: Json) -> bool:
 
 def _list(client: Client, version: str, plural: str, namespace: str) -> list[Json]:
     return client.list_objects(collection_path(version, plural, namespace)) or []
-
-
-def _serves(found: Installation, namespaces: set[str]) -> bool:
-    watched = found.watched_namespaces
-    return not watched or bool(watched & namespaces)
 
 
 def _seconds_left(lease: Json, now: datetime) -> int:

@@ -13,7 +13,7 @@ from ..._cluster.client import Client
 from ..._engine.api_resources import KINDS, identity
 from ..._engine.metadata import is_deleted
 from ..apply.apply import write_resource
-from ..command import CONNECTION_SPEC, Command, write_text
+from ..command import CONNECTION_SPEC, WAIT_SPEC, Command, write_text
 from ..install.install import wait_until_gone
 from ..loader import custom_resources
 from ..plan.diff import Change, compare_resource, remove_resource
@@ -32,16 +32,18 @@ class ResourceCommand(Command):
     """The base class; in check mode, a command only returns what would change."""
 
     kind: t.ClassVar[str] = ""
-    spec = CONNECTION_SPEC | {
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-        "name": {"type": "str", "required": True},
-        "namespace": {"type": "str"},
-        "labels": {"type": "dict"},
-        "annotations": {"type": "dict"},
-        "spec": {"type": "dict"},
-        "wait": {"type": "bool", "default": True},
-        "wait_timeout": {"type": "int", "default": 1800},
-    }
+    spec = (
+        CONNECTION_SPEC
+        | WAIT_SPEC
+        | {
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "name": {"type": "str", "required": True},
+            "namespace": {"type": "str"},
+            "labels": {"type": "dict"},
+            "annotations": {"type": "dict"},
+            "spec": {"type": "dict"},
+        }
+    )
     rules: t.ClassVar[Json] = {"required_if": [("state", "present", ["spec"])]}
 
     def act(self, arguments: Json) -> Json:

@@ -11,17 +11,19 @@ from ..._base.errors import NimError
 from ..._base.printable import printable
 from ..._base.types import Json
 from ..._cluster.client import Client
-from ..._engine.api_resources import api_path, identity
-from ..._engine.metadata import controller_of, is_controlled_by
+from ..._engine.api_resources import identity
+from ..._engine.metadata import controller_of
 from ..._kinds import kind_of
 from ..apply.without_operator import finalize_here
 from ..command import Console
 from ..delete.inventory import Inventory
 from ..delete.removal import Removal
 from ..plan.preview import path_of
+from ..references import services_of
+from ..release.release import find_held
 from ..text import name_of
 
-_PIPELINE, _SERVICE = "NIMPipeline", "NIMService"
+_PIPELINE = "NIMPipeline"
 _MAX_NAME = 100
 
 
@@ -53,7 +55,8 @@ def remove(client: Client, live: Json, seconds: float | None, console: Console) 
     ``seconds``: the maximum time to wait; None: do not wait. Without an operator, this first undoes
     what the garbage collector cannot, and removes the operator's finalizers.
     """
-    inventory = Inventory([live], _find_services(client, live))
+    services = services_of(client, live) if live["kind"] == _PIPELINE else []
+    inventory = Inventory([live], services)  # whose finalizers can delay their deletion
     if any(map(_needs_operator, inventory.served)):
         finalize_here(client, inventory.served, console)
     release = console.name_command("release")
@@ -63,19 +66,6 @@ def remove(client: Client, live: Json, seconds: float | None, console: Console) 
         removal.wait(seconds)
 
 
-def _find_services(client: Client, live: Json) -> list[Json]:
-    """The NIMServices that a NIMPipeline created, whose finalizers can delay their deletion."""
-    if live["kind"] != _PIPELINE:
-        return []
-    found = client.list_objects(api_path(_SERVICE, live["metadata"].get("namespace"))) or []
-    return [
-        {**item, "apiVersion": live["apiVersion"], "kind": _SERVICE}
-        for item in found
-        if is_controlled_by(item, live)
-    ]
-
-
 def _needs_operator(live: Json) -> bool:
     """Whether an operator has work to do when the resource is deleted."""
-    kind = kind_of(live)
-    return bool(kind.finalize) or kind.finalizer in (live["metadata"].get("finalizers") or [])
+    return bool(kind_of(live).finalize or find_held([live]))

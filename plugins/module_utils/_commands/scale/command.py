@@ -11,8 +11,8 @@ from ..._base.errors import ApiError
 from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._engine.api_resources import api_path, identity
-from ..apply.without_operator import WAIT_SPEC, reconcile_here
-from ..command import CONNECTION_SPEC, Command
+from ..apply.without_operator import reconcile_here
+from ..command import CONNECTION_SPEC, WAIT_SPEC, Command
 from ..plan.preview import path_of, refused
 from ..references import read_resources
 from .change import Wanted, check_wanted, find_change, find_notes

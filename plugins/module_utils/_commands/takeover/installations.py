@@ -80,6 +80,11 @@ class Installation:
         names = self._variable("WATCH_NAMESPACE").split(",")
         return {name.strip() for name in names if name.strip()}
 
+    def serves(self, namespaces: set[str]) -> bool:
+        """Whether it serves one of these namespaces."""
+        watched = self.watched_namespaces
+        return not watched or bool(watched & namespaces)
+
     @property
     def olm_owner(self) -> str:
         """The ClusterServiceVersion that keeps it running, or empty."""

@@ -22,7 +22,7 @@ STREAMS = {
     "with a length": ([HEAD + b"Content-Length: 3\r\n\r\nabc"], [b"abc"]),
     "until closed": ([HEAD + b"\r\n", b"a" * 100], [b"a" * 64, b"a" * 36]),
     "empty": ([HEAD + b"Content-Length: 0\r\n\r\n"], []),
-    "compressed, which nobody asked for": (
+    "compressed without a request": (
         [HEAD + b"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc"],
         [b"abc"],
     ),
