@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import time
 import typing as t
+from dataclasses import replace
 
 import click
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
@@ -77,16 +78,9 @@ class StatusView(Command):
         found = {(line.kind, line.namespace, line.name): line for line in lines}
         if not wanted:
             return found
-        picked = {
-            key: line
-            for key, line in found.items()
-            if any((item.kind, item.name) == (line.kind, line.name) for item in wanted)
-        }
-        missing = [
-            f"{item.kind} {item.name}"
-            for item in wanted
-            if not any((line.kind, line.name) == (item.kind, item.name) for line in picked.values())
-        ]
+        picked = {key: line for key, line in found.items() if (line.kind, line.name) in wanted}
+        names = {(line.kind, line.name) for line in picked.values()}
+        missing = [f"{item.kind} {item.name}" for item in wanted if item not in names]
         if missing and not arguments["watch"]:
             place = f"in {arguments['namespace']}" if arguments["namespace"] else "in the cluster"
             raise NimError(f"not found {place}: {', '.join(missing)}")
@@ -153,13 +147,9 @@ class _Table:
 
     def _cells_of(self, line: Line | None) -> list[str]:
         """The cells of a row, or the column names."""
-        reason = ""
-        if line:
-            reason = f"{line.reason}: {line.message}" if line.message else line.reason
-            if not self._is_wide and len(reason) > _MAX_REASON:
-                reason = f"{reason[: _MAX_REASON - 1]}…"
-        cells = [remove_controls(cell) for cell in line.cells()] if line else []
+        reason = line.explain(None if self._is_wide else _MAX_REASON) if line else ""
         reason = remove_controls(reason)
+        cells = [remove_controls(cell) for cell in line.cells()] if line else []
         columns = [
             *([("NAMESPACE", 0)] if self._is_everywhere else []),
             *(("KIND", 1), ("NAME", 2), ("STATE", 3), ("REPLICAS", 7), ("GPUS", 8), ("AGE", 9)),
@@ -174,10 +164,10 @@ def _write_name(line: Line) -> str:
     return f"{line.kind.lower()}.{group}/{line.name}"
 
 
-def _drop_age(line: Line | None) -> Json | None:
-    return {**line.to_dict(), "age": 0} if line else None
+def _drop_age(line: Line | None) -> Line | None:
+    return replace(line, age=0) if line else None
 
 
 def _end(line: Line) -> Line:
     """The last row of a resource that no longer exists."""
-    return Line(**{**line.to_dict(), "state": _GONE, "reason": "", "message": ""})
+    return replace(line, state=_GONE, reason="", message="")

@@ -62,10 +62,14 @@ class Line:
         """The row as plain data."""
         return asdict(self)
 
+    def explain(self, limit: int | None) -> str:
+        """Reason and message, truncated to ``limit`` characters."""
+        reason = f"{self.reason}: {self.message}" if self.message else self.reason
+        return reason if limit is None or len(reason) <= limit else f"{reason[: limit - 1]}…"
+
     def cells(self) -> list[str]:
         """The row as text cells."""
-        reason = f"{self.reason}: {self.message}" if self.message else self.reason
-        short = reason if len(reason) <= _MAX_REASON else f"{reason[: _MAX_REASON - 1]}…"
+        short = self.explain(_MAX_REASON)
         replicas = "" if self.replicas is None else f"{self.available or 0}/{self.replicas}"
         gpus = "" if self.gpus is None else str(self.gpus)
         if self.claims:
