@@ -65,7 +65,7 @@ scenario-role: collection ## The scenario default with an operator that reconcil
 
 .PHONY: scenario-lws
 scenario-lws: collection ## Groups of pods with the real controller of LeaderWorkerSets, on a sandbox of its own
-	@hack/scenario_neighbor.sh lws
+	@hack/scenario_neighbor.sh lws lws
 
 .PHONY: scenario-gpu
 scenario-gpu: collection ## The GPU stack on simulated nodes, on the sandbox of $KUBECONFIG

@@ -124,7 +124,7 @@ class Instance:
 
     def _command_lines(self, current: State) -> dict[str, list[str]]:
         lines = components.command_lines(self.directory, current.ports)
-        return lines | neighbors.command_lines(self.directory, current.neighbors)
+        return lines | neighbors.command_lines(self.directory, current.ports, current.neighbors)
 
     def _environs(self, current: State) -> dict[str, dict[str, str]]:
         """Return the environments that differ, by component.
@@ -132,7 +132,10 @@ class Instance:
         Simulated pods have no network: the API server reaches them through model_server.py.
         """
         proxy = f"http://127.0.0.1:{current.ports.models}"
-        return {"kube-apiserver": _quiet_environ() | {"HTTP_PROXY": proxy}}
+        return {"kube-apiserver": _quiet_environ() | {"HTTP_PROXY": proxy}} | {
+            program: _quiet_environ() | variables
+            for program, variables in neighbors.environs_of(current.neighbors).items()
+        }
 
     def _locked(self) -> AbstractContextManager[None]:
         waiting = f"waiting for another command on {self.directory}"
@@ -204,7 +207,6 @@ class Instance:
         quiet = _quiet_environ()
         for name in missing:
             needed = components.ports_of(name, current.ports)
-            needed = needed or neighbors.ports_of(name, current.ports)
             ports.require_free(needed, patience=_PORT_SECONDS)
             current.processes[name] = processes.spawn(
                 lines[name], self.directory / "pod-logs", self._log(name), environs.get(name, quiet)
@@ -227,16 +229,17 @@ class Instance:
         self._give(api, "objects", paths)
 
     def _start_neighbors(self, current: State, api: Api) -> None:
-        """Start them, and register the webhooks of each when it serves."""
-        paths = {
-            name: neighbors.write_files(self.directory, current.ports, name)
-            for name in current.neighbors
-        }
-        self._start(current, neighbors.programs_of(paths))
-        for name, path in paths.items():
-            serves = partial(neighbors.is_listening, current.ports.neighbor(name))
-            self._wait(current, f"the webhooks of {name}", serves)
-            self._give(api, f"webhooks-of-{name}", [path])
+        """Start one after the other, and register the webhooks of each when it serves."""
+        for name in current.neighbors:
+            place = neighbors.Place(name, self.directory, current.ports)
+            neighbors.write_files(place)
+            self._give(api, f"objects-of-{name}", neighbors.objects_of(place))
+            programs = neighbors.programs_of([name])
+            if not current.alive().keys() & set(programs):
+                ports.require_free(current.ports.of_neighbor(name), patience=_PORT_SECONDS)
+            self._start(current, programs)
+            self._wait(current, name, partial(neighbors.serves, place))
+            self._give(api, f"webhooks-of-{name}", neighbors.webhooks_of(place))
 
     def _served(self, api: Api, paths: list[Path]) -> list[Path]:
         """Return the files whose API versions this release of Kubernetes serves."""

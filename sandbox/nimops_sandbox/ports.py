@@ -15,10 +15,14 @@ from .errors import SetupError
 
 FIRST_PORT = 26443
 PORTS_PER_INSTANCE = 5
-# Controllers of other projects that an instance can run, with a port each after those that all
-# instances use. The place determines the port: append new ones.
-NEIGHBORS = ("lws",)
-_STEP = 10
+# Controllers of other projects that an instance can run, and the purposes of their ports, which
+# follow those that all instances use.
+NEIGHBORS: dict[str, tuple[str, ...]] = {
+    "lws": ("webhook",),
+}
+_OF_NEIGHBORS = [(name, purpose) for name, purposes in NEIGHBORS.items() for purpose in purposes]
+LARGEST_BLOCK = PORTS_PER_INSTANCE + len(_OF_NEIGHBORS)
+_STEP = 40
 _TRIES = 100
 
 
@@ -45,9 +49,12 @@ class Ports:
         """The HTTP proxy of model_server.py, which plays the network of simulated pods."""
         return self.api + 4
 
-    def neighbor(self, name: str) -> int:
-        """The port of the webhooks of a neighbor; only an instance that runs it needs it."""
-        return self.api + PORTS_PER_INSTANCE + NEIGHBORS.index(name)
+    def neighbor(self, name: str, purpose: str) -> int:
+        """Return a port of a neighbor; only an instance that runs it needs it."""
+        return self.api + PORTS_PER_INSTANCE + _OF_NEIGHBORS.index((name, purpose))
+
+    def of_neighbor(self, name: str) -> list[int]:
+        return [self.neighbor(name, purpose) for purpose in NEIGHBORS[name]]
 
     def __iter__(self) -> Iterator[int]:
         return iter((self.api, self.etcd, self.etcd_peer, self.kwok, self.models))
@@ -88,7 +95,7 @@ def choose(
 
 def _block(first: int, neighbors: Sequence[str]) -> list[int]:
     ports = Ports(first)
-    return [*ports, *map(ports.neighbor, neighbors)]
+    return [*ports, *(port for name in neighbors for port in ports.of_neighbor(name))]
 
 
 def require_free(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import SetupError
-from .ports import NEIGHBORS, PORTS_PER_INSTANCE
+from .ports import LARGEST_BLOCK, NEIGHBORS
 
 SANDBOX = Path(__file__).resolve().parent.parent
 REPOSITORY = SANDBOX.parent
@@ -60,7 +60,7 @@ def _absolute(path: str | Path) -> Path:
 def _read_port(text: str) -> int | None:
     if not text:
         return None
-    highest = 65535 - PORTS_PER_INSTANCE - len(NEIGHBORS) + 1
+    highest = 65535 - LARGEST_BLOCK + 1
     if not text.isdecimal() or not 1024 <= int(text) <= highest:
         raise SetupError(f"SANDBOX_PORT={text}: must be a number from 1024 to {highest}")
     return int(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import ipaddress
 import json
 import re
 import socket
@@ -25,7 +26,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def test_tables() -> None:
-    assert tuple(neighbors.BY_NAME) == tuple(tools.NEIGHBOR_TOOLS) == NEIGHBORS
+    assert tuple(neighbors.BY_NAME) == tuple(tools.NEIGHBOR_TOOLS) == tuple(NEIGHBORS)
 
 
 @pytest.mark.parametrize("name", NEIGHBORS)
@@ -34,39 +35,42 @@ def test_documented(name: str) -> None:
     version = tools.read_version((tool.source / "go.mod").read_text(), tool.versioned)
     text = (REPOSITORY / "docs/develop/neighbors.md").read_text()
     row = next(line for line in text.splitlines() if f"| `{name}` | yes |" in line)
-    assert f"| {version.removeprefix('v')} | `{neighbors.BY_NAME[name].program}`" in row
+    programs = ", ".join(f"`{program}`" for program in neighbors.BY_NAME[name].programs)
+    assert f"| {version.removeprefix('v')} | {programs}" in row
 
 
 @pytest.mark.parametrize("name", NEIGHBORS)
-def test_ports_of(name: str) -> None:
-    program = neighbors.BY_NAME[name].program
-    assert neighbors.ports_of(program, PORTS) == [PORTS.neighbor(name)]
-    assert neighbors.ports_of("etcd", PORTS) == []
+def test_programs_built(name: str) -> None:
+    assert set(neighbors.programs_of([name])) <= set(tools.NEIGHBOR_TOOLS[name].packages)
 
 
 @pytest.mark.parametrize("name", NEIGHBORS)
 def test_command_lines(name: str, directory: Path) -> None:
-    program = neighbors.BY_NAME[name].program
-    line = neighbors.command_lines(directory, [name])[program]
-    assert line[:2] == [f"{directory}/bin/{program}", f"--kubeconfig={directory}/kubeconfig"]
-    assert neighbors.command_lines(directory, []) == {}
+    lines = neighbors.command_lines(directory, PORTS, [name])
+    assert tuple(lines) == neighbors.programs_of([name])
+    for program, line in lines.items():
+        assert line[0] == f"{directory}/bin/{program}"
+        assert not re.search(r"(?<![\d.])0\.0\.0\.0|=:\d", " ".join(line)), "listens everywhere"
+    assert neighbors.command_lines(directory, PORTS, []) == {}
 
 
 @pytest.mark.parametrize("name", NEIGHBORS)
 def test_write_files(name: str, directory: Path) -> None:
-    neighbors.write_files(directory, PORTS, name)
-    webhooks = neighbors.write_files(directory, PORTS, name)  # again, as `up` does
-    folder = directory / "neighbors" / name
-    assert webhooks.parent == folder
-    assert (folder / "tls.crt").read_text() == "content of server.crt"
-    assert (folder / "tls.key").read_text() == "content of server.key"
-    texts = [path.read_text() for path in folder.glob("*.yaml")]
+    place = neighbors.Place(name, directory, PORTS)
+    neighbors.write_files(place)
+    neighbors.write_files(place)  # again, as `up` does
+    assert (place.folder / "tls.crt").read_text() == "content of server.crt"
+    assert (place.folder / "tls.key").read_text() == "content of server.key"
+    texts = [path.read_text() for path in place.folder.glob("*.yaml")]
     addresses = {it for text in texts for it in re.findall(r"\d+\.\d+\.\d+\.\d+", text)}
-    assert addresses == {"127.0.0.1"}
+    assert all(ipaddress.ip_address(it).is_loopback for it in addresses)
 
 
 def test_webhooks_of_lws(directory: Path) -> None:
-    items = json.loads(neighbors.write_files(directory, PORTS, "lws").read_text())["items"]
+    place = neighbors.Place("lws", directory, PORTS)
+    neighbors.write_files(place)
+    [path] = neighbors.webhooks_of(place)
+    items = json.loads(path.read_text())["items"]
     assert [item["kind"] for item in items] == [
         "MutatingWebhookConfiguration",
         "ValidatingWebhookConfiguration",
@@ -75,7 +79,7 @@ def test_webhooks_of_lws(directory: Path) -> None:
     for hook in hooks:
         config = hook["clientConfig"]
         assert base64.b64decode(config["caBundle"]) == b"content of ca.crt"
-        assert config["url"].startswith(f"https://127.0.0.1:{PORTS.neighbor('lws')}/")
+        assert config["url"].startswith(f"https://127.0.0.1:{place.port()}/")
     # Pods of others must not depend on it.
     assert {hook["name"] for hook in hooks if "objectSelector" in hook} == {
         hook["name"] for hook in hooks if hook["rules"][0]["resources"] == ["pods"]

@@ -7,7 +7,7 @@ import socket
 import pytest
 from nimops_sandbox import components, ports
 from nimops_sandbox.errors import SetupError
-from nimops_sandbox.ports import FIRST_PORT, NEIGHBORS, PORTS_PER_INSTANCE, Ports
+from nimops_sandbox.ports import FIRST_PORT, LARGEST_BLOCK, NEIGHBORS, PORTS_PER_INSTANCE, Ports
 
 
 def test_ports_of() -> None:
@@ -21,7 +21,7 @@ def test_ports_of() -> None:
     ("wanted", "taken", "first"),
     [
         pytest.param(None, set(), FIRST_PORT, id="first choice"),
-        pytest.param(None, {FIRST_PORT + 2}, FIRST_PORT + 10, id="next block"),
+        pytest.param(None, {FIRST_PORT + 2}, FIRST_PORT + 40, id="next block"),
         pytest.param(
             None, {FIRST_PORT - 1, FIRST_PORT + PORTS_PER_INSTANCE}, FIRST_PORT, id="neighbours"
         ),
@@ -34,12 +34,13 @@ def test_choose(wanted: int | None, taken: set[int], first: int) -> None:
 
 def test_choose_with_neighbors() -> None:
     first = Ports(FIRST_PORT)
-    after = [first.neighbor(name) for name in NEIGHBORS]
-    assert after == [FIRST_PORT + PORTS_PER_INSTANCE + place for place in range(len(NEIGHBORS))]
-    found = ports.choose(None, free=lambda port: port != after[0], neighbors=NEIGHBORS)
-    assert found == Ports(FIRST_PORT + 10)
+    after = [port for name in NEIGHBORS for port in first.of_neighbor(name)]
+    assert after == [FIRST_PORT + PORTS_PER_INSTANCE + place for place in range(len(after))]
+    assert PORTS_PER_INSTANCE + len(after) == LARGEST_BLOCK <= 40
+    found = ports.choose(None, free=lambda port: port != after[0], neighbors=tuple(NEIGHBORS))
+    assert found == Ports(FIRST_PORT + 40)
     with pytest.raises(SetupError, match=rf"port {after[0]} of 127.0.0.1 is occupied"):
-        ports.choose(FIRST_PORT, free=lambda port: port != after[0], neighbors=NEIGHBORS)
+        ports.choose(FIRST_PORT, free=lambda port: port != after[0], neighbors=tuple(NEIGHBORS))
 
 
 def test_choose_taken() -> None:
