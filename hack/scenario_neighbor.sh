@@ -13,4 +13,4 @@ shift 2
 [[ ${KEEP_SANDBOX:-} ]] || trap 'python3 sandbox down' EXIT
 line=$(python3 sandbox up | tail -n 1)
 eval "$line"
-molecule "${@:-test}" --scenario-name "$name"
+hack/molecule.sh "${@:-test}" --scenario-name "$name"
