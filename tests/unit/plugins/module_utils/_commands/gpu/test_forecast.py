@@ -15,7 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import lab
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import take_step
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import parse_policy
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import Node
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 DONE, FAILED, REQUIRED = states.DONE, states.FAILED, states.REQUIRED
@@ -246,9 +246,10 @@ def steps_of(made, policy):
         step = take_step(made.snapshot(), policy)
         yield step
         jobs = [item.node.name for item in step.nodes if item.state == states.JOBS]
-        if not made.apply(step).has_changed and not any(
-            policy.waiting.selector and made.finish(node, policy.waiting.selector) for node in jobs
-        ):
+        has_changed, selector = made.apply(step).has_changed, policy.waiting.selector
+        if not has_changed and not [
+            node for node in jobs if selector and made.finish(node, selector)
+        ]:
             return
     raise AssertionError("it never ends")
 
@@ -311,8 +312,18 @@ def test_forecast_interrupted_step(gpu, simulate, drawn):
     assert {Node(node).state for node in made.nodes} == {DONE}
 
 
+# The jobs of two nodes end at the same time.
+TWO_JOBS = (
+    dict.fromkeys(["n0", "n1", "n2", "n3", "n4"], ""),
+    [("one", 0, 1, "job"), ("one", 1, 1, ""), ("one", 1, 1, "job"), ("one", 2, 1, "")],
+    {"maxParallelUpgrades": 0, "waitForCompletion": {"podSelector": "job=yes"}},
+    True,
+)
+
+
 @EVERY
 @given(clusters())
+@example(TWO_JOBS)
 def test_forecast_equals_steps(gpu, simulate, drawn):
     nodes_before, pods, policy, is_guarded = drawn
     parsed = parse_policy(policy)
