@@ -55,7 +55,7 @@ CONFIG = ROOT / "config"
 BASES = "crd/bases"
 GROUP = "apps.nvidia.com"
 # Types differ between minor versions: another server would give a different result.
-KUBERNETES = "1.34"
+KUBERNETES = "1.37"
 
 # Prefix of a Kubernetes type's name: the document that defines it, and its package there.
 DOCUMENTS = {
@@ -63,6 +63,13 @@ DOCUMENTS = {
     "meta.v1": ("api/v1", "io.k8s.apimachinery.pkg.apis.meta.v1"),
     "autoscaling.v2": ("apis/autoscaling/v2", "io.k8s.api.autoscaling.v2"),
     "networking.v1": ("apis/networking.k8s.io/v1", "io.k8s.api.networking.v1"),
+}
+# Fields that Kubernetes added to a type after the release that the reference operator is built
+# with, 1.34: its CRDs do not have them.
+LATER = {
+    "core.v1.GRPCAction": ("mode",),
+    "core.v1.HTTPGetAction": ("protocol",),
+    "core.v1.VolumeMount": ("bindMountOptions",),
 }
 # The fields of a Kubernetes type that CRDs keep, besides its structure.
 KEPT = (
@@ -143,7 +150,13 @@ class KubernetesTypes:
         definitions = self._read(path)["components"]["schemas"]
         if f"{package}.{kind}" not in definitions:
             raise SourceError(f"type {name}: not in the OpenAPI document {path}")
-        return self._convert(definitions[f"{package}.{kind}"], definitions)
+        return self._definition(f"{package}.{kind}", definitions)
+
+    def _definition(self, name: str, definitions: dict[str, Schema]) -> Schema:
+        schema = self._convert(definitions[name], definitions)
+        for field in LATER.get(name.removeprefix("io.k8s.api."), ()):
+            schema["properties"].pop(field, None)
+        return schema
 
     def _convert(self, source: Schema, definitions: dict[str, Schema]) -> Schema:
         reference = source.get("$ref") or source.get("allOf", [{}])[0].get("$ref", "")
@@ -152,7 +165,7 @@ class KubernetesTypes:
         if reference.endswith(".intstr.IntOrString"):
             return copy.deepcopy(INT_OR_STRING)
         if reference:
-            return self._convert(definitions[reference.rpartition("/")[2]], definitions)
+            return self._definition(reference.rpartition("/")[2], definitions)
         schema: Schema = {key: source[key] for key in KEPT if key in source}
         for key in ("items", "additionalProperties"):
             if key in source:

@@ -25,8 +25,8 @@ environment:
   SANDBOX_PORT      port of its API server; the four after it are also used (default: free ones),
                     and the one after those for each controller of SANDBOX_WITH
   SANDBOX_MANIFEST  file with the text of pods' logs, a NIM's model manifest (default: a sample)
-  SANDBOX_KUBERNETES=1.30
-                    the oldest supported Kubernetes, in a new instance (default: 1.34)
+  SANDBOX_KUBERNETES=1.34, 1.30
+                    an older Kubernetes, in a new instance (default: 1.37)
   SANDBOX_WITH      controllers of other projects to run as well, until `down`, such as lws
   SANDBOX_CACHE     where built programs are kept (default: ~/.cache/nimops-sandbox)
   KUBEBUILDER_ASSETS, SANDBOX_USE_PATH=1

@@ -177,7 +177,8 @@ class Instance:
         said = files.write_pod_logs(self.directory, self.settings.manifest)
         if said:
             self.notify(f"pods' logs contain {said}")
-        if files.write_kwok_config(self.directory):
+        kubelet = tools.kubernetes_version(self.settings.kubernetes)
+        if files.write_kwok_config(self.directory, kubelet):
             processes.stop(it for name, it in current.alive().items() if name == "kwok")
 
     def _api(self, current: State) -> Api:

@@ -129,7 +129,7 @@ nodeInfo:
   osImage: simulated
   kernelVersion: simulated
   containerRuntimeVersion: simulated://1
-  kubeletVersion: v1.34.4
+  kubeletVersion: @kubelet@
   kubeProxyVersion: ""
   bootID: ""
   machineID: ""
@@ -240,14 +240,18 @@ POD_STAGES = (
 )
 
 
-def render_config(pod_logs: Path) -> str:
-    """Return the whole configuration as JSON documents, which are also YAML."""
+def render_config(pod_logs: Path, kubelet: str) -> str:
+    """Return the whole configuration as JSON documents, which are also YAML.
+
+    kubelet: the version that nodes report, such as v1.2.3.
+    """
+    node = _NODE_STATUS.replace("@kubelet@", kubelet)
     documents = [
         _stage(
             "node-start",
             "Node",
             [_match(_READY, "NotIn", "True")],
-            [{"patch": {"subresource": "status", "root": "status", "template": _NODE_STATUS}}],
+            [{"patch": {"subresource": "status", "root": "status", "template": node}}],
         ),
         *(stage.render() for stage in POD_STAGES),
         _stage(

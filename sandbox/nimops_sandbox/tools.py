@@ -50,6 +50,20 @@ class Tool:
         return self.folder or SANDBOX / "tools" / self.name
 
 
+def read_version(go_mod: str, module: str) -> str:
+    """Return the version of `module` that a go.mod requires, such as v1.2.3."""
+    match = re.search(rf"^(?:require\s+|\s+){re.escape(module)} (v\S+)", go_mod, re.MULTILINE)
+    if match is None:
+        raise SandboxError(f"go.mod does not require {module}")
+    return match[1]
+
+
+def kubernetes_version(release: str = "") -> str:
+    """Return the version of this release of Kubernetes, such as 1.30; empty for the default."""
+    folder = SANDBOX / "tools" / "-".join(filter(None, (_KUBERNETES, release)))
+    return read_version((folder / "go.mod").read_text(), "k8s.io/kubernetes")
+
+
 def _of_kubernetes(*programs: str) -> Tool:
     return Tool(
         _KUBERNETES,
@@ -93,6 +107,7 @@ NODE = (
 )
 
 
+_DEFAULT = kubernetes_version().removeprefix("v").split(".")
 # Programs that no control plane needs, but the checks and the release do: `build NAME`.
 PACKAGING_TOOLS = (
     Tool(
@@ -102,10 +117,11 @@ PACKAGING_TOOLS = (
         (
             f"{_HELM}/internal/version.version=v{{major}}.{{minor}}.{{patch}}",
             # Without a cluster, `template` assumes this Kubernetes.
-            f"{_HELM}/pkg/chartutil.k8sVersionMajor=1",
-            f"{_HELM}/pkg/chartutil.k8sVersionMinor=34",
-            f"{_HELM}/pkg/lint/rules.k8sVersionMajor=1",
-            f"{_HELM}/pkg/lint/rules.k8sVersionMinor=34",
+            *(
+                f"{_HELM}/pkg/{package}.k8sVersion{part}={value}"
+                for package in ("chartutil", "lint/rules")
+                for part, value in zip(("Major", "Minor"), _DEFAULT, strict=False)
+            ),
         ),
     ),
     Tool(
@@ -180,14 +196,6 @@ def find_program(program: str, folders: Sequence[Path]) -> Path | None:
         if path.is_file() and os.access(path, os.X_OK):
             return path
     return None
-
-
-def read_version(go_mod: str, module: str) -> str:
-    """Return the version of `module` that a go.mod requires, such as v1.2.3."""
-    match = re.search(rf"^(?:require\s+|\s+){re.escape(module)} (v\S+)", go_mod, re.MULTILINE)
-    if match is None:
-        raise SandboxError(f"go.mod does not require {module}")
-    return match[1]
 
 
 def linker_flags(tool: Tool, go_mod: str) -> str:

@@ -513,7 +513,7 @@ def test_other_server(generator: ModuleType, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(
         subprocess, "run", lambda *a, **k: subprocess.CompletedProcess(a, 0, answer)
     )
-    with pytest.raises(generator.SourceError, match=r"the API server is v1\.33\.0, we need 1\.34"):
+    with pytest.raises(generator.SourceError, match=r"the API server is v1\.33\.0, we need 1\.37"):
         generator.read_server("api/v1")
 
 

@@ -10,7 +10,9 @@ from nimops_sandbox import seed, stages
 from nimops_sandbox.settings import SANDBOX
 from nimops_sandbox.stages import BEHAVIOURS, POD_STAGES
 
-DOCUMENTS = [json.loads(text) for text in stages.render_config(Path("/logs")).split("---\n")]
+DOCUMENTS = [
+    json.loads(text) for text in stages.render_config(Path("/logs"), "v1.2.3").split("---\n")
+]
 
 
 def test_placeholders_filled() -> None:

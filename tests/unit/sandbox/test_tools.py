@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from nimops_sandbox import components, thirdparty, tools
 from nimops_sandbox.errors import SandboxError, SetupError
 from nimops_sandbox.node import components as node
-from nimops_sandbox.settings import SANDBOX
+from nimops_sandbox.settings import REPOSITORY, SANDBOX
 from nimops_sandbox.tools import PACKAGING_TOOLS, TOOLS, Tool
 
 GO_MOD = """module m
@@ -87,6 +88,31 @@ def test_node_component_tools() -> None:
     programs = {program for tool in tools.NODE for program in tool.packages}
     names = {*components.NAMES, *node.NAMES}
     assert names - {"containerd"} | {"kubectl", "pki", "pause"} == programs
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("docs/operate/install.md", "All tests run on @;"),
+        ("docs/user/tested.md", "| Kubernetes | @;"),
+        ("hack/generate_crds.py", 'KUBERNETES = "@"'),
+        ("sandbox/README.md", "does not serve DRA | @ |"),
+        ("sandbox/nimops_sandbox/cli.py", "(default: @)"),
+    ],
+    ids=lambda value: value if "/" in value else "",
+)
+def test_documented_kubernetes(file: str, text: str) -> None:
+    minor = tools.kubernetes_version().removeprefix("v").rpartition(".")[0]
+    assert text.replace("@", minor) in (REPOSITORY / file).read_text()
+
+
+@pytest.mark.parametrize("file", ["sandbox/README.md", "sandbox/nimops_sandbox/cli.py"])
+def test_documented_releases(file: str) -> None:
+    [shown] = re.findall(r"SANDBOX_KUBERNETES=([\d., `]+\d)", (REPOSITORY / file).read_text())
+    others = {path.name.partition("-")[2] for path in (SANDBOX / "tools").glob("kubernetes-*")}
+    assert set(re.findall(r"[\d.]+", shown)) == others
+    for release in others:
+        assert tools.kubernetes_version(release).startswith(f"v{release}.")
 
 
 def test_select_tools() -> None:
