@@ -136,9 +136,9 @@ def write_pod_logs(directory: Path, manifest: Path | None) -> Path | None:
     return source if podlog.write_log(source.read_text(), usual) else None
 
 
-def write_kwok_config(directory: Path, kubelet: str) -> bool:
+def write_kwok_config(directory: Path, kubelet: str, with_metrics: bool = False) -> bool:
     """Return whether it changed, so that a running kwok must restart."""
-    text = stages.render_config(directory / "pod-logs", kubelet)
+    text = stages.render_config(directory / "pod-logs", kubelet, with_metrics)
     path = directory / "kwok.yaml"
     if path.is_file() and path.read_text() == text:
         return False

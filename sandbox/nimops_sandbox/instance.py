@@ -21,6 +21,8 @@ from .state import State
 
 _API = ("etcd", "kube-apiserver")
 _WAIT_SECONDS = 90.0
+# The neighbors that read the metrics of simulated pods.
+_METERED = {"metrics", "prometheus"}
 # An API server that runs but has not answered for this long is restarted.
 _HANG_SECONDS = 15.0
 # A killed process may hold its port for a moment after it has disappeared.
@@ -178,7 +180,8 @@ class Instance:
         if said:
             self.notify(f"pods' logs contain {said}")
         kubelet = tools.kubernetes_version(self.settings.kubernetes)
-        if files.write_kwok_config(self.directory, kubelet):
+        is_metered = bool(_METERED & set(current.neighbors))
+        if files.write_kwok_config(self.directory, kubelet, is_metered):
             processes.stop(it for name, it in current.alive().items() if name == "kwok")
 
     def _api(self, current: State) -> Api:
@@ -230,7 +233,7 @@ class Instance:
         self._give(api, "objects", paths)
 
     def _start_neighbors(self, current: State, api: Api) -> None:
-        """Start one after the other, and register the webhooks of each when it serves."""
+        """Start one after the other, and register each when it serves."""
         for name in current.neighbors:
             place = neighbors.Place(name, self.directory, current.ports)
             neighbors.write_files(place)
@@ -240,7 +243,7 @@ class Instance:
                 ports.require_free(current.ports.of_neighbor(name), patience=_PORT_SECONDS)
             self._start(current, programs)
             self._wait(current, name, partial(neighbors.serves, place))
-            self._give(api, f"webhooks-of-{name}", neighbors.webhooks_of(place))
+            self._give(api, f"registrations-of-{name}", neighbors.registrations_of(place))
 
     def _served(self, api: Api, paths: list[Path]) -> list[Path]:
         """Return the files whose API versions this release of Kubernetes serves."""

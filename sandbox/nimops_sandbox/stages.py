@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import metering
+
 # The path in simulated volumes, which does not exist.
 NO_PATH = "/nonexistent"
 BEHAVIOURS = ("run", "stay", "hold", "fail", "unready", "nopull")
@@ -240,10 +242,10 @@ POD_STAGES = (
 )
 
 
-def render_config(pod_logs: Path, kubelet: str) -> str:
+def render_config(pod_logs: Path, kubelet: str, with_metrics: bool = False) -> str:
     """Return the whole configuration as JSON documents, which are also YAML.
 
-    kubelet: the version that nodes report, such as v1.2.3.
+    kubelet: the version that nodes report, such as v1.2.3. with_metrics: with those of pods.
     """
     node = _NODE_STATUS.replace("@kubelet@", kubelet)
     documents = [
@@ -274,6 +276,7 @@ def render_config(pod_logs: Path, kubelet: str) -> str:
         _document(
             "ClusterLogs", "every-pod", {"logs": [{"logsFile": str(pod_logs / "manifest.log")}]}
         ),
+        *(_document(*it) for it in metering.DOCUMENTS if with_metrics),
     ]
     return "\n---\n".join(json.dumps(document) for document in documents) + "\n"
 

@@ -19,6 +19,7 @@ _HELM = "helm.sh/helm/v3"
 _COSIGN = "github.com/sigstore/cosign/v3"
 _REGISTRY = "github.com/google/go-containerregistry"
 _LWS = "sigs.k8s.io/lws"
+_PROMETHEUS = "github.com/prometheus/prometheus"
 _KUBERNETES = "kubernetes"
 _KUBERNETES_VERSION = (
     "gitVersion=v{major}.{minor}.{patch}",
@@ -151,6 +152,13 @@ NEIGHBOR_TOOLS = {
             _LWS,
             (f"{_LWS}/pkg/version.GitVersion=v{{major}}.{{minor}}.{{patch}}",),
         ),
+        Tool(
+            "prometheus",
+            {it: f"{_PROMETHEUS}/cmd/{it}" for it in ("prometheus", "promtool")},
+            _PROMETHEUS,
+            # Targets come from files only: discovery in clouds would double the build.
+            tags=("remove_all_sd",),
+        ),
     )
 }
 
@@ -223,5 +231,7 @@ def _build(cache: GoCache, tool: Tool) -> Path:
         output = ["-o", target, *tool.packages.values()]
         doing = f"building {', '.join(tool.packages)}"
         cache.run(command + output, source, doing, CGO_ENABLED=str(int(tool.cgo)))
+        for program, package in tool.packages.items() if len(programs) > 1 else ():
+            (result / (Path(package).name or program)).rename(result / program)
 
     return cache.provide(source, " ".join([*command, *tool.packages.values()]), make)

@@ -13,11 +13,12 @@ from typing import Any
 from .. import thirdparty
 from ..gocache import GoCache
 from ..ports import Ports
-from .base import Neighbor, Place, webhook_configurations
+from .base import Neighbor, Place, api_registrations, webhook_configurations
 from .lws import LWS
+from .prometheus import PROMETHEUS
 
 # In the order of NEIGHBORS, in which they start.
-_TABLE: tuple[Neighbor, ...] = (LWS,)
+_TABLE: tuple[Neighbor, ...] = (LWS, PROMETHEUS)
 BY_NAME = {neighbor.name: neighbor for neighbor in _TABLE}
 
 
@@ -60,17 +61,18 @@ def provide_definitions(cache: GoCache, names: Iterable[str]) -> list[Path]:
 
 
 def write_files(place: Place) -> None:
-    """Write a neighbor's files, also those with its objects and its webhooks."""
+    """Write a neighbor's files, also those with its objects and what registers it."""
     place.folder.mkdir(parents=True, exist_ok=True)
-    for link, target in (("tls.crt", "server.crt"), ("tls.key", "server.key")):
-        if not (place.folder / link).is_symlink():  # the controller watches them
-            (place.folder / link).symlink_to(place.directory / "pki" / target)
+    _link_keys(place, place.folder, "server")
+    _link_keys(place, place.client, "client")
     neighbor = BY_NAME[place.name]
     for name, content in neighbor.files(place).items():
         text = content if isinstance(content, str) else json.dumps(content, indent=1) + "\n"
+        (place.folder / name).parent.mkdir(exist_ok=True)
         (place.folder / name).write_text(text)
     _write_list(place.folder / "objects.yaml", neighbor.objects(place))
-    _write_list(place.folder / "webhooks.yaml", webhook_configurations(neighbor, place))
+    registrations = webhook_configurations(neighbor, place) + api_registrations(neighbor, place)
+    _write_list(place.folder / "registrations.yaml", registrations)
 
 
 def objects_of(place: Place) -> list[Path]:
@@ -78,9 +80,9 @@ def objects_of(place: Place) -> list[Path]:
     return _existing(place.folder / "objects.yaml")
 
 
-def webhooks_of(place: Place) -> list[Path]:
+def registrations_of(place: Place) -> list[Path]:
     """Return the file to apply when the neighbor serves, if there is one."""
-    return _existing(place.folder / "webhooks.yaml")
+    return _existing(place.folder / "registrations.yaml")
 
 
 def serves(place: Place) -> bool:
@@ -91,6 +93,14 @@ def serves(place: Place) -> bool:
 def is_listening(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _link_keys(place: Place, folder: Path, name: str) -> None:
+    folder.mkdir(exist_ok=True)
+    for link, target in (("ca", "ca.crt"), ("tls", f"{name}.crt"), ("tls", f"{name}.key")):
+        path = folder / f"{link}{Path(target).suffix}"
+        if not path.is_symlink():  # the controller watches them
+            path.symlink_to(place.directory / "pki" / target)
 
 
 def _existing(path: Path) -> list[Path]:

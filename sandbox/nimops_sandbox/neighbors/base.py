@@ -21,7 +21,7 @@ class Place:
     """Where an instance runs a neighbor.
 
     directory: of the instance. folder: with the neighbor's files, and the sandbox's certificate as
-    tls.crt and tls.key.
+    tls.crt and tls.key, and its authority's as ca.crt.
     """
 
     name: str
@@ -40,6 +40,11 @@ class Place:
     def ca(self) -> Path:
         """The certificate of the authority that signs the API server's and the neighbors'."""
         return self.directory / "pki/ca.crt"
+
+    @property
+    def client(self) -> Path:
+        """A folder with a client's certificate as tls.crt and tls.key."""
+        return self.folder / "client"
 
     def port(self, purpose: str = WEBHOOK) -> int:
         return self.ports.neighbor(self.name, purpose)
@@ -60,6 +65,15 @@ class Webhook:
 
 
 @dataclass(frozen=True)
+class Api:
+    """An aggregated API that a program serves at the neighbor's port for `purpose`."""
+
+    group: str
+    version: str
+    purpose: str
+
+
+@dataclass(frozen=True)
 class Neighbor:
     """How an instance runs the programs of a project.
 
@@ -73,6 +87,7 @@ class Neighbor:
     programs: Mapping[str, Callable[[Place], list[str]]]
     definitions: tuple[str, ...] = ()
     webhooks: tuple[Webhook, ...] = ()
+    apis: tuple[Api, ...] = ()
     files: Callable[[Place], dict[str, Any]] = lambda _: {}
     objects: Callable[[Place], list[dict[str, Any]]] = lambda _: []
     environs: Mapping[str, dict[str, str]] = field(default_factory=dict)
@@ -102,6 +117,42 @@ def webhook_configurations(neighbor: Neighbor, place: Place) -> list[dict[str, A
                 }
             )
     return items
+
+
+def api_registrations(neighbor: Neighbor, place: Place) -> list[dict[str, Any]]:
+    """Return the objects that register the aggregated APIs at their ports of loopback."""
+    return [item for api in neighbor.apis for item in _api_objects(api, place)]
+
+
+def _api_objects(api: Api, place: Place) -> list[dict[str, Any]]:
+    service = {"name": f"sandbox-{place.name}-{api.purpose}", "namespace": "kube-system"}
+    port = place.port(api.purpose)
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": service,
+            "spec": {
+                "type": "ExternalName",
+                "externalName": "127.0.0.1",
+                "ports": [{"port": port}],
+            },
+        },
+        {
+            "apiVersion": "apiregistration.k8s.io/v1",
+            "kind": "APIService",
+            "metadata": {"name": f"{api.version}.{api.group}"},
+            "spec": {
+                "group": api.group,
+                "version": api.version,
+                "groupPriorityMinimum": 100,
+                "versionPriority": 100,
+                # The certificate is that of an address, not of a Service.
+                "insecureSkipTLSVerify": True,
+                "service": {**service, "port": port},
+            },
+        },
+    ]
 
 
 def _registration(webhook: Webhook, place: Place) -> dict[str, Any]:

@@ -20,7 +20,7 @@ PORTS = Ports(7000)
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     (tmp_path / "pki").mkdir()
-    for name in ("ca.crt", "server.crt", "server.key"):
+    for name in ("ca.crt", "server.crt", "server.key", "client.crt", "client.key"):
         (tmp_path / "pki" / name).write_text(f"content of {name}")
     return tmp_path
 
@@ -61,15 +61,40 @@ def test_write_files(name: str, directory: Path) -> None:
     neighbors.write_files(place)  # again, as `up` does
     assert (place.folder / "tls.crt").read_text() == "content of server.crt"
     assert (place.folder / "tls.key").read_text() == "content of server.key"
+    assert (place.client / "tls.crt").read_text() == "content of client.crt"
+    assert (place.client / "ca.crt").read_text() == "content of ca.crt"
     texts = [path.read_text() for path in place.folder.glob("*.yaml")]
     addresses = {it for text in texts for it in re.findall(r"\d+\.\d+\.\d+\.\d+", text)}
     assert all(ipaddress.ip_address(it).is_loopback for it in addresses)
 
 
+def test_apis_of_neighbors(directory: Path) -> None:
+    """The API server reaches each at a port of its own, by a Service that leads to loopback."""
+    ports = []
+    for name, neighbor in neighbors.BY_NAME.items():
+        place = neighbors.Place(name, directory, PORTS)
+        neighbors.write_files(place)
+        items = [
+            item
+            for path in neighbors.registrations_of(place)
+            for item in json.loads(path.read_text())["items"]
+        ]
+        services = {it["metadata"]["name"]: it for it in items if it["kind"] == "Service"}
+        apis = [it for it in items if it["kind"] == "APIService"]
+        assert len(apis) == len(services) == len(neighbor.apis)
+        for api in apis:
+            target = api["spec"]["service"]
+            service = services[target["name"]]
+            assert service["spec"]["externalName"] == "127.0.0.1"
+            assert service["spec"]["ports"] == [{"port": target["port"]}]
+            ports.append(target["port"])
+    assert len(ports) == len(set(ports))
+
+
 def test_webhooks_of_lws(directory: Path) -> None:
     place = neighbors.Place("lws", directory, PORTS)
     neighbors.write_files(place)
-    [path] = neighbors.webhooks_of(place)
+    [path] = neighbors.registrations_of(place)
     items = json.loads(path.read_text())["items"]
     assert [item["kind"] for item in items] == [
         "MutatingWebhookConfiguration",

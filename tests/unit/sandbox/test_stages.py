@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from nimops_sandbox import seed, stages
+from nimops_sandbox import metering, seed, stages
 from nimops_sandbox.settings import SANDBOX
 from nimops_sandbox.stages import BEHAVIOURS, POD_STAGES
 
@@ -30,6 +30,33 @@ def test_behaviours_have_stages() -> None:
     handled = {behaviour for stage in POD_STAGES for behaviour in stage.behaviours}
     # The effect of "fail" depends on the owner; holding pods are not changed.
     assert handled - {"exit", "crash"} == set(BEHAVIOURS) - {"fail", "hold"}
+
+
+def test_metrics_on_request() -> None:
+    text = stages.render_config(Path("/logs"), "v1.2.3", with_metrics=True)
+    documents = [json.loads(it) for it in text.split("---\n")]
+    added = [it for it in documents if it not in DOCUMENTS]
+    assert [it["kind"] for it in added] == ["Metric", "ClusterResourceUsage"]
+    labels = {
+        it["dimension"]: {label["name"] for label in it["labels"]}
+        for it in added[0]["spec"]["metrics"]
+    }
+    assert labels == {
+        "container": {"container", "namespace", "pod"},
+        "pod": {"namespace", "pod"},
+        "node": set(),
+    }
+
+
+@pytest.mark.parametrize("name", [metering.CPU, metering.MEMORY, metering.WAITING])
+def test_metrics_documented(name: str) -> None:
+    assert f"`{name}`" in (SANDBOX / "README.md").read_text()
+
+
+def test_metrics_path_of_nodes() -> None:
+    text = (SANDBOX / "objects/nodes.yaml").read_text()
+    for node in ("gpu-0", "gpu-1", "gpu-2"):
+        assert f"resource-metrics-path: {metering.PATH.format(nodeName=node)}\n" in text
 
 
 def test_volumes_available_again() -> None:
