@@ -17,7 +17,7 @@ CHECKS := admission commands database installing kinds
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) hack/run_parts.sh $(CHECKS) $(SCENARIOS) scenario-gpu
+	@$(IN_SANDBOX) hack/run_parts.sh $(CHECKS) $(SCENARIOS) scenario-gpu deprecated
 
 .PHONY: admission
 admission: collection ## Admission tests against $KUBECONFIG; also checks that the CRDs are up to date
@@ -28,6 +28,10 @@ admission: collection ## Admission tests against $KUBECONFIG; also checks that t
 .PHONY: kinds
 kinds: collection ## Follow docs/develop/add-a-kind.md in a copy of the project, on the cluster of $KUBECONFIG
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/kinds
+
+.PHONY: deprecated
+deprecated: venv ## Whether anything of ours requested a deprecated API since the sandbox of $KUBECONFIG started
+	@$(BIN)/pytest tests/deprecated
 
 .PHONY: installing
 installing: venv ## Install with Helm and with install.yaml, upgrade, roll back and uninstall, on the API server of $KUBECONFIG

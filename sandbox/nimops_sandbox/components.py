@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .ports import Ports
+from .settings import SANDBOX
 
 # Reserved for benchmarks (RFC 2544): no machine on a network has the address of a pod.
 POD_RANGE = "198.18.0.1/16"
@@ -115,6 +116,8 @@ def _apiserver(directory: Path, ports: Ports, shape: Shape) -> list[str]:
         "--requestheader-extra-headers-prefix=X-Remote-Extra-",
         "--allow-privileged=true",
         "--profiling=false",
+        f"--audit-policy-file={SANDBOX / 'audit.yaml'}",
+        f"--audit-log-path={directory / 'logs/audit.log'}",
         *shape.apiserver,
     ]
 

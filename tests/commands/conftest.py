@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
@@ -25,6 +26,23 @@ __all__ = ["api_server"]
 NAMESPACE = "nimops-commands"
 
 Json = dict[str, Any]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_warnings() -> Iterator[None]:
+    """Fail after all tests if the API server warned a command that ran in this process."""
+    found: set[str] = set()
+    send = urllib3.HTTPConnectionPool.urlopen
+
+    def note(pool: Any, method: str, url: str, *arguments: Any, **more: Any) -> Any:
+        answer = send(pool, method, url, *arguments, **more)
+        found.update(f"{method} {url}: {text}" for text in answer.headers.getlist("Warning"))
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(urllib3.HTTPConnectionPool, "urlopen", note)
+        yield
+    assert not found
 
 
 @pytest.fixture(scope="module")

@@ -53,8 +53,8 @@ class NotFoundError(HarnessError):
 
 
 def kubectl(*arguments: str, stdin: str | None = None) -> str:
-    """The output of kubectl; HarnessError with its message if it fails."""
-    command = ["kubectl", *arguments]
+    """The output of kubectl; HarnessError with its message if it fails or the API server warns."""
+    command = ["kubectl", "--warnings-as-errors", *arguments]
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
     except FileNotFoundError:

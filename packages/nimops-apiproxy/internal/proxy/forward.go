@@ -61,6 +61,7 @@ type Proxy struct {
 	streams  *streams
 	deferral *deferral
 	triggers *triggers
+	warnings *warnings
 	forward  *httputil.ReverseProxy
 	handler  http.Handler
 }
@@ -72,6 +73,7 @@ func New(options Options) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{options: options, selector: url.Values{"labelSelector": {options.Selector}}, streams: &streams{}}
+	p.warnings = newWarnings(options.Log)
 	p.deferral = newDeferral(options.Spread, options.Interval, options.Metrics, options.Upstream, p.streams)
 	p.deferral.reduce = options.Limits.Reduce
 	p.triggers = newTriggers(options.Upstream, p.streams, selector)
@@ -231,6 +233,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 }
 
 func (p *Proxy) modify(response *http.Response) error {
+	p.warnings.note(response)
 	d := response.Request.Context().Value(decisionKey{}).(*decision)
 	if !d.edit || response.StatusCode != http.StatusOK || response.Header.Get("Content-Encoding") != "" ||
 		!strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
