@@ -6,13 +6,19 @@ package proxy
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// mostWarnings is the number of texts that are remembered: some contain names.
-const mostWarnings = 1000
+const (
+	// mostWarnings is the number of texts that are remembered: some contain names.
+	mostWarnings = 1000
+	// ofFinalizers begins a warning at each write of a custom resource: finalizers have the names that the
+	// reference operator gave them.
+	ofFinalizers = "metadata.finalizers: "
+)
 
 // warnings logs the API server's warnings, each text once: playbooks ignore them.
 type warnings struct {
@@ -32,7 +38,7 @@ func (w *warnings) note(response *http.Response) {
 	}
 	found, _ := utilnet.ParseWarningHeaders(values)
 	for _, warning := range found {
-		if w.isNew(warning.Text) {
+		if !strings.HasPrefix(warning.Text, ofFinalizers) && w.isNew(warning.Text) {
 			w.log(fmt.Sprintf("the API server warns at %s %s: %q",
 				response.Request.Method, response.Request.URL.Path, warning.Text))
 		}

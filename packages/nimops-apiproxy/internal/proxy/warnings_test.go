@@ -19,7 +19,8 @@ func TestWarnings(t *testing.T) {
 		w.WriteHeader(http.StatusOK)
 	}))
 	const old, malformed = `299 - "v1 Endpoints is deprecated in \"v1.33+\""`, `299`
-	for _, text := range []string{"", malformed, old, old} {
+	const finalizer = `299 - "metadata.finalizers: \"finalizer.nimcache.apps.nvidia.com\": prefer"`
+	for _, text := range []string{"", malformed, finalizer, old, old} {
 		path := "/api/v1/endpoints?" + url.Values{"warn": {text}}.Encode()
 		response := s.request(t.Context(), http.MethodGet, path, nil)
 		_ = response.Body.Close()
