@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import typing as t
+from contextlib import contextmanager
 from pathlib import Path
 
 from .._base.errors import NimError
@@ -56,3 +59,21 @@ def _read_path(path: str, read_stdin: ReadStdin) -> list[Text]:
         raise NimError(f"{path}: is not text in UTF-8") from error
     except OSError as error:
         raise NimError(f"{path}: {error.strerror}") from error
+
+
+@contextmanager
+def atomic_file(file: Path) -> t.Iterator[t.BinaryIO]:
+    """A file of mode 0600 that is renamed to its name when it is complete.
+
+    NimError about the option `path`.
+    """
+    try:
+        handle, draft = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                yield stream
+            os.replace(draft, file)
+        finally:
+            Path(draft).unlink(missing_ok=True)
+    except OSError as error:
+        raise NimError(f"path: {file}: {error.strerror}") from error

@@ -15,7 +15,7 @@ from .._base.types import Fields, Manifest
 _POD_FIELDS = ("nodeName", "nodeSelector", "resourceClaims", "tolerations")
 _CONTAINER_FIELDS = ("name", "resources")
 _NODE_FIELDS = ("unschedulable", "taints")
-_NODE_STATUS_FIELDS = ("allocatable", "conditions")
+_NODE_STATUS_FIELDS = ("allocatable", "capacity", "conditions")
 
 
 def redact(kind: str, found: Manifest) -> Manifest:

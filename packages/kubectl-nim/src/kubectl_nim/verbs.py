@@ -316,6 +316,16 @@ VERBS: tuple[Verb, ...] = (
         example="kubectl nim gather nimservice/llama",
     ),
     Verb(
+        "report", "report.command:ReportCommand",
+        "Write a report about resources and GPUs as an HTML file, without secrets",
+        options=(
+            Option("path", "The file, or - for stdout", flags=("-o", "--output"), metavar="FILE",
+                   completes="file"),
+            Option("plan", "Leave out what the next reconcile changes", "switch", ("--no-plan",)),
+        ),
+        scope="many", example="kubectl nim report --all-namespaces",
+    ),
+    Verb(
         "takeover", "takeover.command:TakeoverCommand",
         "Take the cluster over from NVIDIA's operator, or give it back",
         options=(

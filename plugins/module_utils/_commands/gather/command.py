@@ -6,12 +6,9 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
-import tempfile
 import time
 import typing as t
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,6 +18,7 @@ from ..._base.types import Json
 from ..._base.yaml_text import load_yaml
 from ..._cluster.client import Client
 from ..command import CONNECTION_SPEC, Command
+from ..files import atomic_file
 from ..signals import raise_on_signals
 from .archive import Archive
 from .gather import (
@@ -55,7 +53,7 @@ class GatherCommand(Command):
             self.print_message(f"would write {file}")
             return {"changed": False, "skipped": True}
         client = self.connect(arguments)
-        with raise_on_signals(), _atomic_file(file) as stream:
+        with raise_on_signals(), atomic_file(file) as stream:
             archive = self._fill(client, arguments, stream, file, started)
         return self._summarize(file, archive, arguments["output"])
 
@@ -86,11 +84,11 @@ class GatherCommand(Command):
                     "note": "No Secret was read. Text that looked like a credential is (redacted).",
                 },
                 "versions": {
-                    "nimops.nim": _collection_version(),
+                    "nimops.nim": collection_version(),
                     "kubernetes": server,
-                    "ansible-core": _version_of("ansible-core"),
+                    "ansible-core": version_of("ansible-core"),
                     "python": platform.python_version(),
-                    "kubernetes (Python package)": _version_of("kubernetes"),
+                    "kubernetes (Python package)": version_of("kubernetes"),
                 },
             }
         )
@@ -113,7 +111,7 @@ class GatherCommand(Command):
         return {"changed": True} | found
 
 
-def _version_of(package: str) -> str:
+def version_of(package: str) -> str:
     """The version of a Python package; empty if it is not installed."""
     try:
         return version(package)
@@ -121,7 +119,7 @@ def _version_of(package: str) -> str:
         return ""
 
 
-def _collection_version() -> str:
+def collection_version() -> str:
     """The version of this collection, installed or from a working tree."""
     root = Path(__file__).parents[4]
     try:
@@ -136,18 +134,3 @@ def _output_file(path: str, started: datetime) -> Path:
     """The file to write; in a folder, its name contains the time."""
     file = Path(path).expanduser().absolute()
     return file / f"nim-gather-{started:%Y%m%dT%H%M%SZ}{_SUFFIX}" if file.is_dir() else file
-
-
-@contextmanager
-def _atomic_file(file: Path) -> t.Iterator[t.BinaryIO]:
-    """A file of mode 0600 that is renamed to its name when it is complete."""
-    try:
-        handle, draft = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                yield stream
-            os.replace(draft, file)
-        finally:
-            Path(draft).unlink(missing_ok=True)
-    except OSError as error:
-        raise NimError(f"path: {file}: {error.strerror}") from error

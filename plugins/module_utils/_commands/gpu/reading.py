@@ -21,9 +21,18 @@ from ..._gpu.cluster import NVIDIA_DRIVERS, POLICIES, in_order
 from ..._gpu.components import COMPONENTS
 from ..._gpu.log_causes import MAX_LOG
 from ..._gpu.upgrade import labels
+from ..._gpu.upgrade.controller import take_step
 from ..._gpu.upgrade.policy import NOT_UPGRADED, Upgrades
+from ..._gpu.upgrade.step import Step
 from ..._kinds import kind_of
-from .node_status import Log
+from .node_status import (
+    Log,
+    NodeStatus,
+    StackView,
+    logs_to_read,
+    status_of_nodes,
+    with_logs,
+)
 from .simulated_upgrade import SimulatedUpgrade
 
 _SANDBOXES = f"sandboxWorkloads.enabled is true: {NOT_UPGRADED}"
@@ -62,6 +71,25 @@ def read_upgrades(client: Client, policy: Json, *, is_assumed: bool = False) -> 
         reasons.append(_SANDBOXES)
     policies = {owner: how for item in upgrades for owner, how in item.policies.items()}
     return Upgrades(policies, tuple(reasons))
+
+
+def read_statuses(
+    client: Client, policies: t.Sequence[Json], simulation: SimulatedUpgrade, max_logs: int
+) -> list[NodeStatus]:
+    """Read the status of the stack on each node; ``max_logs``: the most logs to read."""
+    upgrades = read_upgrades(client, policies[0]).policies if policies else {}
+    steps = [take_step(simulation.snapshot(owner), policy) for owner, policy in upgrades.items()]
+    namespaces = operand_namespaces(policies, simulation.pods)
+    view = StackView(
+        simulation.nodes,
+        simulation.pods,
+        read_daemon_sets(client, namespaces),
+        read_warnings(client, namespaces),
+        Step(tuple(item for step in steps for item in step.nodes)),
+    )
+    found = status_of_nodes(view)
+    logs = logs_to_read(found, max(max_logs, 0))
+    return with_logs(found, {log: read_log(client, log) for log in logs})
 
 
 def _list(client: Client, read: ReadObjects) -> list[Json] | None:

@@ -9,31 +9,10 @@ import json
 import typing as t
 from datetime import UTC, datetime
 
-from ..._gpu.upgrade.controller import (
-    take_step,
-)
-from ..._gpu.upgrade.step import (
-    Step,
-)
 from ..command import CONNECTION_SPEC, Command
 from .gpu_text import write_status
-from .node_status import (
-    READY,
-    StackView,
-    find_stack_problems,
-    logs_to_read,
-    status_of_nodes,
-    with_logs,
-)
-from .reading import (
-    operand_namespaces,
-    read_daemon_sets,
-    read_log,
-    read_policies,
-    read_simulation,
-    read_upgrades,
-    read_warnings,
-)
+from .node_status import READY, find_stack_problems
+from .reading import read_policies, read_simulation, read_statuses
 
 
 class GpuStatusCommand(Command):
@@ -48,21 +27,7 @@ class GpuStatusCommand(Command):
         """Print a table with advice, or JSON."""
         client = self.connect(arguments)
         policies, simulation = read_policies(client), read_simulation(client)
-        upgrades = read_upgrades(client, policies[0]).policies if policies else {}
-        steps = [
-            take_step(simulation.snapshot(owner), policy) for owner, policy in upgrades.items()
-        ]
-        namespaces = operand_namespaces(policies, simulation.pods)
-        view = StackView(
-            simulation.nodes,
-            simulation.pods,
-            read_daemon_sets(client, namespaces),
-            read_warnings(client, namespaces),
-            Step(tuple(item for step in steps for item in step.nodes)),
-        )
-        found = status_of_nodes(view)
-        logs = logs_to_read(found, max(arguments["max_logs"], 0))
-        found = with_logs(found, {log: read_log(client, log) for log in logs})
+        found = read_statuses(client, policies, simulation, arguments["max_logs"])
         faults = find_stack_problems(policies, simulation.nodes)
         data = {"faults": faults, "nodes": [item.to_dict() for item in found]}
         if arguments["output"] == "json":

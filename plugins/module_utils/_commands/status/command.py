@@ -55,15 +55,21 @@ def read_lines(
     ``selector``: of labels. ``kinds``: by default all.
     """
     resources = list_readable(client, namespace, notify, selector, kinds)
-    workloads: list[Json] = []
+    workloads = read_workloads(client, namespace, notify)
+    return list_status(resources, workloads, datetime.now(UTC))
+
+
+def read_workloads(client: Client, namespace: str, notify: t.Callable[[str], None]) -> list[Json]:
+    """The workloads of a namespace, or of all if it is empty, that the user may list."""
+    found: list[Json] = []
     denied = []
     for kind in WORKLOADS:
         try:
-            workloads += list_children(client, [kind], namespace)
+            found += list_children(client, [kind], namespace)
         except ApiError as error:
             if error.status != 403:
                 raise
             denied.append(kind)
     if denied:
         notify(f"you may not list {', '.join(denied)}, so replicas and GPUs are not shown")
-    return list_status(resources, workloads, datetime.now(UTC))
+    return found

@@ -22,7 +22,7 @@ class Entry:
 
     ``name``: of its NIMService, empty if it has none. ``is_enabled``: whether the NIMService should
     exist. ``replicas``: of its spec. ``service_spec``: the spec to send, with the addresses of its
-    dependencies, otherwise unread.
+    dependencies, otherwise unread. ``dependencies``: the names of services.
     """
 
     index: int
@@ -30,6 +30,7 @@ class Entry:
     is_enabled: bool
     replicas: int | None
     service_spec: Fields
+    dependencies: tuple[str, ...] = ()
 
     @property
     def where(self) -> str:
@@ -56,14 +57,14 @@ def parse_spec(pipeline: Fields) -> Spec:
 
 
 def _parse_entry(index: int, given: Fields) -> Entry:
+    dependencies = given.get("dependencies") or []
     return Entry(
         index=index,
         name=str(given.get("name") or ""),
         is_enabled=bool(given.get("enabled")),
         replicas=(given.get("spec") or {}).get("replicas"),
-        service_spec=_with_dependencies(
-            _as_stored(given.get("spec") or {}), given.get("dependencies") or []
-        ),
+        service_spec=_with_dependencies(_as_stored(given.get("spec") or {}), dependencies),
+        dependencies=tuple(str(item["name"]) for item in dependencies if item.get("name")),
     )
 
 

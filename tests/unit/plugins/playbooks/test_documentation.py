@@ -29,6 +29,7 @@ MODULES = {
     "preflight": "nim_preflight_info",
     "profiles": "nim_profiles_info",
     "release": "nim_release",
+    "report": "nim_fleet_report",
     "render": "nim_render",
     "status": "nim_status_info",
     "takeover": "nim_takeover",
@@ -65,6 +66,7 @@ def examples(module):
     [
         *("nim_observe", "nim_reconcile", "nim_report", "nim_write", "nim_render"),
         *("nim_status_info", "requeue_after", "nim_images_info", "nim_resource_info"),
+        "nim_fleet_report",
     ],
 )
 def test_examples_of_modules(run, module):
@@ -137,7 +139,7 @@ def test_examples_of_all_modules():
     """Here, or in test_support_verbs.py, test_takeover.py, test_release.py and others."""
     known = {"nim_observe", "nim_reconcile", "nim_report", "nim_render", "nim_status_info"}
     known |= {"nim_plan_info", "nim_apply", "nim_images_info", "nim_write", "requeue_after"}
-    known |= {*CUSTOM_RESOURCES, "nim_resource_info"}
+    known |= {*CUSTOM_RESOURCES, "nim_resource_info", "nim_fleet_report"}
     modules = {file.stem for file in (ROOT / "plugins/modules").glob("*.py")}
     assert modules == known | {
         *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover", "nim_release"),
