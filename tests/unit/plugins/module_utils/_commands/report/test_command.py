@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import runpy
 import stat
+from pathlib import Path
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
@@ -16,6 +18,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gather.redact
 from ansible_collections.nimops.nim.plugins.module_utils._commands.report.command import (
     ReportCommand,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._commands.report.page import write_page
 from ansible_collections.nimops.nim.plugins.module_utils._commands.report.redacted import (
     redact_report,
 )
@@ -101,6 +104,15 @@ def test_all_texts_are_redacted(make_report):
     assert SECRET not in found
     assert "nvapi-" not in found
     assert repr(make_report("x")) == repr(redact_report(make_report("x"), learned))
+
+
+CASES = runpy.run_path(str(Path(__file__).parents[1] / "gather/test_redact.py"))
+
+
+@pytest.mark.parametrize("text", CASES["TEXTS"].values(), ids=CASES["TEXTS"])
+def test_cases_of_gather(text, make_report):
+    html = write_page(redact_report(make_report(f"kept\n{text}\n"), Redactor()))
+    assert CASES["S"] not in html
 
 
 def test_stdout(run, fleet):
