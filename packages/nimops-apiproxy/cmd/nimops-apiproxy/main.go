@@ -32,6 +32,8 @@ const (
 
 	// headerTimeout limits the time to read a request's header. Responses have no limit: watches have no end.
 	headerTimeout = 10 * time.Second
+	// scrapeTimeout limits the time of a scrape.
+	scrapeTimeout = time.Minute
 )
 
 // version is set by the linker.
@@ -66,7 +68,11 @@ func run(arguments []string) int {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
-	if err := serve(ctx, handler, options.kubeconfigOut, access); err != nil {
+	err = serveMetrics(ctx, handler, options)
+	if err == nil {
+		err = serve(ctx, handler, options.kubeconfigOut, access)
+	}
+	if err != nil {
 		logLine(err.Error())
 		return failed
 	}
@@ -138,6 +144,35 @@ func serve(ctx context.Context, handler *proxy.Proxy, kubeconfig string, access 
 	_ = os.Remove(kubeconfig) // Its token is no longer valid.
 	_ = server.Close()
 	return err
+}
+
+// serveMetrics starts to serve metrics until the context ends, if an address is given.
+func serveMetrics(ctx context.Context, handler *proxy.Proxy, options options) error {
+	if options.metricsAddress == "" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", options.metricsAddress)
+	if err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	if options.isSecure {
+		certificate, _, err := proxy.NewCertificate()
+		if err != nil {
+			return err
+		}
+		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+	}
+	server := &http.Server{
+		Handler:           handler.Metrics(options.counters, options.isRestricted),
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       headerTimeout,
+		WriteTimeout:      scrapeTimeout,
+		IdleTimeout:       2 * scrapeTimeout,
+		ErrorLog:          log.New(io.Discard, "", 0),
+	}
+	go func() { _ = server.Serve(listener) }()
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	return nil
 }
 
 func logLine(text string) {

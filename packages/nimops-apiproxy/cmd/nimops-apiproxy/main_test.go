@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -47,6 +48,9 @@ func TestParseOptions(t *testing.T) {
 		"no interval":    {"--watches-file w --kubeconfig-out k --interval=-1s", true},
 		"no duration":    {"--watches-file w --kubeconfig-out k --spread 5", true},
 		"empty selector": {"--watches-file w --kubeconfig-out k --label-selector=", true},
+		"no metrics":     {"--watches-file w --kubeconfig-out k --metrics-bind-address :1", true},
+		"not secure":     {"--watches-file w --kubeconfig-out k --metrics-require-rbac", true},
+		"restricted":     {"--watches-file w --kubeconfig-out k --metrics-require-rbac --metrics-secure", false},
 		"no user agent":  {"--watches-file w --kubeconfig-out k --user-agent=", true},
 		"version":        {"--version", false},
 	} {
@@ -190,4 +194,23 @@ func TestRunUnusableOptions(t *testing.T) {
 	if got := p.errors.String(); strings.Count(got, "\n") != 1 || !strings.HasPrefix(got, "nimops-apiproxy: ") {
 		t.Error(got)
 	}
+}
+
+func TestRunMetrics(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	_ = free.Close()
+	given := []string{"--metrics", "http://127.0.0.1:1/metrics", "--metrics-bind-address", address, "--metrics-secure"}
+	p := start(t, upstream(t), given...)
+	p.becomesReady(t)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	if text, status := get(t, client, "https://"+address+"/metrics"); status != http.StatusOK || !strings.Contains(text, "nimops_") {
+		t.Error(status, text)
+	}
+	start(t, upstream(t), given...).ends(t, failed) // The address is taken.
+	_ = p.hold.Close()
+	p.ends(t, 0)
 }

@@ -27,6 +27,11 @@ or at SIGTERM or SIGINT.
   --interval DURATION      the time between two of them, if the period allows it (200ms)
   --metrics URL            the runtime's metrics, such as http://127.0.0.1:8080/metrics; a resource at rest then also waits
                            while the runtime is busy
+  --metrics-bind-address ADDRESS
+                           where to serve the runtime's metrics together with those of its resources, such as :8080
+  --metrics-secure         serve them with TLS and a self-signed certificate
+  --metrics-require-rbac   serve them only to clients that may get /metrics; needs --metrics-secure
+  --counters FILE          counters of the passes, which these metrics include
   --max-resource-bytes N   the size above which the runtime sees a resource of watches.yaml as a stub (262144)
   --user-agent NAME        the runtime's User-Agent, up to the slash (ansible-operator)
   --version                show the version
@@ -38,9 +43,10 @@ Exit codes: 0 stopped as requested, 1 failure, 2 wrong usage or unusable configu
 
 type options struct {
 	watchesFile, kubeconfigOut, selector, metrics, userAgent string
+	metricsAddress, counters                                 string
 	spread, interval                                         time.Duration
 	maxResourceBytes                                         int
-	version                                                  bool
+	isSecure, isRestricted, version                          bool
 }
 
 // parseOptions parses the command line; the error is flag.ErrHelp for --help.
@@ -54,6 +60,10 @@ func parseOptions(arguments []string) (options, error) {
 	flags.DurationVar(&found.spread, "spread", 5*time.Minute, "")
 	flags.DurationVar(&found.interval, "interval", 200*time.Millisecond, "")
 	flags.StringVar(&found.metrics, "metrics", "", "")
+	flags.StringVar(&found.metricsAddress, "metrics-bind-address", "", "")
+	flags.BoolVar(&found.isSecure, "metrics-secure", false, "")
+	flags.BoolVar(&found.isRestricted, "metrics-require-rbac", false, "")
+	flags.StringVar(&found.counters, "counters", "", "")
 	flags.IntVar(&found.maxResourceBytes, "max-resource-bytes", stub.MaxBytes, "")
 	flags.StringVar(&found.userAgent, "user-agent", "ansible-operator", "")
 	flags.BoolVar(&found.version, "version", false, "")
@@ -75,6 +85,10 @@ func parseOptions(arguments []string) (options, error) {
 		return found, errors.New("--spread is negative")
 	case found.interval < 0:
 		return found, errors.New("--interval is negative")
+	case found.metricsAddress != "" && found.metrics == "":
+		return found, errors.New("--metrics-bind-address needs --metrics")
+	case found.isRestricted && !found.isSecure:
+		return found, errors.New("--metrics-require-rbac needs --metrics-secure")
 	case found.maxResourceBytes <= 0:
 		return found, errors.New("--max-resource-bytes is not positive")
 	}

@@ -33,6 +33,19 @@ type node struct {
 	facts string
 	// isLabelled reports whether Node Feature Discovery labelled the node.
 	isLabelled bool
+	// hasGPU reports whether the node is labelled as a GPU node.
+	hasGPU bool
+	// upgrade is the state of its driver's upgrade; empty if there is none.
+	upgrade string
+}
+
+// Counts are numbers of nodes.
+type Counts struct {
+	GPUs int
+	// Upgrades has the nodes by the state of their driver's upgrade.
+	Upgrades map[string]int
+	// IsLabelled reports whether Node Feature Discovery labelled any node.
+	IsLabelled bool
 }
 
 // NewFleet returns a Fleet without nodes.
@@ -67,6 +80,10 @@ func (f *Fleet) Observe(name string, metadata []byte) bool {
 		return false
 	}
 	found.facts, found.isLabelled = facts(labels, request)
+	if found.facts != "" {
+		found.hasGPU = rawjson.Text(rawjson.Find(labels, present)) == "true"
+		found.upgrade = rawjson.Text(rawjson.Find(labels, upgradeState))
+	}
 	f.nodes[name] = found
 	return before.facts != found.facts || before.isLabelled != found.isLabelled
 }
@@ -111,6 +128,25 @@ func (f *Fleet) Digest() string {
 	}
 	slices.Sort(lines)
 	return digest.Sum(append(lines, "labelled="+strconv.FormatBool(isLabelled))...)
+}
+
+const upgradeState = "nvidia.com/gpu-driver-upgrade-state"
+
+// Count counts the nodes.
+func (f *Fleet) Count() Counts {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	found := Counts{Upgrades: map[string]int{}}
+	for _, node := range f.nodes {
+		found.IsLabelled = found.IsLabelled || node.isLabelled
+		if node.hasGPU {
+			found.GPUs++
+		}
+		if node.upgrade != "" {
+			found.Upgrades[node.upgrade]++
+		}
+	}
+	return found
 }
 
 // facts returns the relevant labels and annotations of a node, and whether Node Feature Discovery labelled it.

@@ -159,3 +159,21 @@ func BenchmarkFleetObserveHeartbeat(b *testing.B) {
 		}
 	}
 }
+
+func TestFleetCount(t *testing.T) {
+	f := NewFleet()
+	for name, labels := range map[string]map[string]string{
+		"a": with(gpu, upgradeState, "upgrade-done"), "b": with(gpu, upgradeState, "upgrade-failed"), "c": gpu,
+		"d": plain, "e": with(plain, upgradeState, "upgrade-done"),
+	} {
+		f.Observe(name, object(labels, ""))
+	}
+	found := f.Count()
+	if found.GPUs != 3 || found.Upgrades["upgrade-done"] != 2 || found.Upgrades["upgrade-failed"] != 1 || !found.IsLabelled {
+		t.Error(found)
+	}
+	f.Forget("a")
+	if found = f.Count(); found.GPUs != 2 || found.Upgrades["upgrade-done"] != 1 {
+		t.Error(found)
+	}
+}

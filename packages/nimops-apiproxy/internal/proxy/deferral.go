@@ -113,11 +113,11 @@ func (d *deferral) isActive(collection request.Collection) bool {
 
 // finish records a list, or a page of it, that was forwarded completely.
 func (d *deferral) finish(collection request.Collection, metadata []byte, deferring bool, left []*withheld) {
-	if next := rawjson.Find(metadata, "continue"); next != nil && string(next) != `""` {
+	if hasMore(metadata) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if deferring {
-			d.pages[rawjson.Text(next)] = left
+			d.pages[rawjson.Text(rawjson.Find(metadata, "continue"))] = left
 		}
 		return
 	}

@@ -22,6 +22,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"nimops.nim/apiproxy/internal/fleet"
 	"nimops.nim/apiproxy/internal/request"
 	"nimops.nim/apiproxy/internal/stub"
 	"nimops.nim/apiproxy/internal/watches"
@@ -62,8 +63,11 @@ type Proxy struct {
 	deferral *deferral
 	triggers *triggers
 	warnings *warnings
-	forward  *httputil.ReverseProxy
-	handler  http.Handler
+	fleet    *fleet.Fleet
+	// nodes is nil if no kind depends on nodes.
+	nodes   *nodeNotifier
+	forward *httputil.ReverseProxy
+	handler http.Handler
 }
 
 // New returns a Proxy; the caller must run Run as well.
@@ -72,12 +76,15 @@ func New(options Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{options: options, selector: url.Values{"labelSelector": {options.Selector}}, streams: &streams{}}
+	p := &Proxy{options: options, selector: url.Values{"labelSelector": {options.Selector}}, streams: &streams{}, fleet: fleet.New()}
 	p.warnings = newWarnings(options.Log)
 	p.deferral = newDeferral(options.Spread, options.Interval, options.Metrics, options.Upstream, p.streams)
 	p.deferral.reduce = options.Limits.Reduce
 	p.triggers = newTriggers(options.Upstream, p.streams, selector)
 	p.streams.opened = p.deferral.notify
+	if paths := nodeListenerPaths(options.Primaries); len(paths) > 0 {
+		p.nodes = newNodeNotifier(options.Upstream, paths, options.Log)
+	}
 	p.forward = &httputil.ReverseProxy{
 		Rewrite:        p.rewrite,
 		Transport:      options.Upstream.transport,
@@ -104,9 +111,8 @@ func (p *Proxy) Run(ctx context.Context) {
 		pods := followPods(p.options.Upstream, namespace, p.options.Selector, p.triggers.faults, p.options.Log)
 		running.Go(func() { pods.run(ctx) })
 	}
-	if paths := nodeListenerPaths(p.options.Primaries); len(paths) > 0 {
-		notifier := newNodeNotifier(p.options.Upstream, paths, p.options.Log)
-		running.Go(func() { notifier.run(ctx) })
+	if p.nodes != nil {
+		running.Go(func() { p.nodes.run(ctx) })
 	}
 	running.Wait()
 }
@@ -276,7 +282,9 @@ func (p *Proxy) object(response *http.Response) error {
 // observe edits an event of a stream; it is called in order.
 func (p *Proxy) observe(of *stream, found event) []byte {
 	p.deferral.observe(found)
-	if p.options.Primaries.HasGroup(of.collection.Group) {
+	isPrimary := p.options.Primaries.HasGroup(of.collection.Group)
+	p.record(of.collection, isPrimary, found)
+	if isPrimary {
 		return p.reduceEvent(of, found)
 	}
 	if found.kind == "DELETED" {
@@ -284,6 +292,18 @@ func (p *Proxy) observe(of *stream, found event) []byte {
 		return nil
 	}
 	return p.triggers.annotate(of.collection, found.object, false)
+}
+
+// record keeps the facts about an object that metrics report.
+func (p *Proxy) record(of request.Collection, isPrimary bool, found event) {
+	switch {
+	case found.kind == "DELETED":
+		p.fleet.Forget(found.meta.uid)
+	case isPrimary:
+		p.fleet.Observe(of, found.object)
+	default:
+		p.fleet.ObserveChild(of, found.object)
+	}
 }
 
 func (p *Proxy) reduceEvent(_ *stream, found event) []byte {

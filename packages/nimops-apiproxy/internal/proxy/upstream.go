@@ -153,7 +153,7 @@ func (u *Upstream) ask(
 	if err != nil {
 		return nil, err
 	}
-	if response.StatusCode != http.StatusOK {
+	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusCreated {
 		_ = response.Body.Close()
 		return nil, statusError(response.StatusCode)
 	}

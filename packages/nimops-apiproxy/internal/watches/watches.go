@@ -102,6 +102,16 @@ func (p *Primaries) HasGroup(group string) bool {
 	return p.groups[group]
 }
 
+// Controllers returns the kind of each controller in the runtime.
+func (p *Primaries) Controllers() map[string]string {
+	found := map[string]string{}
+	for name, of := range p.kinds {
+		_, kind, _ := strings.Cut(name, " ")
+		found[of.routine.Controller] = kind
+	}
+	return found
+}
+
 // Has reports whether a kind is primary.
 func (p *Primaries) Has(apiVersion, kind string) bool {
 	_, is := p.kinds[apiVersion+" "+kind]
