@@ -23,7 +23,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.ready_tasks imp
 from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import is_deleted
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, Action
-from ansible_collections.nimops.nim.plugins.plugin_utils._reconcile import PassResult, period_of
+from ansible_collections.nimops.nim.plugins.plugin_utils._reconcile import (
+    PassResult,
+    count,
+    period_of,
+)
 from ansible_collections.nimops.nim.plugins.plugin_utils._registered import registered
 
 
@@ -54,9 +58,11 @@ class ActionModule(Action):
         results = registered(self.variables, arguments["registered"])
         outcome = make_outcome(plan, results, arguments["failure"], dry=dry)
         cluster = LiveCluster(client, is_dry=dry, is_shared=False)
-        return _result(
-            PassResult(resource, steps.report(kind, resource, answers, outcome, cluster))
-        )
+        report = steps.report(kind, resource, answers, outcome, cluster)
+        done = PassResult(resource, report, outcome)
+        if not dry:
+            count(done)
+        return _result(done)
 
 
 def _result(done: PassResult) -> Json:

@@ -13,8 +13,10 @@ from pathlib import Path
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
 from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.counters import count_pass
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.load_resource import load_resource
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.settings import read_settings
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
@@ -68,6 +70,12 @@ class ReconcileAction(Action):
         Raises an error that could not be reported, or that is not one of ours.
         """
         client = self.connect(arguments)
+        done = self._try_pass(client, arguments)
+        if not self._task.check_mode:
+            count(done)
+        return done
+
+    def _try_pass(self, client: Client, arguments: Json) -> PassResult:
         try:
             return self._pass(client, arguments["resource"])
         except Exception as error:
@@ -103,6 +111,13 @@ class ReconcileAction(Action):
             report = steps.report(kind, resource, {}, Outcome(failure=failure), cluster)
             return PassResult(resource, report, is_changed=report.changed)
         return None
+
+
+def count(done: PassResult) -> None:
+    """Add a pass to the counters that the operator serves as metrics."""
+    if done.resource is not None:
+        version = read_settings()["version"]
+        count_pass(done.resource, done.report.status, done.outcome, version)
 
 
 def period_of(done: PassResult) -> str:

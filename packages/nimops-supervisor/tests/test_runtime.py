@@ -467,7 +467,7 @@ def test_main_usage_error(arguments, message):
     assert message in process.stderr
 
 
-HEALTH, METRICS, WORKERS = "--health-probe-bind-address", "--metrics-bind-address", "--max-concurrent-reconciles"
+HEALTH, WORKERS = "--health-probe-bind-address", "--max-concurrent-reconciles"
 
 
 @pytest.mark.parametrize(
@@ -479,13 +479,6 @@ HEALTH, METRICS, WORKERS = "--health-probe-bind-address", "--metrics-bind-addres
         (runtime.health_url, [f"{HEALTH}=[::1]:2"], "http://[::1]:2/healthz"),
         (runtime.health_url, [f"{HEALTH}=0"], ""),
         (runtime.health_url, [f"{HEALTH}=:0"], ""),
-        (runtime.metrics_url, [], ""),
-        (runtime.metrics_url, [f"{METRICS}=:8080"], "http://127.0.0.1:8080/metrics"),
-        (runtime.metrics_url, [METRICS, "127.0.0.1:8080"], "http://127.0.0.1:8080/metrics"),
-        (runtime.metrics_url, [f"{METRICS}=0"], ""),
-        (runtime.metrics_url, [f"{METRICS}=:8443", "--metrics-secure"], ""),
-        (runtime.metrics_url, [f"{METRICS}=:8443", "--metrics-secure=true"], ""),
-        (runtime.metrics_url, [f"{METRICS}=:8443", "--metrics-secure=false"], "http://127.0.0.1:8443/metrics"),
         (runtime.count_workers, [], os.cpu_count()),
         (runtime.count_workers, [f"{WORKERS}=4"], 4),
         (runtime.count_workers, [f"{WORKERS}=4", WORKERS, "8"], 8),

@@ -20,13 +20,11 @@ _OFF = {"off", "0", "no", "false"}
 class ApiProxy:
     """A running proxy. It stops when its standard input closes, so also if the supervisor is killed."""
 
-    def __init__(self, watches: str, metrics: str, scratch: Path, environment: dict[str, str]) -> None:
-        """Start it; OSError if that fails. ``metrics``: the URL of the runtime's metrics, or empty."""
+    def __init__(self, watches: str, options: list[str], scratch: Path, environment: dict[str, str]) -> None:
+        """Start it with further options; OSError if that fails."""
         self.kubeconfig = scratch / "kubeconfig"
         """The kubeconfig that appears when the proxy is ready."""
-        words = [PROGRAM, f"--watches-file={watches}", f"--kubeconfig-out={self.kubeconfig}"]
-        if metrics:
-            words.append(f"--metrics={metrics}")
+        words = [PROGRAM, f"--watches-file={watches}", f"--kubeconfig-out={self.kubeconfig}", *options]
         reading, self._pipe = os.pipe()
         try:
             self.pid = processes.start(words, environment, stdin=reading)

@@ -20,12 +20,14 @@ from nimops_supervisor import (
     folders,
     guard,
     health,
+    metrics,
     processes,
     repair,
     runtime_log,
     settings,
     watches,
 )
+from nimops_supervisor.options import option
 
 GUARD = """\
 #!{interpreter} -P
@@ -34,7 +36,6 @@ from nimops_supervisor.guard import main
 main()
 """
 _HEALTH_OPTION = "--health-probe-bind-address"
-_METRICS_OPTION, _METRICS_SECURE = "--metrics-bind-address", "--metrics-secure"
 _WORKERS_OPTION = "--max-concurrent-reconciles"
 _SLOTS_VARIABLE = "NIMOPS_SLOW_QUESTIONS"
 _PAUSE_VARIABLE = "NIMOPS_SLOW_PAUSE"
@@ -165,14 +166,18 @@ class Supervisor:
             chosen = self._choose_watches(scratch)
             if self._stopping:
                 return 0
-            command = make_command(chosen, self._environment)
-            environment = make_environment(self._environment, command, scratch)
+            environment = make_environment(self._environment, chosen, scratch)
             if apiproxy.is_wanted(self._environment):
-                code = self._start_proxy(chosen, scratch)
+                counters = scratch / "counters.json"
+                chosen, options = metrics.divert(chosen, metrics.free_port(), counters)
+                code = self._start_proxy(chosen, options, scratch)
                 if self._stopping or not self._proxy:
                     self._stop_proxy()
                     return code
                 environment |= {"KUBECONFIG": str(self._proxy.kubeconfig), _EVENTS_VARIABLE: "true"}
+                if options:
+                    environment[metrics.COUNTERS_VARIABLE] = str(counters)
+            command = make_command(chosen, self._environment)
             messages = runtime_log.Stream(self._environment)
             try:
                 with messages.redirected():
@@ -187,10 +192,10 @@ class Supervisor:
             folders.clear_sockets()
         return code
 
-    def _start_proxy(self, command: list[str], scratch: Path) -> int:
+    def _start_proxy(self, command: list[str], options: list[str], scratch: Path) -> int:
         """Start the proxy to the API server and wait until it is ready; the exit code if it fails."""
         given = option(command, _WATCHES_OPTION) or _DEFAULT_WATCHES
-        proxy = apiproxy.ApiProxy(given, metrics_url(command), scratch, self._environment)
+        proxy = apiproxy.ApiProxy(given, options, scratch, self._environment)
         self._proxy = proxy
         deadline = time.monotonic() + apiproxy.START_SECONDS
         code = None
@@ -303,17 +308,6 @@ def count_workers(command: list[str]) -> int:
     return int(given) if given.isascii() and given.isdigit() else os.cpu_count() or 1
 
 
-def option(command: list[str], name: str) -> str:
-    """The last value given for an option; empty if there is none."""
-    found = ""
-    for index, argument in enumerate(command):
-        if argument.startswith(f"{name}="):
-            found = argument.partition("=")[2]
-        elif argument == name and index + 1 < len(command):
-            found = command[index + 1]
-    return found
-
-
 def health_url(command: list[str]) -> str:
     """The URL of the runtime's health endpoint, from its arguments; empty if it has none."""
     given = option(command, _HEALTH_OPTION) or _DEFAULT_HEALTH
@@ -321,13 +315,6 @@ def health_url(command: list[str]) -> str:
     if port in {"", "0"}:
         return ""
     return f"http://{host if host not in {'', '0.0.0.0', '[::]'} else '127.0.0.1'}:{port}/healthz"
-
-
-def metrics_url(command: list[str]) -> str:
-    """The URL of the runtime's metrics, from its arguments; empty if it serves none without TLS."""
-    port = option(command, _METRICS_OPTION).rpartition(":")[2]
-    is_secure = option(command, _METRICS_SECURE).lower() == "true" or _METRICS_SECURE in command
-    return f"http://127.0.0.1:{port}/metrics" if port not in {"", "0"} and not is_secure else ""
 
 
 def log(text: str) -> None:

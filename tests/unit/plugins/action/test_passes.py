@@ -38,6 +38,7 @@ class Pass:
     results: list[dict]
     writes: list[str]
     connections: int
+    counts: dict
     pod: dict = field(default_factory=dict)
 
 
@@ -58,12 +59,15 @@ def passes(play, new_cluster, tmp_path_factory):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("ANSIBLE_VERBOSITY", "1")
             folder = tmp_path_factory.mktemp("pass")
+            counters = folder / "counters.json"
+            patch.setenv("NIMOPS_COUNTERS", str(counters))
             process, _results = play("operator", cluster, folder, nimops_resource=RESOURCE)
         new = cluster.server.requests[requests:]
         return Pass(
             results_of(process.stdout),
             [item.path.rpartition("/namespaces/nim/")[2] for item in new if item.method != "GET"],
             cluster.server.connections - connections,
+            json.loads(counters.read_text())["NIMService"] if counters.exists() else {},
         )
 
     try:
@@ -108,6 +112,14 @@ def test_pass_corrects_drift(passes):
     drifted = passes["drifted"]
     assert [item["written"] for item in drifted.results] == [["Service/nim/llm"]]
     assert drifted.writes == ["services/llm"]
+
+
+def test_pass_is_counted(passes):
+    new, unchanged = passes["new"].counts, passes["unchanged"].counts
+    assert (new["passes"], new["unready"], new["forked"]) == (1, 1, 1)
+    assert new["writes"] == len(passes["new"].results[0]["written"])
+    assert (unchanged["passes"], unchanged["writes"]) == (1, 0)
+    assert passes["gone"].counts == {}
 
 
 def test_pass_evaluates_no_text(passes):
