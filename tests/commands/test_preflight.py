@@ -160,6 +160,16 @@ def slice_of(count: int, **last: int) -> Json:
     )  # fmt: skip
 
 
+EXTENDED = thing(
+    "DeviceClass", "a", "resource.k8s.io/v1",
+    spec={
+        "extendedResourceName": GPU,
+        "selectors": [{"cel": {"expression": 'device.driver == "gpu.nvidia.com"'}}],
+    },
+)  # fmt: skip
+"""It offers devices as GPUs, which Kubernetes does since 1.36."""
+
+
 def claim(name: str, storage_class: str) -> Json:
     spec = {
         "storageClassName": storage_class,
@@ -214,6 +224,10 @@ CASES = {
     "too few GPUs": Case(False, "nodes", [service(gpus=3)]),
     "too few GPUs on any node": Case(False, "nodes", [service(gpus=3)], [node(), node("b")]),
     "no GPUs": Case(False, "nodes", [service()], [node(gpus=0)]),
+    "GPUs of a device class": Case(True, "", [service()], [node(gpus=0)], [EXTENDED, slice_of(1)]),
+    "too few GPUs of a device class": Case(
+        False, "nodes", [service(gpus=2)], [node(gpus=0)], [EXTENDED, slice_of(1)]
+    ),
     "another product": Case(
         False, "nodes", [service(nodeSelector={"nvidia.com/gpu.product": "NVIDIA-L40S"})]
     ),
@@ -425,7 +439,7 @@ def client(api_server: Any, monkeypatch: pytest.MonkeyPatch) -> Client:
     return Client()
 
 
-CLUSTER_SCOPED = ("Node", "PriorityClass", "ResourceSlice", "RuntimeClass")
+CLUSTER_SCOPED = ("DeviceClass", "Node", "PriorityClass", "ResourceSlice", "RuntimeClass")
 
 
 @dataclass
@@ -442,7 +456,7 @@ class Place:
     def create(self, item: Json) -> None:
         """Create an object of the cluster or of the namespace."""
         kind = item["kind"]
-        if kind in ("Node", "ResourceSlice"):
+        if kind in ("DeviceClass", "Node", "ResourceSlice"):
             item = self._renamed(item)
         if kind == "Pod":
             item = {**item, "spec": {**item["spec"], "nodeSelector": {LABEL: self.namespace}}}
@@ -468,6 +482,7 @@ class Place:
         if item["kind"] == "Node":
             own = {LABEL: self.namespace, "kubernetes.io/hostname": name}
             metadata["labels"] = {**metadata["labels"], **own}
+        if item["kind"] != "ResourceSlice":
             return {**item, "metadata": metadata}
         spec = {**item["spec"], "nodeName": self.name(item["spec"]["nodeName"])}
         spec["pool"] = {**spec["pool"], "name": name}

@@ -56,9 +56,9 @@ class NotFoundError(HarnessError):
     """There is no such object."""
 
 
-def kubectl(*arguments: str, stdin: str | None = None) -> str:
+def kubectl(*arguments: str, stdin: str | None = None, may_warn: bool = False) -> str:
     """The output of kubectl; HarnessError with its message if it fails or the API server warns."""
-    command = ["kubectl", "--warnings-as-errors", *arguments]
+    command = ["kubectl", f"--warnings-as-errors={'false' if may_warn else 'true'}", *arguments]
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
     except FileNotFoundError:

@@ -20,7 +20,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A kubectl that prints its second argument to stderr, and ends with its first one."""
     program = tmp_path / "kubectl"
     program.write_text(
-        '#!/bin/sh\n[ "$1" = --warnings-as-errors ] || exit 9\necho out\necho "$3" >&2\nexit "$2"\n'
+        '#!/bin/sh\n[ "$1" = --warnings-as-errors=true ] || exit 9\necho out\necho "$3" >&2\nexit "$2"\n'
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")

@@ -71,6 +71,22 @@ class Devices:
             self.unknown,
         )
 
+    def claim_for(self, resource: str, count: int) -> Claim | None:
+        """The claim that the scheduler makes for an extended resource that a class offers.
+
+        Of several classes, it prefers the newest. Kubernetes has this since 1.36.
+        """
+        offering = [
+            (str(item["metadata"].get("creationTimestamp") or ""), name)
+            for name, item in sorted(self.classes.items())
+            if (item.get("spec") or {}).get("extendedResourceName") == resource
+        ]
+        if not offering:
+            return None
+        _created, name = max(offering, key=lambda it: it[0])
+        request = {"exactly": {"deviceClassName": name, "count": count}}
+        return Claim({"devices": {"requests": [request]}})
+
     def why_not(self, node: OnNode, claims: t.Iterable[Claim]) -> str:
         """Why the claims cannot be allocated on a node; empty if they can."""
         taken = set(self.used)

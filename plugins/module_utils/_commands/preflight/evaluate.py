@@ -94,6 +94,7 @@ def _pod_needs(group: PodGroup, rendered: Rendered, facts: ClusterFacts) -> Need
     lists = {("Node", ""), ("Pod", "")}
     if named := scheduling.claims_named(spec):
         objects |= {key_to(kind, namespace, name) for kind, name in named}
+    if named or scheduling.lacks_resource(spec, facts):
         lists |= {(kind, "") for kind in ("DeviceClass", "ResourceClaim", "ResourceSlice")}
     made = {item.key for item in rendered.planned if item.key.kind not in (storage.CLAIM,)}
     return Needs(frozenset(objects - made), frozenset(lists))

@@ -143,21 +143,46 @@ class Capacity:
         node.take(pod)
         if _anti_affinity(node.pods[-1]):
             self._guards.append((node, node.pods[-1]))
-        self.devices.allocate(node, pod.claims)
+        self.devices.allocate(node, self._claims(node, pod))
         return True
 
     def _reason(self, node: Node, pod: PodToPlace) -> Reason | None:
         return (
             _label_reason(node, pod)
             or _taint_reason(node, pod.spec)
-            or _amount_reason(node, pod)
+            or self._amount_reason(node, pod)
             or self._affinity_reason(node, pod)
             or self._device_reason(node, pod)
         )
 
     def _device_reason(self, node: Node, pod: PodToPlace) -> Reason | None:
-        text = self.devices.why_not(node, pod.claims)
+        text = self.devices.why_not(node, self._claims(node, pod))
         return Reason("devices", text) if text else None
+
+    def _claims(self, node: Node, pod: PodToPlace) -> list[Claim]:
+        """The claims of the pod, and those for resources that the node only has as devices."""
+        made = (self._claim_for(node, name, want) for name, want in pod.requests.items())
+        return [*pod.claims, *(claim for claim in made if claim)]
+
+    def _claim_for(self, node: Node, resource: str, want: Decimal) -> Claim | None:
+        if want <= 0 or node.allocatable.get(resource, ZERO):
+            return None
+        return self.devices.claim_for(resource, int(want))
+
+    def _amount_reason(self, node: Node, pod: PodToPlace) -> Reason | None:
+        short = [
+            name
+            for name, want in pod.requests.items()
+            if want > 0 and want > node.free(name) and not self._claim_for(node, name, want)
+        ]
+        if not short:
+            return None
+        name = min(short, key=lambda item: ("/" not in item, item))
+        have = node.allocatable.get(name, ZERO)
+        if not have:
+            return Reason("amount", f"without {name}")
+        free = max(node.free(name), ZERO)
+        return Reason("amount", f"with {show(free)} of {show(have)} {name} free")
 
     def _affinity_reason(self, node: Node, pod: PodToPlace) -> Reason | None:
         """Required affinity to pods, and anti-affinity in both directions."""
@@ -278,18 +303,6 @@ def _taint_reason(node: Node, spec: Fields) -> Reason | None:
             shown = f"{taint.get('key')}{value}:{taint.get('effect')}"
             return Reason("taint", f"with the taint {shown}, which is not tolerated")
     return None
-
-
-def _amount_reason(node: Node, pod: PodToPlace) -> Reason | None:
-    short = [name for name, want in pod.requests.items() if want > 0 and want > node.free(name)]
-    if not short:
-        return None
-    name = min(short, key=lambda item: ("/" not in item, item))
-    have = node.allocatable.get(name, ZERO)
-    if not have:
-        return Reason("amount", f"without {name}")
-    free = max(node.free(name), ZERO)
-    return Reason("amount", f"with {show(free)} of {show(have)} {name} free")
 
 
 def _required(affinity: Fields | None) -> list[Json]:

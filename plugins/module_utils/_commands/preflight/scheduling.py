@@ -14,7 +14,7 @@ from .check import Reporter
 from .devices import Claim, Devices, devices_of, used_by
 from .facts import ClusterFacts
 from .placement import Capacity, PodToPlace, Reason, selects_node, summarize
-from .pod_resources import show, total
+from .pod_resources import amounts_of, show, total
 from .storage import volume_affinities
 from .workloads import PodGroup, Rendered
 
@@ -265,6 +265,18 @@ def check_device_claims(
                 )
         reporters.append(reporter)
     return reporters
+
+
+def lacks_resource(spec: Json, facts: ClusterFacts) -> bool:
+    """Whether no node offers an extended resource of a pod, which DRA devices may offer instead."""
+    offered = {
+        name
+        for node in facts.items("Node")
+        for name, value in amounts_of((node.get("status") or {}).get("allocatable")).items()
+        if value
+    }
+    wanted = {name for name, value in total(spec).items() if "/" in name and value}
+    return facts.lists_known("Node") and bool(wanted - offered)
 
 
 def claims_named(spec: Json) -> list[tuple[str, str]]:

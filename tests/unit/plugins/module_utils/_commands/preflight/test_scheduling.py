@@ -12,6 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.preflight.sch
     check_device_claims,
     check_nodes,
     claims_named,
+    lacks_resource,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
     ObjectKey as Key,
@@ -188,6 +189,62 @@ def test_check_nodes_devices(check, make_group, case):
     lists = {"ResourceSlice": found, "ResourceClaim": claims, "DeviceClass": [CLASS]}
     checks = check([make_group(CLAIMING)], [node()], objects=[item], **lists)
     assert [level for level, _text in checks] == wanted
+
+
+def offering(name, created="2026-01-01T00:00:00Z", resource="nvidia.com/gpu"):
+    metadata = {"name": name, "creationTimestamp": created}
+    selectors = [{"cel": {"expression": f'device.driver == "{name}"'}}]
+    return {
+        "metadata": metadata,
+        "spec": {"extendedResourceName": resource, "selectors": selectors},
+    }
+
+
+EXTENDED = {
+    "enough": (2, node(gpus=0), [offering("d")], ["ok"]),
+    "too few": (3, node(gpus=0), [offering("d")], ["error"]),
+    "each once": (1, node(gpus=0), [offering("d")], ["ok"]),
+    "a device plugin": (2, node(gpus=1), [offering("d")], ["error"]),
+    "another resource": (1, node(gpus=0), [offering("d", resource="nvidia.com/mig")], ["error"]),
+    "no such devices": (1, node(gpus=0), [offering("e")], ["error"]),
+    "the newest class": (
+        1,
+        node(gpus=0),
+        [offering("e"), offering("d", "2026-01-02T00:00:00Z")],
+        ["ok"],
+    ),
+    "the first of two": (1, node(gpus=0), [offering("e"), offering("d")], ["ok"]),
+}
+
+
+@pytest.mark.parametrize("case", EXTENDED)
+def test_check_nodes_extended_resource_of_devices(check, make_group, case):
+    gpus, where, classes, wanted = EXTENDED[case]
+    lists = {"ResourceSlice": slices("x", "y"), "ResourceClaim": [], "DeviceClass": classes}
+    checks = check([make_group(pod(gpus))], [where], **lists)
+    assert [level for level, _text in checks] == wanted
+
+
+def test_check_nodes_extended_resource_taken_once(check, make_group):
+    lists = {"ResourceSlice": slices("x", "y"), "ResourceClaim": [], "DeviceClass": [offering("d")]}
+    checks = check([make_group(pod(1), 3)], [node(gpus=0)], **lists)
+    assert [level for level, _text in checks] == ["error"]
+    assert "2 of 3 fit" in checks[0][1]
+
+
+LACKING = {
+    "offered": (pod(1), [node()], False),
+    "on no node": (pod(1), [node(gpus=0)], True),
+    "on no node that is known": (pod(1), None, False),
+    "no extended resource": (pod(0), [node(gpus=0)], False),
+}
+
+
+@pytest.mark.parametrize("case", LACKING)
+def test_lacks_resource(make_facts, case):
+    spec, nodes, wanted = LACKING[case]
+    facts = make_facts(lists={} if nodes is None else {"Node": nodes})
+    assert lacks_resource(spec, facts) is wanted
 
 
 def test_check_nodes_devices_of_replaced_pods(check, make_group):
