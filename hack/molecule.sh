@@ -8,9 +8,9 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python -m ansible_prefork clients "$folder/bin"
 PATH="$folder/bin:$PATH" PREFORK_DIR=$folder PREFORK_FOLLOW=$$ molecule "$@"
-# Deprecated fields and versions, or odd values: nimops-apiproxy logs them.
+# nimops-apiproxy logs warnings. Others than these are about values of resources that a test sets.
 log=build/molecule/operator.log
-if [[ -e $log ]] && grep 'the API server warns' "$log" >&2; then
-	echo "the API server warned the operator: see above" >&2
+if [[ -e $log ]] && grep 'the API server warns.*deprecated' "$log" >&2; then
+	echo "the operator used what is deprecated: see above" >&2
 	exit 1
 fi

@@ -33,6 +33,8 @@ _EFFECTS = {
     "StorageClass": "the StorageClass is not checked",
 }
 
+_DEVICES = frozenset((kind, "") for kind in ("DeviceClass", "ResourceClaim", "ResourceSlice"))
+
 
 def needs_of(rendered: Rendered, facts: ClusterFacts) -> Needs:
     """The reads for the checks; repeated until nothing new is needed."""
@@ -45,6 +47,8 @@ def needs_of(rendered: Rendered, facts: ClusterFacts) -> Needs:
     found = found.joined(apis.operator_needs(rendered)).joined(_object_needs(rendered, facts))
     for group in groups:
         found = found.joined(_pod_needs(group, rendered, facts))
+    if scheduling.lacks_room(_running(rendered, facts), rendered, facts):
+        found = found.joined(Needs(lists=_DEVICES))
     return found
 
 
@@ -94,16 +98,14 @@ def _pod_needs(group: PodGroup, rendered: Rendered, facts: ClusterFacts) -> Need
     lists = {("Node", ""), ("Pod", "")}
     if named := scheduling.claims_named(spec):
         objects |= {key_to(kind, namespace, name) for kind, name in named}
-    if named or scheduling.lacks_resource(spec, facts):
-        lists |= {(kind, "") for kind in ("DeviceClass", "ResourceClaim", "ResourceSlice")}
+        lists |= _DEVICES
     made = {item.key for item in rendered.planned if item.key.kind not in (storage.CLAIM,)}
     return Needs(frozenset(objects - made), frozenset(lists))
 
 
 def evaluate(rendered: Rendered, facts: ClusterFacts) -> list[Check]:
     """All checks, in the order of the resources, errors of each first."""
-    groups = [_admitted(group, facts) for group in pod_groups(rendered.planned, facts.items("Pod"))]
-    running = [group for group in groups if group.count]
+    running = _running(rendered, facts)
     reporters = [
         *_check_rendering(rendered),
         *apis.check_namespaces(rendered, facts),
@@ -126,6 +128,11 @@ def evaluate(rendered: Rendered, facts: ClusterFacts) -> list[Check]:
     found = list(dict.fromkeys(check for reporter in reporters for check in reporter.found))
     places = {name: number for number, name in enumerate(_order(rendered, found))}
     return sorted(found, key=lambda it: (places[it.resource], -LEVELS.index(it.level)))
+
+
+def _running(rendered: Rendered, facts: ClusterFacts) -> list[PodGroup]:
+    groups = pod_groups(rendered.planned, facts.items("Pod"))
+    return [_admitted(group, facts) for group in groups if group.count]
 
 
 def _order(rendered: Rendered, found: list[Check]) -> list[str]:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from ..._base.types import Json
 from ..._engine.api_resources import ObjectKey as Key
-from .check import Reporter
+from .check import ERROR, Reporter
 from .devices import Claim, Devices, devices_of, used_by
 from .facts import ClusterFacts
 from .placement import Capacity, PodToPlace, Reason, selects_node, summarize
-from .pod_resources import amounts_of, show, total
+from .pod_resources import show, total
 from .storage import volume_affinities
 from .workloads import PodGroup, Rendered
 
@@ -267,16 +267,10 @@ def check_device_claims(
     return reporters
 
 
-def lacks_resource(spec: Json, facts: ClusterFacts) -> bool:
-    """Whether no node offers an extended resource of a pod, which DRA devices may offer instead."""
-    offered = {
-        name
-        for node in facts.items("Node")
-        for name, value in amounts_of((node.get("status") or {}).get("allocatable")).items()
-        if value
-    }
-    wanted = {name for name, value in total(spec).items() if "/" in name and value}
-    return facts.lists_known("Node") and bool(wanted - offered)
+def lacks_room(groups: t.Sequence[PodGroup], rendered: Rendered, facts: ClusterFacts) -> bool:
+    """Whether pods find no node, as far as is known: DRA devices may offer what nodes lack."""
+    reporters = check_nodes(groups, rendered, facts)
+    return any(check.level == ERROR for reporter in reporters for check in reporter.found)
 
 
 def claims_named(spec: Json) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.preflight.sch
     check_device_claims,
     check_nodes,
     claims_named,
-    lacks_resource,
+    lacks_room,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
     ObjectKey as Key,
@@ -232,19 +232,17 @@ def test_check_nodes_extended_resource_taken_once(check, make_group):
     assert "2 of 3 fit" in checks[0][1]
 
 
-LACKING = {
-    "offered": (pod(1), [node()], False),
-    "on no node": (pod(1), [node(gpus=0)], True),
-    "on no node that is known": (pod(1), None, False),
-    "no extended resource": (pod(0), [node(gpus=0)], False),
-}
-
-
-@pytest.mark.parametrize("case", LACKING)
-def test_lacks_resource(make_facts, case):
-    spec, nodes, wanted = LACKING[case]
-    facts = make_facts(lists={} if nodes is None else {"Node": nodes})
-    assert lacks_resource(spec, facts) is wanted
+@pytest.mark.parametrize(
+    ("nodes", "wanted"),
+    [
+        pytest.param([node()], False, id="fits"),
+        pytest.param([node(gpus=0)], True, id="does not fit"),
+        pytest.param(None, False, id="unknown"),
+    ],
+)
+def test_lacks_room(make_group, make_rendered, make_facts, nodes, wanted):
+    facts = make_facts(lists={} if nodes is None else {"Node": nodes, "Pod": []})
+    assert lacks_room([make_group(pod())], make_rendered(), facts) is wanted
 
 
 def test_check_nodes_devices_of_replaced_pods(check, make_group):
