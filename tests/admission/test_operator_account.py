@@ -276,7 +276,10 @@ def test_evictions_events_and_leases(account, store) -> None:
     event = {"metadata": {"name": "a"}, "involvedObject": {"namespace": "kube-system"}}
     assert account.refuses("POST", path_of(("api/v1", "events"), "kube-system"), event) == ""
     leases = path_of(("apis/coordination.k8s.io/v1", "leases"), HOME)
-    assert account.refuses("POST", leases, {"metadata": {"name": "a0715c6e.nvidia.com"}}) == ""
+    lease = {"metadata": {"name": "a0715c6e.nvidia.com"}}
+    assert account.refuses("POST", leases, lease) == ""
+    others = path_of(("apis/coordination.k8s.io/v1", "leases"), NAMESPACE)
+    assert "may create only" in account.refuses("POST", others, lease)
 
 
 def test_node_labels_and_cordon(account, admin) -> None:

@@ -41,12 +41,17 @@ class Readiness:
 
 
 def readiness_of_deployment(
-    deployment: Fields | None, *, is_steady: bool = False, awaits_old: bool = False
+    deployment: Fields | None,
+    *,
+    is_steady: bool = False,
+    awaits_old: bool = False,
+    needs_one: bool = False,
 ) -> Readiness:
     """The readiness of a Deployment.
 
     A status of an older generation is ignored, unless the Deployment ``is_steady``: its pods are
     unaffected by the changes since. ``awaits_old``: not ready before old pods terminated.
+    ``needs_one``: only one of the replicas becomes ready, the leader.
     """
     if deployment is None:
         return Readiness(False, "", moving=True)
@@ -60,6 +65,8 @@ def readiness_of_deployment(
         return Readiness(
             False, f'Waiting for deployment "{name}" spec update to be observed...\n', moving=True
         )
+    if needs_one and updated >= wanted and available:
+        return Readiness(True, _done(name))
     if is_past_deadline(deployment):
         text = f'deployment "{name}" exceeded its progress deadline'
         return Readiness(False, text, stuck=True, awaits_pods=True)
@@ -78,7 +85,11 @@ def _progress_of(name: str, wanted: int, updated: int, available: int, old: int)
     if available < updated:
         text = f"{available} of {updated} updated replicas are available...\n"
         return Readiness(False, waiting + text, moving=True, awaits_pods=True)
-    return Readiness(True, f'deployment "{name}" successfully rolled out\n')
+    return Readiness(True, _done(name))
+
+
+def _done(name: str) -> str:
+    return f'deployment "{name}" successfully rolled out\n'
 
 
 def is_past_deadline(deployment: Fields) -> bool:

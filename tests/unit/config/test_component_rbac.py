@@ -136,7 +136,14 @@ def granted_by_services() -> Verbs:
         "spec": {
             "image": IMAGE,
             "storage": {"emptyDir": {}},
-            "expose": {"router": {"eppConfig": {"containerSpec": {"image": IMAGE}, "config": {}}}},
+            "expose": {
+                "router": {
+                    "eppConfig": {
+                        "containerSpec": {"image": IMAGE, "args": ["--ha-enable-leader-election"]},
+                        "config": {},
+                    }
+                }
+            },
         },
     }
     children = [child.manifest for child in desired(NIMServiceApp(resource, Observed({}))).children]

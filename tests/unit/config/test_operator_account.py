@@ -29,8 +29,6 @@ VARIABLES = {item["name"]: item["expression"] for item in SPEC["variables"]}
 WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 KINDS = [kind_of({"kind": name}) for name in kind_names()]
 OWN = {(kind.group, kind.plural) for kind in KINDS}
-LEASES = {("coordination.k8s.io", "leases")}
-"""Permissions in the operator's own namespace, from the role for leader election."""
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +70,7 @@ def checked(*operations: str) -> set[tuple[str, str]]:
 
 def test_writable_resources_checked_or_harmless(generator):
     parts = {(group, f"{name}/{part}") for group, name in OWN for part in ("status", "finalizers")}
-    harmless = set(generator.HARMLESS) | parts | LEASES
+    harmless = set(generator.HARMLESS) | parts
     assert held() - harmless == checked("CREATE", "UPDATE", "DELETE")
     # No exceptions for objects that are no longer written.
     assert set(generator.HARMLESS) <= held()

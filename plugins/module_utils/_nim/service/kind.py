@@ -10,7 +10,7 @@ from ..._builders.traffic import SELECTOR_ACCESS
 from ..._engine.kind import Access, Kind, Rule
 from .app import NIMServiceApp
 from .desired import desired
-from .endpoint_picker.deployment import FORMER_POOL_GROUP, POOL_GROUP
+from .endpoint_picker.deployment import FORMER_POOL_GROUP, FORMER_RESOURCES, POOL_GROUP
 from .kserve.mode import CONTROLLER, CONTROLLERS
 from .reads import reads
 from .status import assess, refuse
@@ -83,10 +83,11 @@ KIND = Kind(
         ),
         Rule(
             FORMER_POOL_GROUP,
-            "inferenceobjectives inferencepools",
+            " ".join(sorted(FORMER_RESOURCES)),
             "get list watch",
             _GRANTED,
         ),
+        Rule("coordination.k8s.io", "leases", "get create update", _GRANTED),
         Rule(
             SCC_GROUP,
             SCC_RESOURCE,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ _SCHEDULING = (
     "affinity",
 )
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_ELECTION = re.compile("--ha-enable-leader-election(=(1|t|true))?", re.IGNORECASE)
 _IGNORED_BY_KNATIVE = ("replicas", "userID", "groupID")
 
 
@@ -53,6 +55,8 @@ class PickerSpec:
     config_map: str
     """The user's ConfigMap, which has the configuration under ``config_key``."""
     config_key: str
+    elects_leader: bool
+    """Whether only one of its replicas serves, and the others wait for that one's end."""
 
 
 @dataclass(frozen=True)
@@ -265,4 +269,5 @@ def _parse_picker(fields: Fields) -> PickerSpec:
         config=fields.get("config"),
         config_map=config_map.get("name") or "",
         config_key=config_map.get("key") or "",
+        elects_leader=any(map(_ELECTION.fullmatch, container.get("args") or [])),
     )

@@ -39,7 +39,7 @@ from . import compute_domain
 from .app import NIMServiceApp
 from .desired import why_recreated
 from .dra import dra_statuses, find_error, has_claims, missing_source, shared_claims
-from .endpoint_picker.picker import picker_readiness
+from .endpoint_picker.picker import picker_readiness, why_picker_unready
 from .endpoints import cluster_endpoint, external_endpoint, missing_endpoint
 from .expose.service import name_clash
 from .kserve.mode import KSERVE, ignored_fields
@@ -190,9 +190,11 @@ def _with_picker(app: NIMServiceApp, verdict: Verdict) -> Verdict:
     if picker.ready:
         return verdict
     stalled = DEADLINE_REASON if picker.stuck else NOT_READY
+    why = why_picker_unready(app) if picker.awaits_pods else ""
+    message = picker.message.strip()
     return replace(
         verdict,
-        waiting=f"Endpoint picker: {picker.message.strip()}",
+        waiting=f"Endpoint picker: {message}{': ' if why else ''}{why}",
         stalled="" if picker.moving else stalled,
         requeue=Requeue(after=picker.moving),
     )

@@ -37,6 +37,11 @@ def config_map_ref(app: NIMServiceApp) -> tuple[str, str]:
     return (given.config_map, given.config_key) if given.config_map else own
 
 
+def config_field(app: NIMServiceApp) -> str:
+    """The field with the configuration."""
+    return f"{PICKER_FIELD}.{'configMapRef' if app.spec.picker.config_map else 'config'}"
+
+
 def build_config(app: NIMServiceApp) -> Manifest:
     """The ConfigMap with the unchanged `config`."""
     labels, annotations = app.labels, config_annotations(app)

@@ -13,13 +13,15 @@ from ...._base.errors import NimError
 from ...._builders.expose import PICKER_FIELD
 from ...._builders.rbac import build_role_binding, build_service_account
 from ...._builders.rollout import Readiness, readiness_of_deployment
+from ...._builders.unready_pods import pods_of, unready_reads, why_unready
 from ...._engine.desired import Child
-from ...._engine.reads import Read, ReadObject, ReadPresence
+from ...._engine.reads import Read, ReadObject, ReadPods, ReadPresence
 from ..app import NIMServiceApp
 from ..expose.service import service_name
-from .config import build_config, generated_config, picker_name
+from .config import build_config, config_field, generated_config, picker_name
 from .deployment import build_picker, build_picker_role
 from .inference_pool import PICKER_PORT, build_picker_service, build_pool, lacks_port
+from .logged_error import logged_error
 
 
 def picker_children(app: NIMServiceApp) -> list[Child]:
@@ -57,10 +59,21 @@ def picker_reads(app: NIMServiceApp) -> list[Read]:
         has_more = wanted or _has_failed(app) or app.live(*account)
         wanted = _all(app) if has_more else [account]
     reads: list[Read] = [ReadObject(kind, namespace, name) for kind, name in wanted]
-    name = app.spec.picker.config_map
-    if name and _is_known_to_wait(app):
-        reads.append(ReadPresence("ConfigMap", namespace, name))
+    if app.spec.picker.is_wanted:
+        reads += _reads_of_waiting(app)
     return reads
+
+
+def _reads_of_waiting(app: NIMServiceApp) -> list[Read]:
+    """The reads that explain why the picker is not ready: its pods and the user's ConfigMap."""
+    if not app.observed.has(app.key("Deployment", picker_name(app))):
+        return []
+    live, name = app.live("Deployment", picker_name(app)), app.spec.picker.config_map
+    rollout = _rollout(app)
+    found = unready_reads(_pods(app), live, is_awaited=rollout.awaits_pods)
+    if name and not rollout.ready:
+        found.append(ReadPresence("ConfigMap", app.namespace, name))
+    return found
 
 
 def picker_leftovers(app: NIMServiceApp) -> list[tuple[str, str]]:
@@ -82,10 +95,29 @@ def picker_readiness(app: NIMServiceApp) -> Readiness:
         )
     if missing := _missing_config(app):
         return Readiness(False, f"Waiting for {missing}, which does not exist", moving=True)
-    live = app.live("Deployment", picker_name(app))
-    if live is None:
+    if app.live("Deployment", picker_name(app)) is None:
         return Readiness(False, f'deployment "{picker_name(app)}" does not exist yet', moving=True)
-    return readiness_of_deployment(live)
+    return _rollout(app)
+
+
+def why_picker_unready(app: NIMServiceApp) -> str:
+    """Why the picker's pods are not ready, as far as they were read; empty if unknown.
+
+    A picker that cannot use its configuration ends, so the message names the field.
+    """
+    live = app.live("Deployment", picker_name(app))
+    why = why_unready(app, _pods(app), live) if _rollout(app).awaits_pods else ""
+    error = logged_error(app.observed.get(_pods(app).key) or []) if why else ""
+    return f"{why}: {error} ({config_field(app)})" if error else why
+
+
+def _rollout(app: NIMServiceApp) -> Readiness:
+    live = app.live("Deployment", picker_name(app))
+    return readiness_of_deployment(live, needs_one=app.spec.picker.elects_leader)
+
+
+def _pods(app: NIMServiceApp) -> ReadPods:
+    return pods_of(app, "app", picker_name(app))
 
 
 def _all(app: NIMServiceApp) -> list[tuple[str, str]]:
@@ -116,11 +148,6 @@ def _has_failed(app: NIMServiceApp) -> bool:
 def _may_have_leftovers(app: NIMServiceApp) -> bool:
     """Whether a picker of an earlier spec may exist; a new service has none."""
     return bool(app.status) and not app.is_served
-
-
-def _is_known_to_wait(app: NIMServiceApp) -> bool:
-    key = app.key("Deployment", picker_name(app))
-    return app.observed.has(key) and not readiness_of_deployment(app.observed.get(key)).ready
 
 
 def _missing_config(app: NIMServiceApp) -> str:

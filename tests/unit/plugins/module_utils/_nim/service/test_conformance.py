@@ -100,8 +100,13 @@ ADDED = {
 }
 """Fields that only we set (O-16, O-25), and that the reference sets since 3.1.3."""
 
-CHANGED = {"ConfigMap": {"data.default-plugins.yaml"}}
-"""Fields with other values: the reference adds nulls to the picker's configuration (O-28)."""
+CHANGED = {
+    "ConfigMap": {"data.default-plugins.yaml"},
+    "Deployment": {"spec.template.spec.containers[].terminationMessagePolicy"},
+    "Role": {"rules[].resources"},
+}
+"""Fields with other values: the reference adds nulls to the picker's configuration (O-28), omits a
+resource that the picker lists, and does not report why it ends."""
 
 
 def load(case):
@@ -182,4 +187,4 @@ def test_known_gaps_exist(paths):
     for kind, known in ADDED.items():
         assert known <= more[kind], kind
     for kind, known in CHANGED.items():
-        assert known <= changed[kind], kind
+        assert {path.partition("[]")[0] for path in known} <= changed[kind], kind

@@ -71,6 +71,7 @@ def test_build_picker_default_container(make):
         ],
         "readinessProbe": health,
         "livenessProbe": health,
+        "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{"name": "epp-config", "mountPath": "/config", "readOnly": True}],
     }
 
@@ -140,7 +141,47 @@ def test_build_picker_role(make):
     assert made["metadata"]["name"] == "llm-epp"
     assert [(rule["apiGroups"], rule["resources"]) for rule in made["rules"]] == [
         (["inference.networking.k8s.io"], ["inferencepools", "inferenceobjectives"]),
-        (["inference.networking.x-k8s.io"], ["inferencepools", "inferenceobjectives"]),
+        (
+            ["inference.networking.x-k8s.io"],
+            ["inferencepools", "inferenceobjectives", "inferencemodelrewrites"],
+        ),
         ([""], ["pods"]),
     ]
     assert [rule["verbs"] for rule in made["rules"]] == [["get", "watch", "list"]] * 3
+
+
+ELECTION = "--ha-enable-leader-election"
+
+
+@pytest.mark.parametrize(
+    ("args", "elects"),
+    [
+        pytest.param(["--pool-name=llm", ELECTION], True, id="flag"),
+        pytest.param([f"{ELECTION}=True"], True, id="true"),
+        pytest.param([f"{ELECTION}=false"], False, id="false"),
+        pytest.param([f"{ELECTION}-not"], False, id="another flag"),
+    ],
+)
+def test_build_picker_elects_leader(make, args, elects):
+    app = make.app(picker({"args": args}))
+    made, rules = build_picker(app)["spec"], build_picker_role(app)["rules"]
+    assert (made["strategy"] == {"type": "Recreate"}) == elects
+    made = made["template"]["spec"]["containers"][0]
+    assert (made["livenessProbe"]["grpc"] == {"port": 9003, "service": "liveness"}) == elects
+    assert made["readinessProbe"]["grpc"] == {"port": 9003}
+    leases = [rule["verbs"] for rule in rules if rule["resources"] == ["leases"]]
+    assert leases == ([["get", "create", "update"]] if elects else [])
+
+
+def test_build_picker_elects_leader_own_probe(make):
+    spec = picker({"args": [ELECTION]}, livenessProbe=PROBES["livenessProbe"])
+    assert container(make, spec)["livenessProbe"] == PROBES["livenessProbe"]
+
+
+@pytest.mark.parametrize("policy", ["File", "FallbackToLogsOnError"])
+def test_build_picker_message_policy_stays(make, policy):
+    pods = {"spec": {"containers": [{"name": "epp", "terminationMessagePolicy": policy}]}}
+    live = {"metadata": {"name": "llm-epp"}, "spec": {"template": pods}}
+    made = build_picker(make.app(picker(), **{"Deployment/ns/llm-epp": live}))
+    [made] = made["spec"]["template"]["spec"]["containers"]
+    assert made.get("terminationMessagePolicy", "File") == policy

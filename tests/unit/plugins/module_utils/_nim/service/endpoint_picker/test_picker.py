@@ -15,6 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.endpoint_p
     picker_leftovers,
     picker_readiness,
     picker_reads,
+    why_picker_unready,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
 
@@ -84,6 +85,8 @@ FOUND = {ACCOUNT: THERE}
 UP = {DEPLOYMENT: {"metadata": {"name": "llm-epp"}, "spec": {"replicas": 1}}}
 UP[DEPLOYMENT]["status"] = {"updatedReplicas": 1, "availableReplicas": 1}
 DOWN = {DEPLOYMENT: UP[DEPLOYMENT] | {"status": {}}}
+STARTING = {DEPLOYMENT: UP[DEPLOYMENT] | {"status": {"replicas": 1, "updatedReplicas": 1}}}
+PODS = "Pod/ns/*?app=llm-epp"
 
 
 @pytest.mark.parametrize(
@@ -102,6 +105,7 @@ DOWN = {DEPLOYMENT: UP[DEPLOYMENT] | {"status": {}}}
         pytest.param(by_name(), SETTLED, UP, WITHOUT_CONFIG, id="by name: settled"),
         pytest.param(by_name(), SETTLED, {}, WITHOUT_CONFIG, id="by name: not known yet"),
         pytest.param(by_name(), SETTLED, DOWN, [*WITHOUT_CONFIG, MINE], id="by name: down"),
+        pytest.param(INLINE, SETTLED, STARTING, [*ALL, PODS], id="on: starting"),
         pytest.param(
             by_name(), NEW, {DEPLOYMENT: None}, [*WITHOUT_CONFIG, MINE], id="by name: new"
         ),
@@ -188,6 +192,12 @@ def test_picker_leftovers_on_kserve(make):
 
 
 STUCK = {"conditions": [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}]}
+ELECTING = {"expose": {"router": {"eppConfig": {
+    "containerSpec": {"image": {"repository": "r"}, "args": ["--ha-enable-leader-election"]},
+    "config": {"plugins": []},
+}}}}  # fmt: skip
+LED_STATUS = {"replicas": 3, "updatedReplicas": 3, "availableReplicas": 1}
+LED = {DEPLOYMENT: UP[DEPLOYMENT] | {"spec": {"replicas": 3}, "status": LED_STATUS}}
 PORTS = "spec.expose.router.eppConfig.ports lacks 9002/TCP, where the InferencePool connects"
 MISSING = 'Waiting for ConfigMap "mine" of spec.expose.router.eppConfig.configMapRef, which does'
 
@@ -209,6 +219,13 @@ CASES = {
     "no config": (by_name(), DOWN | {MINE: None}, MISSING, True, False),
     "config there": (by_name(), DOWN | {MINE: THERE}, "0 out of 1", True, False),
     "config not looked for": (by_name(), DOWN, "0 out of 1", True, False),
+    "leader up": (ELECTING, LED, None, False, False),
+    "leader up, past the deadline": (
+        ELECTING, {DEPLOYMENT: LED[DEPLOYMENT] | {"status": {**LED_STATUS, **STUCK}}}, None, False, False,
+    ),
+    "no leader": (ELECTING, {DEPLOYMENT: LED[DEPLOYMENT] | {"status": {"updatedReplicas": 3}}},
+        "0 of 3 updated replicas", True, False),
+    "all must be up": (INLINE, LED, "1 of 3 updated replicas", True, False),
 }  # fmt: skip
 
 
@@ -221,3 +238,52 @@ def test_picker_readiness(make, spec, live, message, moving, stuck):
     found = picker_readiness(make.app(spec, **live))
     assert (found.ready, found.moving, found.stuck) == (message is None, moving, stuck)
     assert (message or "") in found.message
+
+
+ERROR = "plugin type 'queue-scorerr' is not registered"
+LOG = f'''cut"}}
+{{"level":"error","msg":"Failed to parse configuration","error":"{ERROR}","stacktrace":"main\\n"}}
+bye
+'''
+
+
+def crashed(message, created="1", name="llm-epp-1"):
+    ended = {"exitCode": 1, "reason": "Error", "message": message}
+    item = {"name": "epp", "ready": False, "restartCount": 2, "lastState": {"terminated": ended}}
+    item["state"] = {"waiting": {"reason": "CrashLoopBackOff"}}
+    metadata = {"name": name, "creationTimestamp": created}
+    return {"metadata": metadata, "status": {"containerStatuses": [item]}}
+
+
+ENDED = "Pod llm-epp-1, container epp: ended 3 times, last with Error, exit code 1"
+FIELD = "spec.expose.router.eppConfig"
+
+
+@pytest.mark.parametrize(
+    ("spec", "live", "pods", "wanted"),
+    [
+        pytest.param(INLINE, STARTING, [], "", id="starting"),
+        pytest.param(INLINE, UP, [crashed(LOG)], "", id="up"),
+        pytest.param(
+            INLINE, STARTING, [crashed(LOG)], f"{ENDED}: {ERROR} ({FIELD}.config)", id="ours"
+        ),
+        pytest.param(
+            by_name(),
+            STARTING,
+            [crashed(LOG)],
+            f"{ENDED}: {ERROR} ({FIELD}.configMapRef)",
+            id="the user's",
+        ),
+        pytest.param(INLINE, STARTING, [crashed("secret\n[1]\n")], ENDED, id="other output"),
+        pytest.param(INLINE, STARTING, [crashed(None)], ENDED, id="no output"),
+        pytest.param(
+            INLINE,
+            STARTING,
+            [crashed('{"error": "old"}', "1"), crashed(LOG, "2", "llm-epp-2")],
+            f"{ENDED}: {ERROR} ({FIELD}.config)",
+            id="newest",
+        ),
+    ],
+)
+def test_why_picker_unready(make, spec, live, pods, wanted):
+    assert why_picker_unready(make.app(spec, **live, **{PODS: pods})) == wanted
