@@ -19,6 +19,7 @@ PORTS_PER_INSTANCE = 5
 # follow those that all instances use.
 NEIGHBORS: dict[str, tuple[str, ...]] = {
     "lws": ("webhook",),
+    "epp": (),
     "prometheus": ("web",),
 }
 _OF_NEIGHBORS = [(name, purpose) for name, purposes in NEIGHBORS.items() for purpose in purposes]

@@ -19,6 +19,7 @@ _HELM = "helm.sh/helm/v3"
 _COSIGN = "github.com/sigstore/cosign/v3"
 _REGISTRY = "github.com/google/go-containerregistry"
 _LWS = "sigs.k8s.io/lws"
+_EPP = "sigs.k8s.io/gateway-api-inference-extension"
 _PROMETHEUS = "github.com/prometheus/prometheus"
 _KUBERNETES = "kubernetes"
 _KUBERNETES_VERSION = (
@@ -151,6 +152,12 @@ NEIGHBOR_TOOLS = {
             {"lws-controller-manager": f"{_LWS}/cmd"},
             _LWS,
             (f"{_LWS}/pkg/version.GitVersion=v{{major}}.{{minor}}.{{patch}}",),
+        ),
+        Tool(
+            "epp",
+            {"epp": f"{_EPP}/cmd/epp", "epp-client": "./epp-client"},
+            _EPP,
+            (f"{_EPP}/version.BuildRef=v{{major}}.{{minor}}.{{patch}}",),
         ),
         Tool(
             "prometheus",

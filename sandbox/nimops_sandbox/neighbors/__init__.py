@@ -14,11 +14,12 @@ from .. import thirdparty
 from ..gocache import GoCache
 from ..ports import Ports
 from .base import Neighbor, Place, api_registrations, webhook_configurations
+from .epp import EPP
 from .lws import LWS
 from .prometheus import PROMETHEUS
 
 # In the order of NEIGHBORS, in which they start.
-_TABLE: tuple[Neighbor, ...] = (LWS, PROMETHEUS)
+_TABLE: tuple[Neighbor, ...] = (LWS, EPP, PROMETHEUS)
 BY_NAME = {neighbor.name: neighbor for neighbor in _TABLE}
 
 
