@@ -123,9 +123,7 @@ def test_reference_duplicates_restart_nothing(namespace: str) -> None:
         container["env"] = [*env, *(item for item in container["env"] if item["name"] != "A")]
         pod["imagePullSecrets"] *= 2
         made["metadata"].pop("resourceVersion")
-        kubectl(
-            "create", "--field-manager=manager", "-f", "-", stdin=json.dumps(made), may_warn=True
-        )
+        kubectl("create", "--field-manager=manager", "-f", "-", stdin=json.dumps(made))
 
         settle(service)
         taken = Client().get(api_path("Deployment", namespace, "twice"))

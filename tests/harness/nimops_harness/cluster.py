@@ -45,8 +45,7 @@ CHILDREN = (DEPLOYMENTS, SERVICES, ACCOUNTS, CONFIG_MAPS, EVENTS, ROLES, BINDING
 
 Resource = tuple[str, str]
 
-FINALIZER_WARNING = "metadata.finalizers: "
-"""The API server warns at each write of a custom resource that has a finalizer."""
+DEPRECATED = re.compile("^Warning: .*deprecated", re.MULTILINE)
 
 RETRY = urllib3.Retry(1, redirect=False, allowed_methods=None, respect_retry_after_header=False)
 """For connections that the server closed meanwhile."""
@@ -56,25 +55,18 @@ class NotFoundError(HarnessError):
     """There is no such object."""
 
 
-def kubectl(*arguments: str, stdin: str | None = None, may_warn: bool = False) -> str:
-    """The output of kubectl; HarnessError with its message if it fails or the API server warns."""
-    command = ["kubectl", f"--warnings-as-errors={'false' if may_warn else 'true'}", *arguments]
+def kubectl(*arguments: str, stdin: str | None = None) -> str:
+    """The output of kubectl; HarnessError if it fails, or warns of what is deprecated."""
+    command = ["kubectl", *arguments]
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise HarnessError(
             "kubectl is not on PATH: start it by its make command, or see make sandbox"
         ) from None
-    if done.returncode and not _only_warns_of_finalizers(done.stderr):
+    if done.returncode or DEPRECATED.search(done.stderr):
         raise HarnessError(f"kubectl {' '.join(arguments[:2])}: {done.stderr.strip()}")
     return done.stdout
-
-
-def _only_warns_of_finalizers(text: str) -> bool:
-    """Whether kubectl failed only because of the names of finalizers, which are the reference's."""
-    *lines, last = text.strip().splitlines() or [""]
-    warned = all(line.startswith(f"Warning: {FINALIZER_WARNING}") for line in lines)
-    return warned and re.fullmatch(r"error: \d+ warnings? received", last) is not None
 
 
 def path_of(resource: Resource, namespace: str, name: str = "", **query: str) -> str:
