@@ -76,7 +76,7 @@ scenario-lws: collection ## Groups of pods with the real controller of LeaderWor
 scenario-epp: collection ## The real endpoint picker in the pods that the operator deploys, on a sandbox of its own
 	@hack/scenario_neighbor.sh epp epp
 
-RELEASES ?= 1.34 1.30
+RELEASES ?= 1.34
 
 .PHONY: kubernetes
 kubernetes: collection ## admission and the scenarios default and takeover on older releases of Kubernetes (RELEASES="1.34")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What counts as a failure of kubectl."""
+"""Failures of kubectl, and deprecations."""
 
 from __future__ import annotations
 
