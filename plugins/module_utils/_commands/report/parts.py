@@ -57,7 +57,7 @@ def group(name: str, counts: Content, *content: Content, is_open: bool) -> Marku
 def table(columns: t.Sequence[str], rows: t.Iterable[Markup]) -> Markup:
     """A table; each row is an element `tr`."""
     head = tag("thead", tag("tr", [tag("th", name, scope="col") for name in columns]))
-    return tag("table", head, tag("tbody", rows))
+    return tag("div", tag("table", head, tag("tbody", rows)), class_="scroll")
 
 
 def row(*cells: Content, is_problem: bool = False) -> Markup:

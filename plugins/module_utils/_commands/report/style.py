@@ -133,6 +133,7 @@ _PRINT = """
   .nodes { grid-template-columns: 1fr 1fr; }
   details::details-content { content-visibility: visible !important; display: block !important;
     block-size: auto !important; }
+  .scroll { overflow: visible; }
   pre { white-space: pre-wrap; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
@@ -144,7 +145,7 @@ def write_style() -> str:
     light, dark = _declare(LIGHT), _declare(DARK)
     return (
         f":root {{ color-scheme: light dark; {light} }}\n"
-        f"@media (prefers-color-scheme: dark) and (not print) {{ :root {{ {dark} }} }}"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
         f"{_RULES}{_PRINT}"
     )
 
