@@ -68,3 +68,15 @@ sanity: collection ## ansible-test sanity on the installed collection, with empt
 .PHONY: golden
 golden: collection ## Write tests/golden: the objects that the samples become
 	@$(BIN)/python tests/golden/samples.py
+
+REPORT_PATH := $(COLLECTIONS):$(CURDIR)/packages/kubectl-nim/src:$(CURDIR)/tests/observability
+
+.PHONY: report-page
+report-page: collection ## A report in Chromium: console, keyboard, filter, contrast, print
+	@PYTHONPATH=$(REPORT_PATH) $(BIN)/pytest tests/observability/test_report_page.py
+
+.PHONY: report-picture
+report-picture: collection ## Write docs/images/report.png: the report of a fleet, on a sandbox of its own; needs Chromium
+	@export SANDBOX_DIR=$(CURDIR)/build/picture; trap '$(SANDBOX) down >/dev/null' EXIT; \
+	$(SANDBOX) up >/dev/null && eval "$$($(SANDBOX) env | tail -n 1)" && \
+		PYTHONPATH=$(REPORT_PATH) $(BIN)/python tests/observability/picture.py $(CURDIR)/docs/images/report.png

@@ -7,13 +7,27 @@ from __future__ import annotations
 
 import typing as t
 from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
 
 from .markup import Markup, tag
 from .model import GraphNode, Pipeline
 from .parts import class_of
 
-_WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _EDGE = 200, 46, 70, 16, 4
-_MAX_LABEL = 26
+_WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _LANE, _MARGIN = 190, 46, 50, 16, 14, 4
+_MAX_LABEL = 24
+
+Point = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The top left corners of the boxes, and the points of each edge."""
+
+    places: list[Point]
+    ways: list[list[Point]]
+    width: int
+    height: int
 
 
 def define_arrow() -> Markup:
@@ -28,14 +42,14 @@ def define_arrow() -> Markup:
 
 def draw_pipeline(pipeline: Pipeline) -> Markup:
     """A pipeline as an SVG image."""
-    places = place_nodes(len(pipeline.nodes), pipeline.edges)
-    width = max((x for x, _y in places), default=0) + _WIDTH + _EDGE
-    height = max((y for _x, y in places), default=0) + _HEIGHT + _EDGE
-    lines = [_draw_edge(places[used], places[user]) for user, used in pipeline.edges]
-    boxes = [_draw_node(node, *place) for node, place in zip(pipeline.nodes, places, strict=True)]
+    layout = lay_out(len(pipeline.nodes), pipeline.edges)
+    lines = [_draw_edge(way) for way in layout.ways]
+    nodes = zip(pipeline.nodes, layout.places, strict=True)
+    boxes = [_draw_node(node, *place) for node, place in nodes]
+    width, height = str(layout.width), str(layout.height)
     return tag(
         "svg", lines, boxes, class_="graph", role="img", aria_label=describe(pipeline),
-        width=str(width), height=str(height), viewBox=f"0 0 {width} {height}",
+        width=width, height=height, viewBox=f"0 0 {width} {height}",
     )  # fmt: skip
 
 
@@ -49,15 +63,31 @@ def describe(pipeline: Pipeline) -> str:
     return "; ".join([", ".join(names), *uses])
 
 
-def place_nodes(count: int, edges: t.Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The place of each node; a column has what uses only nodes to its left."""
-    columns: dict[int, int] = defaultdict(int)
+def lay_out(count: int, edges: t.Sequence[tuple[int, int]]) -> Layout:
+    """The layout; a column has what uses only nodes to its left, and an edge passes below boxes."""
+    ranks = rank_nodes(count, edges)
+    ends: dict[int, int] = defaultdict(lambda: _MARGIN)
     places = []
-    for rank in rank_nodes(count, edges):
-        x = _EDGE + rank * (_WIDTH + _GAP_X)
-        places.append((x, _EDGE + columns[rank] * (_HEIGHT + _GAP_Y)))
-        columns[rank] += 1
-    return places
+    for rank in ranks:
+        places.append((_x_of(rank), ends[rank]))
+        ends[rank] += _HEIGHT + _GAP_Y
+    lanes: dict[tuple[int, int], int] = {}
+    ways = []
+    for user, used in edges:
+        way = [(places[used][0] + _WIDTH, places[used][1] + _HEIGHT // 2)]
+        for rank in range(ranks[used] + 1, ranks[user]):
+            if (used, rank) not in lanes:
+                lanes[used, rank] = ends[rank] + _LANE // 2
+                ends[rank] += _LANE
+            y = lanes[used, rank]
+            way += [(_x_of(rank), y), (_x_of(rank) + _WIDTH, y)]
+        ways.append([*way, (places[user][0], places[user][1] + _HEIGHT // 2)])
+    width = _x_of(max(ranks, default=0)) + _WIDTH + _MARGIN
+    return Layout(places, ways, width, max(ends.values(), default=_MARGIN) + _MARGIN)
+
+
+def _x_of(rank: int) -> int:
+    return _MARGIN + rank * (_WIDTH + _GAP_X)
 
 
 def rank_nodes(count: int, edges: t.Sequence[tuple[int, int]]) -> list[int]:
@@ -81,11 +111,13 @@ def rank_nodes(count: int, edges: t.Sequence[tuple[int, int]]) -> list[int]:
     return [ranks[node] if node in seen else last for node in range(count)]
 
 
-def _draw_edge(start: tuple[int, int], end: tuple[int, int]) -> Markup:
-    x, y = start[0] + _WIDTH, start[1] + _HEIGHT // 2
-    to_x, to_y = end[0], end[1] + _HEIGHT // 2
-    bend = max((to_x - x) // 2, _GAP_X // 2)
-    path = f"M{x} {y}C{x + bend} {y} {to_x - bend} {to_y} {to_x} {to_y}"
+def _draw_edge(way: t.Sequence[Point]) -> Markup:
+    """An edge: curves between columns, straight lines within them."""
+    path = f"M{way[0][0]} {way[0][1]}"
+    for index, ((x, y), (to_x, to_y)) in enumerate(pairwise(way)):
+        bend = max((to_x - x) // 2, _GAP_X // 2)
+        curve = f"C{x + bend} {y} {to_x - bend} {to_y} {to_x} {to_y}"
+        path += f"L{to_x} {to_y}" if index % 2 else curve
     return tag("path", d=path, marker_end="url(#arrow)")
 
 

@@ -42,6 +42,7 @@ SHAPES = tuple(
 
 _RULES = """
 * { box-sizing: border-box; }
+html { scroll-padding-top: 5rem; }
 [hidden] { display: none !important; }
 body { margin: 0 auto; padding: 1rem 1.5rem 3rem; max-width: 90rem; background: var(--page);
   color: var(--text); font: 15px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
@@ -87,8 +88,7 @@ caption { text-align: left; color: var(--muted); }
 th, td { text-align: left; vertical-align: top; padding: .3rem .7rem .3rem 0;
   border-top: 1px solid var(--line); overflow-wrap: anywhere; }
 th { color: var(--muted); font-weight: 600; border-top: 0; white-space: nowrap; }
-td.fixed { white-space: nowrap; }
-td.wide { min-width: 16rem; }
+td:first-child { white-space: nowrap; }
 .badge { display: inline-block; padding: 0 .5em; border-radius: 1em; white-space: nowrap;
   background: var(--off); color: var(--off-text); }
 .ok { background: var(--ok); color: var(--ok-text); fill: var(--ok-text); }

@@ -9,6 +9,9 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._commands.report.collect import (
     collect_resources,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._commands.report.command import (
+    ReportCommand,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._commands.report.model import (
     Cache,
     Change,
@@ -23,6 +26,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.report.model 
     Volume,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.status.status_table import Line
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
+
+SECRET = "S3cr3tW0rd99"
+NODE = {
+    "metadata": {"name": "gpu-a"},
+    "status": {"allocatable": {"nvidia.com/gpu": "8"}, "capacity": {"nvidia.com/gpu": "8"}},
+}
 
 
 def line(number=0, text="x", **fields):
@@ -82,3 +92,33 @@ def make_line():
 @pytest.fixture
 def make_report():
     return report
+
+
+@pytest.fixture
+def fleet(cluster, make_service, make_cache):
+    """A NIMService that repeats a credential of its spec in its status, and a node."""
+    condition = {
+        "type": "Failed", "status": "True", "reason": "DeploymentFailed",
+        "message": f"denied: NGC_API_KEY={SECRET} and once more {SECRET}",
+    }  # fmt: skip
+    service = make_service(
+        env=[{"name": "NGC_API_KEY", "value": SECRET}],
+        storage={"nimCache": {"name": "models"}},
+    ) | {"status": {"state": "Failed", "conditions": [condition], "model": {"name": f"m-{SECRET}"}}}
+    service["metadata"]["annotations"] = {"example.com/token": SECRET}
+    cluster.put(api_path("NIMService", "nim", "llm"), service)
+    ready = {"state": "Ready", "pvc": "models-pvc"}
+    cluster.put(api_path("NIMCache", "nim", "models"), make_cache() | {"status": ready})
+    cluster.put(api_path("Node", name="gpu-a"), NODE)
+
+
+@pytest.fixture
+def write(run, tmp_path):
+    """Write a report; the result, and the text of the file."""
+
+    def call(**arguments):
+        file = tmp_path / "report.html"
+        result = run(ReportCommand, path=str(file), **arguments)
+        return result, file.read_text()
+
+    return call

@@ -5,60 +5,17 @@
 
 from __future__ import annotations
 
-import runpy
 import stat
-from pathlib import Path
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
-from ansible_collections.nimops.nim.plugins.module_utils._commands.gather.redact import (
-    MARK,
-    Redactor,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gather.redact import MARK
 from ansible_collections.nimops.nim.plugins.module_utils._commands.report.command import (
     ReportCommand,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._commands.report.page import write_page
-from ansible_collections.nimops.nim.plugins.module_utils._commands.report.redacted import (
-    redact_report,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 
 SECRET = "S3cr3tW0rd99"
-NODE = {
-    "metadata": {"name": "gpu-a"},
-    "status": {"allocatable": {"nvidia.com/gpu": "8"}, "capacity": {"nvidia.com/gpu": "8"}},
-}
-
-
-@pytest.fixture
-def fleet(cluster, make_service, make_cache):
-    """A NIMService that repeats a credential of its spec in its status, and a node."""
-    condition = {
-        "type": "Failed", "status": "True", "reason": "DeploymentFailed",
-        "message": f"denied: NGC_API_KEY={SECRET} and once more {SECRET}",
-    }  # fmt: skip
-    service = make_service(
-        env=[{"name": "NGC_API_KEY", "value": SECRET}],
-        storage={"nimCache": {"name": "models"}},
-    ) | {"status": {"state": "Failed", "conditions": [condition], "model": {"name": f"m-{SECRET}"}}}
-    service["metadata"]["annotations"] = {"example.com/token": SECRET}
-    cluster.put(api_path("NIMService", "nim", "llm"), service)
-    ready = {"state": "Ready", "pvc": "models-pvc"}
-    cluster.put(api_path("NIMCache", "nim", "models"), make_cache() | {"status": ready})
-    cluster.put(api_path("Node", name="gpu-a"), NODE)
-
-
-@pytest.fixture
-def write(run, tmp_path):
-    """Write a report; the result, and the text of the file."""
-
-    def call(**arguments):
-        file = tmp_path / "report.html"
-        result = run(ReportCommand, path=str(file), **arguments)
-        return result, file.read_text()
-
-    return call
 
 
 def test_report(write, run, fleet, cluster, tmp_path):
@@ -95,26 +52,6 @@ def test_credentials_are_redacted(write, run, fleet):
     assert not [text for text in (*run.data, *run.messages) if SECRET in text]
 
 
-def test_all_texts_are_redacted(make_report):
-    """Wherever a text of a cluster is in a report."""
-    learned = Redactor()
-    learned.learn({"password": SECRET})
-    text = f"{SECRET} nvapi-abcdefgh1234567890"
-    found = repr(redact_report(make_report(text), learned))
-    assert SECRET not in found
-    assert "nvapi-" not in found
-    assert repr(make_report("x")) == repr(redact_report(make_report("x"), learned))
-
-
-CASES = runpy.run_path(str(Path(__file__).parents[1] / "gather/test_redact.py"))
-
-
-@pytest.mark.parametrize("text", CASES["TEXTS"].values(), ids=CASES["TEXTS"])
-def test_cases_of_gather(text, make_report):
-    html = write_page(redact_report(make_report(f"kept\n{text}\n"), Redactor()))
-    assert CASES["S"] not in html
-
-
 def test_stdout(run, fleet):
     result = run(ReportCommand, path="-")
     assert (result["changed"], result["path"]) == (False, "-")
@@ -146,25 +83,6 @@ def test_folder_does_not_exist(run, fleet, tmp_path):
         run(ReportCommand, path=str(tmp_path / "no/x.html"))
 
 
-DENIED = {
-    "nodes": (api_path("Node"), "GPUs are not shown: "),
-    "slices": ("/apis/resource.k8s.io/v1/resourceslices", "DRA devices are not shown: "),
-    "claims": (api_path("PersistentVolumeClaim", "nim"), "volumes are not shown: "),
-    "workloads": (api_path("Deployment", "nim"), "you may not list Deployment, so replicas"),
-    "caches": (api_path("NIMCache", "nim"), "you may not list NIMCache, so they are left out"),
-    "plan": (api_path("Service", "nim", "llm"), "the plan is not shown: "),
-}
-
-
-@pytest.mark.parametrize(("path", "note"), DENIED.values(), ids=DENIED)
-def test_denied_reads_are_noted(write, run, fleet, cluster, denied, path, note):
-    cluster.refuse["GET", path] = [denied] * 9
-    result, html = write()
-    assert [text for text in result["missing"] if text.startswith(note)], result["missing"]
-    assert note in html
-    assert set(result["missing"]) <= set(run.messages)
-
-
 def test_nothing_may_be_listed(run, cluster, denied):
     for path in [item for item in _lists() if "/nim/" in item]:
         cluster.refuse["GET", path] = [denied] * 9
@@ -186,9 +104,9 @@ def test_unreachable_during_the_plan(run, fleet, cluster, answer):
 
 def test_gpu_stack(write, fleet, cluster, answer):
     labels = {"nvidia.com/gpu.present": "true"}
-    cluster.put(
-        api_path("Node", name="gpu-a"), NODE | {"metadata": {"name": "gpu-a", "labels": labels}}
-    )
+    path = api_path("Node", name="gpu-a")
+    metadata = {"name": "gpu-a", "labels": labels}
+    cluster.put(path, cluster.objects[path] | {"metadata": metadata})
     policy = {"metadata": {"name": "p", "creationTimestamp": "2026-01-01T00:00:00Z"}, "spec": {}}
     cluster.put(api_path("ClusterPolicy", name="p"), policy)
     _result, html = write(plan=False)

@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._commands.report.graph import (
     describe,
     draw_pipeline,
-    place_nodes,
+    lay_out,
     rank_nodes,
 )
 
@@ -35,8 +35,34 @@ def test_long_chain():
 
 
 def test_boxes_do_not_overlap():
-    places = place_nodes(6, [(0, 3), (1, 3), (2, 4), (5, 0)])
-    assert len(set(places)) == 6
+    layout = lay_out(6, [(0, 3), (1, 3), (2, 4), (5, 0)])
+    assert len(set(layout.places)) == 6
+
+
+def test_edges_pass_below_boxes():
+    """0 uses 1 to 4, each of which uses the next one."""
+    edges = [(0, 4), (0, 3), (0, 1), (1, 2), (2, 3), (3, 4)]
+    layout = lay_out(5, edges)
+    size = (190, 46)
+    for (user, used), way in zip(edges, layout.ways, strict=True):
+        others = [place for node, place in enumerate(layout.places) if node not in (user, used)]
+        inside = [
+            (point, place)
+            for point in way
+            for place in others
+            if all(
+                low <= at <= low + length
+                for at, low, length in zip(point, place, size, strict=True)
+            )
+        ]
+        assert inside == []
+        assert all(0 < y < layout.height and 0 < x < layout.width for x, y in way)
+    assert [len(way) for way in layout.ways] == [8, 6, 2, 2, 2, 2]
+
+
+def test_edges_of_one_node_share_a_lane():
+    layout = lay_out(5, [(0, 1), (1, 2), (3, 1), (0, 2), (3, 2)])
+    assert layout.ways[3][1:3] == layout.ways[4][1:3]
 
 
 def test_drawing(make_report):
@@ -52,5 +78,5 @@ def test_drawing(make_report):
 def test_long_names_are_cut(make_report):
     (pipeline,) = make_report("a" * 60).pipelines
     svg = draw_pipeline(pipeline)
-    assert f">{'a' * 25}…</text>" in svg
+    assert f">{'a' * 23}…</text>" in svg
     assert f"<title>NIMService {'a' * 60}: Ready</title>" in svg

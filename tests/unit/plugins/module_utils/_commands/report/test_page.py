@@ -91,9 +91,7 @@ def test_text_is_never_markup(text, make_report, benign):
     assert found.text(of="style") == benign.text(of="style")
 
 
-@pytest.mark.parametrize(
-    "text", ["<script>alert(1)</script>", '" onload="x', "a&amp;b", "<b>ü</b>"]
-)
+@pytest.mark.parametrize("text", ["<script>x(1)</script>", '" onload="x', "a&amp;b", "<b>ü</b>"])
 def test_text_is_shown_as_it_is(text, make_report):
     found = Outline(write_page(make_report(text)))
     for element in ("title", "h1", "td", "h3", "text", "li", "p", "strong", "code", "pre"):
@@ -143,26 +141,6 @@ def test_500_services_in_time_and_size(make_report, make_line):
     assert time.process_time() - begun < 2
     assert len(html.encode()) < 3 << 20
     assert html.count("data-item") > 1000
-
-
-def test_large_fleets_are_grouped(make_report, make_line):
-    small = write_page(make_report(lines=[make_line(number) for number in range(20)]))
-    large = write_page(make_report(lines=[make_line(number) for number in range(200)]))
-    fleet = [html[html.index('id="fleet"') : html.index('id="gpus"')] for html in (small, large)]
-    assert [text.count("<details data-group open>") for text in fleet] == [20, 0]
-    assert fleet[1].count("<details data-group>") == 20
-
-
-def test_problems_have_advice_once(make_report, make_line):
-    lines = [
-        make_line(number, reason="NIMCacheNotFound", state="Failed", message="no cache")
-        for number in range(30)
-    ]
-    html = write_page(make_report(lines=lines))
-    problems = html[html.index('id="problems"') : html.index('id="fleet"')]
-    assert problems.count("no such NIMCache in the namespace") == 1
-    assert "NIMService: NIMCacheNotFound (30)" in problems
-    assert problems.count("no cache") == 30
 
 
 def test_empty_report(make_report):

@@ -1,0 +1,27 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What may not be read is left out of a report, which says so."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
+
+DENIED = {
+    "nodes": (api_path("Node"), "GPUs are not shown: "),
+    "slices": ("/apis/resource.k8s.io/v1/resourceslices", "DRA devices are not shown: "),
+    "claims": (api_path("PersistentVolumeClaim", "nim"), "volumes are not shown: "),
+    "workloads": (api_path("Deployment", "nim"), "you may not list Deployment, so replicas"),
+    "caches": (api_path("NIMCache", "nim"), "you may not list NIMCache, so they are left out"),
+    "plan": (api_path("Service", "nim", "llm"), "the plan is not shown: "),
+}
+
+
+@pytest.mark.parametrize(("path", "note"), DENIED.values(), ids=DENIED)
+def test_denied_reads_are_noted(write, run, fleet, cluster, denied, path, note):
+    cluster.refuse["GET", path] = [denied] * 9
+    result, html = write()
+    assert [text for text in result["missing"] if text.startswith(note)], result["missing"]
+    assert note in html
+    assert set(result["missing"]) <= set(run.messages)
