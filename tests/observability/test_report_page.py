@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import runpy
 import typing as t
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._commands.report.model import Report
 from ansible_collections.nimops.nim.plugins.module_utils._commands.report.page import write_page
-from nimops_browser.chromium import Browser, find_chromium
+from nimops_browser.chromium import Browser, open_browser
 
 UNIT = Path(__file__).parents[1] / "unit/plugins/module_utils/_commands/report"
 SAMPLES = runpy.run_path(str(UNIT / "conftest.py"))
@@ -25,13 +24,7 @@ SCHEMES = ("light", "dark")
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    program = find_chromium()
-    if not program:
-        if os.environ.get("CI"):
-            pytest.fail("Chromium is missing: apt-get install chromium")
-        pytest.skip("Chromium is missing: apt-get install chromium")
-    browser = Browser(program)
-    browser.resize(1280, 900)
+    browser = open_browser(pytest)
     yield browser
     browser.close()
 

@@ -56,6 +56,19 @@ def _isolation() -> list[str]:
     return command if done.returncode == 0 else []
 
 
+def open_browser(outcomes: t.Any) -> Browser:
+    """A browser of 1280 by 900 pixels.
+
+    ``outcomes``: pytest, with which a test is skipped, or fails under CI, if there is no Chromium.
+    """
+    if program := find_chromium():
+        browser = Browser(program)
+        browser.resize(1280, 900)
+        return browser
+    end = outcomes.fail if os.environ.get("CI") else outcomes.skip
+    raise end("Chromium is missing: apt-get install chromium")
+
+
 class Browser:
     """A browser with one page. ``events``: what it reported, by method."""
 
@@ -108,7 +121,8 @@ class Browser:
         if self._session:
             message["sessionId"] = self._session
         os.write(self._commands, json.dumps(message).encode() + b"\0")
-        return self._wait(lambda item: item.get("id") == message["id"])["result"]
+        answer = self._wait(lambda item: item.get("id") == message["id"])
+        return t.cast(Json, answer["result"])
 
     def _wait(self, fits: t.Callable[[Json], bool]) -> Json:
         deadline = time.monotonic() + _SECONDS

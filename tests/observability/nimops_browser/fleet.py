@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
 import typing as t
+from pathlib import Path
 
 Json = dict[str, t.Any]
 Run = t.Callable[..., str]
@@ -24,8 +26,11 @@ _NODES = {
 }
 """Product, capacity and allocatable devices by node."""
 _ROOM = {"cpu": "256", "memory": "2Ti", "ephemeral-storage": "10Ti", "pods": "200"}
+ROOT = Path(__file__).resolve().parents[3]
 _OWN = {"sandbox.nimops/fleet": "true"}
 _SECONDS = 120
+TOKEN = "hf_nimopsFleetCanary2468"
+"""A credential in the spec of a resource."""
 
 
 def kubectl(*arguments: str, text: str = "") -> str:
@@ -37,9 +42,14 @@ def kubectl(*arguments: str, text: str = "") -> str:
 
 
 def run_nim(*arguments: str, text: str = "") -> str:
-    """Run `kubectl nim`, whose packages are on PYTHONPATH."""
+    """Run `kubectl nim` of this folder, with the collection of PYTHONPATH or of `make collection`."""
+    collections = os.environ.get("PYTHONPATH") or str(ROOT / "build/collections")
+    paths = os.pathsep.join([str(ROOT / "packages/kubectl-nim/src"), collections])
     command = [sys.executable, "-m", "kubectl_nim", *arguments]
-    done = subprocess.run(command, input=text, text=True, check=True, stdout=subprocess.PIPE)
+    done = subprocess.run(
+        command, input=text, text=True, check=True, stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": paths},
+    )  # fmt: skip
     return done.stdout
 
 
@@ -140,7 +150,7 @@ FLEET: dict[str, list[Json]] = {
     "chat": [
         _cache("llama-70b", _LLAMA, "300Gi"),
         _service("llama-70b", _LLAMA, 4, 2, **_named("llama-70b")),
-        _service("coder", _CODE, 8),
+        _service("coder", _CODE, 8, env=[{"name": "HF_TOKEN", "value": TOKEN}]),
         _service("guard", "nvidia/nemoguard-8b", resource=MIG, replicas=2),
     ],
     "rag": [
@@ -245,3 +255,9 @@ def _write_states(nim: Run) -> None:
     time.sleep(3)
     for namespace, name in (("chat", "coder"), ("research", "nemotron"), ("research", "vision")):
         nim("reconcile", "-n", namespace, "--no-wait", f"nimservice/{name}")
+
+
+def remove_fleet() -> None:
+    """Remove what `create_fleet` created, without waiting."""
+    kubectl("delete", "namespace", *FLEET, "--wait=false", "--ignore-not-found")
+    kubectl("delete", "node", *_NODES, "--wait=false", "--ignore-not-found")

@@ -135,9 +135,9 @@ def _plugin_pools(node: Json, uses: Uses) -> t.Iterator[Pool]:
     status = node.get("status") or {}
     allocatable = amounts_of(status.get("allocatable"))
     capacity = amounts_of(status.get("capacity")) or allocatable
-    for name in sorted({*capacity, *allocatable, *uses}):
+    for name in sorted({*capacity, *allocatable}):
         count = int(max(capacity.get(name, 0), allocatable.get(name, 0)))
-        if name.startswith(_GPUS) and (count or uses.get(name)):
+        if name.startswith(_GPUS) and count:  # without any, DRA devices may offer the resource
             unhealthy = count - int(allocatable.get(name, 0))
             yield Pool(name, _PLUGIN, count, unhealthy, _to_uses(uses.get(name)))
 

@@ -123,11 +123,16 @@ def _read_gpus(reading: Reading) -> tuple[tuple[NodeUse, ...] | None, tuple[str,
     slices = _optional(
         reading, "DRA devices", lambda: client.list_objects(path_to("ResourceSlice"))
     )
+    claims = found.claims
+    if slices and not claims:  # of pods that use devices as an extended resource
+        claims = _optional(
+            reading, "users of DRA devices", lambda: client.list_objects(api_path("ResourceClaim"))
+        )
     view = GpuView(
         found.nodes,
         found.pods,
         slices or [],
-        found.claims,
+        claims or [],
         found.workloads,
         statuses,
         reading.namespace,

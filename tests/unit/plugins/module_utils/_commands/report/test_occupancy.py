@@ -123,6 +123,18 @@ def test_devices_of_dra():
     )  # fmt: skip
 
 
+def test_devices_as_extended_resource():
+    """A pod requests nvidia.com/gpu, and the scheduler allocates a DRA device for it."""
+    view = GpuView(
+        [node(allocatable={})],
+        [pod("llm-1", labels=LABELS)],
+        [resource_slice(device("gpu-0"), device("gpu-1"))],
+        [claim("llm-1-extended-resources-x", "gpu-0", pod_name="llm-1")],
+    )
+    (pool,) = only(view).pools
+    assert (pool.source, pool.free, pool.uses) == ("DRA", 1, (Use("NIMService nim/llm", 1),))
+
+
 def test_free_partitions_do_not_count():
     shared = {"consumesCounters": [{"counterSet": "x"}]}
     devices = [device("gpu-0", **shared), *(device(f"m{n}", "mig", **shared) for n in range(9))]

@@ -8,6 +8,28 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 
+
+def test_claims_of_extended_resources_are_read(write, fleet, cluster):
+    path = "/apis/resource.k8s.io/v1/resourceslices"
+    device = {"name": "gpu-0", "attributes": {"type": {"string": "gpu"}}}
+    spec = {
+        "driver": "gpu.nvidia.com",
+        "pool": {"name": "gpu-a"},
+        "nodeName": "gpu-a",
+        "devices": [device],
+    }
+    cluster.put(f"{path}/s", {"metadata": {"name": "s"}, "spec": spec})
+    cluster.kinds["ResourceSlice"] = ("resource.k8s.io/v1", "resourceslices")
+    result = {"driver": "gpu.nvidia.com", "pool": "gpu-a", "device": "gpu-0"}
+    status = {"allocation": {"devices": {"results": [result]}}}
+    metadata = {"name": "hidden", "namespace": "nim"}
+    cluster.put(
+        api_path("ResourceClaim", "nim", "hidden"), {"metadata": metadata, "status": status}
+    )
+    _result, html = write(plan=False)
+    assert "ResourceClaim nim/hidden: 1" in html
+
+
 DENIED = {
     "nodes": (api_path("Node"), "GPUs are not shown: "),
     "slices": ("/apis/resource.k8s.io/v1/resourceslices", "DRA devices are not shown: "),
