@@ -65,7 +65,7 @@ def test_gpus(page: Browser) -> None:
 
 
 def test_devices_of_dra(page: Browser) -> None:
-    """Those that the sandbox offers on its own node."""
+    """The sandbox offers some on its own node."""
     assert "gpu.nvidia.com gpu" in read(page, "#gpus article")
 
 

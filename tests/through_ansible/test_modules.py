@@ -157,6 +157,14 @@ def test_profiles_and_gather(run, cluster, tmp_path):
     assert (tmp_path / "all.tar.gz").stat().st_size == found["bytes"]
 
 
+def test_report(run, cluster, tmp_path):
+    cluster.put(api_path("NIMService", "nim", "llm"), NIM)
+    file = tmp_path / "report.html"
+    found = run("nimops.nim.nim_fleet_report", namespace="nim", path=str(file))
+    assert file.stat().st_size == found["bytes"]
+    assert (found["changed"], found["problems"], found["missing"]) == (True, 1, [])
+
+
 def test_render_and_status(run, cluster, tmp_path):
     found = run("nimops.nim.nim_render", files=[str(NIM_FILE)], output_dir=str(tmp_path))
     assert (found["changed"], found["count"]) == (True, 5)

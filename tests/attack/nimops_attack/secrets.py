@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import tarfile
 import typing as t
@@ -99,6 +100,7 @@ def attack_secrets(scene: Scene) -> str:
     scene.expect(has_key, "no private key was made: that part of the attack did not take place")
     scene.problems += find_needles(scene.list_texts(), needles)
     scene.problems += find_needles(read_archive(scene), needles)
+    scene.problems += find_needles(read_report(scene), needles)
     scene.expect_deleted()
     scene.problems += find_needles(scene.list_own_texts(), needles)
     return f"{len(needles)} values of Secrets: in no log, diff, object, archive or file"
@@ -111,6 +113,15 @@ def read_archive(scene: Scene) -> t.Iterator[tuple[str, str]]:
     _, said = play(scene, "nimops.nim.gather", variables)
     yield "what gather prints", said
     yield from read_tar(path)
+
+
+def read_report(scene: Scene) -> t.Iterator[tuple[str, str]]:
+    """The file and the output of `report`."""
+    path = scene.harness.sandbox.folder / f"{scene.side}-report.html"
+    variables = {"nim_namespace": scene.namespace, "path": str(path)}
+    _, said = play(scene, "nimops.nim.report", variables)
+    yield "what report prints", said
+    yield "report", html.unescape(path.read_text())
 
 
 def read_tar(path: Path) -> t.Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What may not be read is left out of a report, which says so."""
+"""A report leaves out what may not be read, and says so."""
 
 from __future__ import annotations
 
