@@ -17,6 +17,7 @@ from .verdict import reason_of
 DEFAULT_PORT = 8000
 
 GATEWAY_FIELD = "spec.expose.router.gateway"
+HOST_FIELD = "spec.expose.router.hostDomainName"
 PICKER_FIELD = "spec.expose.router.eppConfig"
 BACKEND_FIELDS = {
     "Ingress": "spec.expose.ingress.spec",
@@ -156,7 +157,7 @@ def _needed_host(app: App, expose: Expose, kind: str) -> str:
     host = route_host(app, expose)
     if not host:
         raise NimError(
-            "spec.expose.router.hostDomainName is required with an ingress or a gateway",
+            f"{HOST_FIELD} is required with an ingress or a gateway",
             reason=reason_of(kind),
         )
     return host

@@ -12,6 +12,7 @@ from .._builders.expose import GATEWAY_FIELD
 from .._builders.pvc import claim_at_deletion, warn_of_differences
 from .._builders.replicas import find_hold, report_hold
 from .._builders.rollout import DEADLINE_REASON, Readiness, readiness_of_deployment
+from .._builders.route_problems import with_routes
 from .._builders.verdict import (
     NOT_READY,
     READY,
@@ -75,9 +76,9 @@ def _judge(app: NemoApp, now: NemoApp) -> Verdict:
     rollout = _readiness(app, now)
     missing = find_missing(app)
     if not missing:
-        return (
-            _rolling(now, rollout) if not rollout.ready else Verdict(READY, READY, rollout.message)
-        )
+        if not rollout.ready:
+            return _rolling(now, rollout)
+        return with_routes(now, now.spec.expose, Verdict(READY, READY, rollout.message))
     if not rollout.ready:
         return Verdict(
             NOT_READY,

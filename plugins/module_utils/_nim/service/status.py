@@ -14,6 +14,7 @@ from ..._builders.nim_metadata import CACHE_STATE, SERVICE_STATE, reported_state
 from ..._builders.pvc import warn_of_differences
 from ..._builders.replicas import report_hold
 from ..._builders.rollout import DEADLINE_REASON, Readiness
+from ..._builders.route_problems import with_routes
 from ..._builders.verdict import (
     NOT_READY,
     READY,
@@ -181,7 +182,7 @@ def _with_model(app: NIMServiceApp, rollout: Readiness) -> Verdict:
         "externalEndpoint": external_endpoint(app),
     }
     ready = Verdict(READY, READY, rollout.message, {"model": known})
-    return _with_name(app, _with_picker(app, ready))
+    return _with_name(app, with_routes(app, app.spec.expose, _with_picker(app, ready)))
 
 
 def _with_picker(app: NIMServiceApp, verdict: Verdict) -> Verdict:
