@@ -60,6 +60,16 @@ UNSHARE = ["unshare", "--net", *([] if AS_ROOT else ["--map-root-user"])]
 NSENTER = ["nsenter", "--net", *([] if AS_ROOT else ["--user", "--preserve-credentials"])]
 
 
+@dataclass(frozen=True)
+class Options:
+    namespace: str
+    container: str
+    program: Path
+    client: Path
+    state: Path
+    server: tuple[str, int]
+
+
 def kubectl(*words: str, check: bool = True) -> str:
     """The output of kubectl; CalledProcessError, or an empty text unless ``check``."""
     done = subprocess.run(["kubectl", *words], stdout=subprocess.PIPE, text=True, check=check)
@@ -129,8 +139,8 @@ class Probe:
     asked: float = 0.0
 
     def is_due(self, now: float) -> bool:
-        first = self.started + self.spec.get("initialDelaySeconds", 0)
-        return now >= max(first, self.asked + self.spec.get("periodSeconds", 10))
+        first = self.started + float(self.spec.get("initialDelaySeconds", 0))
+        return now >= max(first, self.asked + float(self.spec.get("periodSeconds", 10)))
 
     def record(self, passed: bool, now: float) -> None:
         self.asked = now
@@ -140,7 +150,7 @@ class Probe:
 
     @property
     def has_failed(self) -> bool:
-        return self.failures >= self.spec.get("failureThreshold", 3)
+        return self.failures >= int(self.spec.get("failureThreshold", 3))
 
 
 @dataclass
@@ -286,7 +296,7 @@ class PodRunner:
         self.started = now_text()
         self.reported: Json = {}
         self.stopping = threading.Event()
-        self.folder = options.state / self.name
+        self.folder: Path = options.state / self.name
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
@@ -423,16 +433,6 @@ class PodRunner:
 
     def _kubectl(self, *words: str, check: bool = True) -> str:
         return kubectl(*words, f"--namespace={self.options.namespace}", check=check)
-
-
-@dataclass(frozen=True)
-class Options:
-    namespace: str
-    container: str
-    program: Path
-    client: Path
-    state: Path
-    server: tuple[str, int]
 
 
 def is_run(pod: Json, container: str) -> bool:
