@@ -278,6 +278,7 @@ def test_evictions_events_and_leases(account, store) -> None:
     leases = path_of(("apis/coordination.k8s.io/v1", "leases"), HOME)
     lease = {"metadata": {"name": "a0715c6e.nvidia.com"}}
     assert account.refuses("POST", leases, lease) == ""
+    assert "may create only" in account.refuses("POST", leases, {"metadata": {"name": "other"}})
     others = path_of(("apis/coordination.k8s.io/v1", "leases"), NAMESPACE)
     assert "may create only" in account.refuses("POST", others, lease)
 
