@@ -170,6 +170,15 @@ EXTENDED = thing(
 """It offers devices as GPUs, which Kubernetes does since 1.36."""
 
 
+RULE = thing(
+    "DeviceTaintRule", "a", "resource.k8s.io/v1",
+    spec={
+        "deviceSelector": {"driver": "gpu.nvidia.com", "pool": "a"},
+        "taint": {"key": "example.com/broken", "effect": "NoSchedule"},
+    },
+)  # fmt: skip
+
+
 def claim(name: str, storage_class: str) -> Json:
     spec = {
         "storageClassName": storage_class,
@@ -321,6 +330,9 @@ CASES = {
         False, "nodes", [service(**devices(1)), service("second", **devices(2))],
         others=[slice_of(2)],
     ),
+    "DRA, devices tainted by a rule": Case(
+        False, "nodes", [service(**devices())], others=[slice_of(1), RULE]
+    ),
     "DRA, no driver on the node": Case(False, "nodes", [service(**devices())]),
     "DRA, too little memory": Case(
         False, "nodes", [service(**devices(**at_least("80Gi")))], others=[slice_of(2)]
@@ -439,7 +451,14 @@ def client(api_server: Any, monkeypatch: pytest.MonkeyPatch) -> Client:
     return Client()
 
 
-CLUSTER_SCOPED = ("DeviceClass", "Node", "PriorityClass", "ResourceSlice", "RuntimeClass")
+CLUSTER_SCOPED = (
+    "DeviceClass",
+    "DeviceTaintRule",
+    "Node",
+    "PriorityClass",
+    "ResourceSlice",
+    "RuntimeClass",
+)
 
 
 @dataclass
@@ -456,7 +475,7 @@ class Place:
     def create(self, item: Json) -> None:
         """Create an object of the cluster or of the namespace."""
         kind = item["kind"]
-        if kind in ("DeviceClass", "Node", "ResourceSlice"):
+        if kind in ("DeviceClass", "DeviceTaintRule", "Node", "ResourceSlice"):
             item = self._renamed(item)
         if kind == "Pod":
             item = {**item, "spec": {**item["spec"], "nodeSelector": {LABEL: self.namespace}}}
@@ -482,6 +501,13 @@ class Place:
         if item["kind"] == "Node":
             own = {LABEL: self.namespace, "kubernetes.io/hostname": name}
             metadata["labels"] = {**metadata["labels"], **own}
+        if item["kind"] == "DeviceTaintRule":
+            selector = {**item["spec"]["deviceSelector"], "pool": name}
+            return {
+                **item,
+                "metadata": metadata,
+                "spec": {**item["spec"], "deviceSelector": selector},
+            }
         if item["kind"] != "ResourceSlice":
             return {**item, "metadata": metadata}
         spec = {**item["spec"], "nodeName": self.name(item["spec"]["nodeName"])}

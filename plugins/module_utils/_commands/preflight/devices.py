@@ -199,8 +199,8 @@ def _choices(request: Json) -> list[Json]:
     return t.cast("list[Json]", request.get("firstAvailable") or [request.get("exactly") or {}])
 
 
-def devices_of(slices: t.Iterable[Json]) -> list[Device]:
-    """The devices of the newest generation of each pool."""
+def devices_of(slices: t.Iterable[Json], rules: t.Sequence[Json] = ()) -> list[Device]:
+    """The devices of the newest generation of each pool, with the taints of DeviceTaintRules."""
     specs = [item.get("spec") or {} for item in slices]
     newest: dict[tuple[str, str], int] = {}
     for spec in specs:
@@ -216,8 +216,22 @@ def devices_of(slices: t.Iterable[Json]) -> list[Device]:
         for device in spec.get("devices") or []:
             location = device if spec.get("perDeviceNodeSelection") else spec
             kept = {name: location.get(name) for name in ("nodeName", "allNodes", "nodeSelector")}
-            found.append(Device((*key, str(device.get("name"))), device, kept))
+            name = (*key, str(device.get("name")))
+            taints = [*(device.get("taints") or []), *_taints_of(name, rules)]
+            found.append(Device(name, {**device, "taints": taints}, kept))
     return found
+
+
+def _taints_of(device: tuple[str, str, str], rules: t.Iterable[Json]) -> t.Iterator[Json]:
+    """The taints of the rules that select a device by its driver, pool and name."""
+    for rule in rules:
+        spec = rule.get("spec") or {}
+        selector = spec.get("deviceSelector")
+        if selector is None:
+            continue
+        wanted = (selector.get(name) for name in ("driver", "pool", "device"))
+        if all(want in (None, have) for want, have in zip(wanted, device, strict=True)):
+            yield spec.get("taint") or {}
 
 
 def used_by(claims: t.Iterable[Json]) -> set[tuple[str, str, str]]:

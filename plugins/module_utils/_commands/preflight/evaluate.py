@@ -13,7 +13,7 @@ from ..._engine.api_resources import ObjectKey as Key
 from ..text import name_of
 from . import apis, exposure, namespace_limits, pod_security, references, scheduling, storage
 from .check import LEVELS, Check, Reporter
-from .facts import ClusterFacts, Denied, Needs, key_to, resource_of
+from .facts import RESOURCES, ClusterFacts, Denied, Needs, key_to, resource_of
 from .pod_resources import with_defaults
 from .workloads import PodGroup, Rendered, pod_groups
 
@@ -22,6 +22,7 @@ _EFFECTS = {
     "API": "whether APIs are served is not checked",
     "Deployment": "whether an operator runs is not checked",
     "DeviceClass": "devices are not checked",
+    "DeviceTaintRule": "taints of devices by DeviceTaintRules are not checked",
     "IngressClass": "the IngressClass is not checked",
     "LimitRange": "LimitRanges are not checked",
     "Node": "neither nodes nor free GPUs are checked",
@@ -33,6 +34,7 @@ _EFFECTS = {
     "StorageClass": "the StorageClass is not checked",
 }
 
+_TAINTS = "DeviceTaintRule"
 _DEVICES = frozenset((kind, "") for kind in ("DeviceClass", "ResourceClaim", "ResourceSlice"))
 
 
@@ -49,7 +51,15 @@ def needs_of(rendered: Rendered, facts: ClusterFacts) -> Needs:
         found = found.joined(_pod_needs(group, rendered, facts))
     if scheduling.lacks_room(_running(rendered, facts), rendered, facts):
         found = found.joined(Needs(lists=_DEVICES))
-    return found
+    return found.joined(_taint_needs(facts)) if found.lists >= _DEVICES else found
+
+
+def _taint_needs(facts: ClusterFacts) -> Needs:
+    """DeviceTaintRules, which Kubernetes has since 1.37."""
+    version = RESOURCES[_TAINTS].version
+    is_served = _TAINTS in (facts.versions.get(version) or ())
+    lists = {(_TAINTS, "")} if is_served else set()
+    return Needs(lists=frozenset(lists), versions=frozenset({version}))
 
 
 def _object_needs(rendered: Rendered, facts: ClusterFacts) -> Needs:

@@ -14,6 +14,7 @@ from ..._engine.api_resources import ObjectKey as Key
 
 RESOURCES: dict[str, ApiResource] = KINDS | {
     "DeviceClass": ApiResource("resource.k8s.io/v1", "deviceclasses", is_namespaced=False),
+    "DeviceTaintRule": ApiResource("resource.k8s.io/v1", "devicetaintrules", is_namespaced=False),
     "Gateway": ApiResource("gateway.networking.k8s.io/v1", "gateways"),
     "GatewayClass": ApiResource(
         "gateway.networking.k8s.io/v1", "gatewayclasses", is_namespaced=False

@@ -300,7 +300,7 @@ def _devices(facts: ClusterFacts, released: set[Key]) -> Devices:
         claim for claim in facts.items(CLAIM) if not (_users(claim) and _users(claim) <= released)
     ]
     return Devices(
-        devices=devices_of(facts.items("ResourceSlice")),
+        devices=devices_of(facts.items("ResourceSlice"), facts.items("DeviceTaintRule")),
         classes={item["metadata"]["name"]: item for item in facts.items("DeviceClass")},
         selects=selects_node,
         used=used_by(claims),

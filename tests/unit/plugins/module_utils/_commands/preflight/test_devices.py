@@ -131,6 +131,26 @@ def test_devices_why_not(case):
     assert found.startswith(wanted) if wanted else found == ""
 
 
+RULES = {
+    "any device": ({}, True),
+    "no selector": (None, False),
+    "the device": ({"driver": "gpu.nvidia.com", "pool": "a", "device": "x"}, True),
+    "another device": ({"driver": "gpu.nvidia.com", "pool": "a", "device": "y"}, False),
+    "the pool": ({"pool": "a"}, True),
+    "another pool": ({"pool": "b"}, False),
+    "another driver": ({"driver": "d"}, False),
+}
+
+
+@pytest.mark.parametrize("case", RULES)
+def test_devices_of_taint_rules(case):
+    selector, wanted = RULES[case]
+    taint = {"key": "bad", "effect": "NoExecute"}
+    rules = [{"spec": {"deviceSelector": selector, "taint": taint}}]
+    (device,) = devices_of([slice_of(TAINTED)], rules)
+    assert device.fields["taints"] == [*TAINTED["taints"], *([taint] if wanted else [])]
+
+
 def test_devices_allocate():
     devices = Devices(devices_of([slice_of("x", "y")]), {"gpu.nvidia.com": CLASS}, selects_node)
     shared = Claim(claim().spec, shared="nim/a")

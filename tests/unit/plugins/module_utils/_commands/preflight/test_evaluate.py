@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._commands.preflight.evaluate import (
     evaluate,
     needs_of,
@@ -71,7 +72,24 @@ def test_needs_of_features(make_rendered, make_facts):
         *(("IngressClass", ""), ("StorageClass", ""), ("PersistentVolume", "")),
         ("Deployment", ""),
     }
-    assert needs.versions == {"apps.nvidia.com/v1alpha1", "apps/v1", "networking.k8s.io/v1", "v1"}
+    assert needs.versions == {
+        *("apps.nvidia.com/v1alpha1", "apps/v1", "networking.k8s.io/v1", "v1"),
+        "resource.k8s.io/v1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kinds", "wanted"),
+    [
+        pytest.param(["DeviceClass", "DeviceTaintRule"], True, id="served"),
+        pytest.param(["DeviceClass"], False, id="earlier than 1.37"),
+        pytest.param(None, False, id="no DRA"),
+    ],
+)
+def test_needs_of_taint_rules(make_rendered, make_facts, kinds, wanted):
+    facts = make_facts(versions={"resource.k8s.io/v1": kinds and frozenset(kinds)})
+    needs = needs_of(make_rendered(deployment(POD)), facts)
+    assert (("DeviceTaintRule", "") in needs.lists) is wanted
 
 
 def test_needs_of_later_rounds(make_rendered, make_facts):
