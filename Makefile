@@ -82,6 +82,7 @@ generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs,
 	@$(BIN)/python hack/generate_reference.py
 	@$(BIN)/python hack/generate_advice.py
 	@$(BIN)/python hack/generate_monitoring.py
+	@$(BIN)/python hack/generate_dashboards.py
 
 .PHONY: sandbox
 sandbox: ## Start the local control plane (WITH="lws": with neighbors); the last line of output is an export command to eval

@@ -18,6 +18,7 @@ import click
 import pytest
 import yaml
 from kubectl_nim.app import make_root
+from nimops_programs import build
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = [ROOT / f"config/monitoring/{name}.yaml" for name in ("recording", "alerts")]
@@ -27,14 +28,6 @@ SCRAPE = Path(__file__).parent / "scrapes/operator.prom"
 REFERENCE = "metric names should be written in 'snake_case' not 'camelCase'"
 """what promtool says of the names of NVIDIA's NIM Operator"""
 SEVERITIES = {"critical", "warning"}
-
-
-def build(name: str) -> str:
-    """The path of a program of the sandbox."""
-    command = [sys.executable, str(ROOT / "sandbox"), "build", name]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    [path] = re.findall(rf"(?m)^{name} +(.+)$", done.stdout)
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -188,3 +181,28 @@ def test_metrics_of_the_operator_are_well_formed(promtool: str) -> None:
     lines = (done.stdout + done.stderr).splitlines()
     kinds = ("nimCache", "nimPipeline", "nimService")
     assert sorted(lines) == [f"{kind}_status_total {REFERENCE}" for kind in kinds]
+
+
+def test_the_adapter_offers_the_metric_of_the_sample() -> None:
+    """The rule of the document, as prometheus-adapter applies it, on the names that are recorded."""
+    page = (ROOT / "docs/operate/monitoring.md").read_text()
+    blocks = [yaml.safe_load(text) for text in re.findall(r"(?s)```yaml\n(.*?)```", page)]
+    [rule] = next(block["rules"]["custom"] for block in blocks if "rules" in block)
+    series = re.fullmatch(r'\{__name__=~"(.+)"\}', rule["seriesQuery"])
+    assert series
+    groups = read_rules(RULES[0])["groups"]
+    names = {rule["record"] for group in groups for rule in group["rules"]}
+    found = {name for name in names if re.fullmatch(series[1], name)}
+    replacement = rule["name"]["as"].replace("$", "\\")
+    offered = {re.sub(rule["name"]["matches"], replacement, name) for name in found}
+    sample = yaml.safe_load((ROOT / "config/samples/nimservice_autoscaling.yaml").read_text())
+    wanted = {
+        item["object"]["metric"]["name"] for item in sample["spec"]["scale"]["hpa"]["metrics"]
+    }
+    assert wanted <= offered
+    assert len(offered) == len(found)
+
+
+def test_the_monitor_of_the_operator_keeps_the_labels_of_resources() -> None:
+    monitor = yaml.safe_load((ROOT / "config/prometheus/monitor.yaml").read_text())
+    assert [item["honorLabels"] for item in monitor["spec"]["endpoints"]] == [True]
