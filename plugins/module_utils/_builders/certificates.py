@@ -30,6 +30,26 @@ _UPDATE_SCRIPT = "; ".join(
     )
 )
 
+_ROOTLESS_SCRIPT = "; ".join(
+    (
+        "set -e",
+        "echo 'custom CA: files given'",
+        "ls -l /custom",
+        # The image's links would lead to files that only root can add.
+        "cp -rL /etc/ssl/certs /ca-certs/",
+        "for file in /custom/*.crt /custom/*.pem",
+        'do [ -f "$file" ] || continue',
+        'cp "$file" /ca-certs/certs/',
+        '{ echo; cat "$file"; } >> /ca-certs/certs/ca-certificates.crt',
+        "done",
+        "echo 'custom CA: hashing the names, if there is openssl'",
+        "openssl rehash /ca-certs/certs || true",
+        "echo 'custom CA: done'",
+    )
+)
+"""Adds the certificates to a copy of the trust store, without root."""
+_NAME = "update-ca-certificates"
+
 
 def ca_volumes(config_map: str) -> list[Json]:
     """The two volumes that the CA needs; they come after all others."""
@@ -55,12 +75,33 @@ def ca_init_mounts() -> list[Json]:
 def ca_init_container(image: str, env: t.Sequence[Fields], mounts: t.Sequence[Fields]) -> Json:
     """The `update-ca-certificates` container; it must be the first init container, as root."""
     container: Json = {
-        "name": "update-ca-certificates",
+        "name": _NAME,
         "image": image,
-        "command": ["/bin/sh", "-c", _UPDATE_SCRIPT],
+        "command": _command(_UPDATE_SCRIPT),
         "securityContext": {"runAsUser": 0, "runAsNonRoot": False},
         "volumeMounts": list(mounts),
     }
     if env:
         container["env"] = list(env)
     return container
+
+
+def without_root_user(container: Fields) -> Json:
+    """The `update-ca-certificates` container as the pod's user; any other container unchanged."""
+    if container["name"] != _NAME or container.get("command") != _command(_UPDATE_SCRIPT):
+        return dict(container)
+    security = {
+        key: value
+        for key, value in (container.get("securityContext") or {}).items()
+        if key not in ("runAsUser", "runAsNonRoot")
+    }
+    return {**container, "command": _command(_ROOTLESS_SCRIPT), "securityContext": security}
+
+
+def is_rootless_ca_container(live: Fields) -> bool:
+    """Whether a live container is `update-ca-certificates` without root."""
+    return live.get("name") == _NAME and live.get("command") == _command(_ROOTLESS_SCRIPT)
+
+
+def _command(script: str) -> list[str]:
+    return ["/bin/sh", "-c", script]

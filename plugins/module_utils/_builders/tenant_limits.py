@@ -17,6 +17,7 @@ from fnmatch import fnmatchcase
 from .._base.errors import FORBIDDEN, NimError
 from .._base.types import Fields
 from .._engine.observed import OPERATOR, Observed
+from .app import App
 
 HOST_PATHS = "NIMOPS_HOST_PATHS"
 ROOT_USER = "NIMOPS_ROOT_USER"
@@ -24,6 +25,9 @@ INGRESS_ANNOTATIONS = "NIMOPS_INGRESS_ANNOTATIONS"
 POD_LABELS = "NIMOPS_POD_LABELS"
 PROBE_HOSTS = "NIMOPS_PROBE_HOSTS"
 EXPOSED_SERVICES = "NIMOPS_EXPOSED_SERVICES"
+POD_SECURITY = "NIMOPS_POD_SECURITY"
+POD_SECURITY_ANNOTATION = "nimops.nim/pod-security"
+"""Annotation of a custom resource that restricts its pods even if the switch does not."""
 
 _ANY = "*"
 _DEFAULTS = {
@@ -33,11 +37,13 @@ _DEFAULTS = {
     POD_LABELS: _ANY,
     PROBE_HOSTS: _ANY,
     EXPOSED_SERVICES: _ANY,
+    POD_SECURITY: "reference",
 }
 _SWITCHES = "switches"
 _PATTERN = re.compile(r"[A-Za-z0-9._:/*?-]+")
 _ROOT_USER = {"allow": False, "forbid": True}
-_ROOT = 0
+_POD_SECURITY = {"reference": False, "restricted": True}
+_ROOT, _UNCONFINED = 0, "Unconfined"
 _MAX_SHOWN = 317
 """The maximum length of a label or annotation key."""
 
@@ -47,10 +53,14 @@ def read_switches(environment: t.Mapping[str, str]) -> dict[str, dict[str, str]]
     return {_SWITCHES: {name: environment.get(name, _DEFAULTS[name]) for name in _DEFAULTS}}
 
 
-def host_path_violations(observed: Observed, field: str, path: str) -> list[str]:
+def host_path_violations(app: App, field: str, path: str) -> list[str]:
     """Violations by a hostPath volume at ``path``, which may be empty."""
-    allowed = _listed(observed, HOST_PATHS)
-    if not path or _ANY in allowed:
+    if not path:
+        return []
+    if restricts_pods(app):
+        return [_violation(field, path, f"{_restricted_by(app)}, which allows no hostPath volume")]
+    allowed = _listed(app.observed, HOST_PATHS)
+    if _ANY in allowed:
         return []
     bad = [item for item in allowed if not item.startswith("/") or ".." in item.split("/")]
     if bad:
@@ -62,24 +72,35 @@ def host_path_violations(observed: Observed, field: str, path: str) -> list[str]
 
 
 def forbids_root(observed: Observed) -> bool:
-    """Whether containers must not run as root."""
-    return _ROOT_USER.get(_value(observed, ROOT_USER).strip(), True)
+    """Whether no container of any resource may run as root."""
+    return _ROOT_USER.get(_value(observed, ROOT_USER).strip(), True) or _restricts_all(observed)
 
 
-def root_violations(observed: Observed, field: str, value: t.Any) -> list[str]:
+def restricts_pods(app: App) -> bool:
+    """Whether the pods of this resource must pass the Pod Security Standard `restricted`."""
+    return _restricts_all(app.observed) or _POD_SECURITY.get(_annotated(app), True)
+
+
+def may_be_root(app: App) -> bool:
+    """Whether the containers of this resource may run as root."""
+    return not (forbids_root(app.observed) or restricts_pods(app))
+
+
+def root_violations(app: App, field: str, value: t.Any) -> list[str]:
     """Violations by ``value``, which makes a container run as root."""
-    if not forbids_root(observed):
+    if may_be_root(app):
         return []
-    given = _value(observed, ROOT_USER)
-    if given.strip() in _ROOT_USER:
-        return [
-            _violation(field, value, f"a container would run as root, but {ROOT_USER} is forbid")
-        ]
-    why = f"the operator's {ROOT_USER} is {given!r}: use allow or forbid"
+    given = _value(app.observed, ROOT_USER)
+    is_forbidden = _ROOT_USER.get(given.strip())
+    if is_forbidden is None:
+        why = f"the operator's {ROOT_USER} is {given!r}: use allow or forbid"
+    else:
+        switch = f"{ROOT_USER} is forbid" if is_forbidden else _restricted_by(app)
+        why = f"a container would run as root, but {switch}"
     return [_violation(field, value, why)]
 
 
-def security_violations(observed: Observed, field: str, security: Fields) -> list[str]:
+def security_violations(app: App, field: str, security: Fields) -> list[str]:
     """Violations by a security context of the user."""
     added = (security.get("capabilities") or {}).get("add")
     given = {
@@ -89,24 +110,45 @@ def security_violations(observed: Observed, field: str, security: Fields) -> lis
         "runAsNonRoot": security.get("runAsNonRoot") is False,
         "runAsUser": security.get("runAsUser") == _ROOT,
     }
-    return [
+    found = [
         violation
         for name, is_bad in given.items()
         if is_bad
         for violation in root_violations(
-            observed, f"{field}.{name}", added if name == "capabilities.add" else security[name]
+            app, f"{field}.{name}", added if name == "capabilities.add" else security[name]
         )
     ]
-
-
-def root_user_violations(observed: Observed, user: int | None, config_map: str) -> list[str]:
-    """Violations by a root user, or by certificates, which need a root container."""
-    found = []
-    if user == _ROOT:
-        found += root_violations(observed, "spec.userID", _ROOT)
-    if config_map:
-        found += root_violations(observed, "spec.proxy.certConfigMap", config_map)
+    profile = (security.get("seccompProfile") or {}).get("type")
+    if profile == _UNCONFINED and restricts_pods(app):
+        found.append(_violation(f"{field}.seccompProfile.type", profile, _restricted_by(app)))
     return found
+
+
+def root_user_violations(app: App, user: int | None) -> list[str]:
+    """Violations by a root user."""
+    return root_violations(app, "spec.userID", _ROOT) if user == _ROOT else []
+
+
+def _restricts_all(observed: Observed) -> bool:
+    return _POD_SECURITY.get(_value(observed, POD_SECURITY).strip(), True)
+
+
+def _annotated(app: App) -> str:
+    given = (app.resource["metadata"].get("annotations") or {}).get(POD_SECURITY_ANNOTATION)
+    return _DEFAULTS[POD_SECURITY] if given is None else str(given).strip()
+
+
+def _restricted_by(app: App) -> str:
+    """The setting that restricts the pods, for a message."""
+    if not _restricts_all(app.observed):
+        return _setting(f"the annotation {POD_SECURITY_ANNOTATION}", _annotated(app))
+    return _setting(f"the operator's {POD_SECURITY}", _value(app.observed, POD_SECURITY).strip())
+
+
+def _setting(name: str, value: str) -> str:
+    if value in _POD_SECURITY:
+        return f"{name} is {value}"
+    return f"{name} is {value[:_MAX_SHOWN]!r}: use {' or '.join(_POD_SECURITY)}"
 
 
 def key_violations(

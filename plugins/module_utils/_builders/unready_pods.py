@@ -10,8 +10,10 @@ from .._engine.conditions import find_condition
 from .._engine.reads import Read, ReadPods
 from .app import App
 from .pod_problems import describe, explain_pods
+from .tenant_limits import POD_SECURITY_ANNOTATION, restricts_pods
 
 _MAX_LABEL = 63
+_REFUSED = 'violates PodSecurity "restricted'
 _UPDATING = ("UpdateInProgress", "UpgradeInProgress")
 """Conditions of a LeaderWorkerSet while groups have an older revision, the second before 0.6."""
 
@@ -34,7 +36,16 @@ def why_unready(app: App, pods: ReadPods, live: Fields | None) -> str:
     problems = explain_pods(found, are_outdated=_are_outdated(live or {}))
     status = (live or {}).get("status") or {}
     failure = find_condition(status.get("conditions"), "ReplicaFailure") or {}
-    return problems or (describe(failure) if failure.get("status") == "True" else "")
+    if problems or failure.get("status") != "True":
+        return problems
+    return describe(failure) + _remedy(app, str(failure.get("message")))
+
+
+def _remedy(app: App, message: str) -> str:
+    """The setting with which Pod Security admits the pods; empty if it does not apply."""
+    if _REFUSED not in message or restricts_pods(app):
+        return ""
+    return f" (set the annotation {POD_SECURITY_ANNOTATION}: restricted)"
 
 
 def _are_outdated(live: Fields) -> bool:

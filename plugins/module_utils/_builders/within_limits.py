@@ -14,18 +14,19 @@ from .._engine.api_resources import KINDS
 from .._engine.desired import Child, Desired
 from .app import App
 from .expose import BACKEND_FIELDS, PICKER_FIELD
+from .hardening import harden
 from .tenant_limits import (
     EXPOSED_SERVICES,
     POD_LABELS,
     PROBE_HOSTS,
-    forbids_root,
     is_restricted,
+    may_be_root,
     name_violations,
     refuse,
+    restricts_pods,
     security_violations,
 )
 from .traffic import traffic_violations
-from .without_root import without_root
 
 AppT = t.TypeVar("AppT", bound=App)
 
@@ -37,27 +38,30 @@ _OPAQUE = f"{PICKER_FIELD}.config"
 def within_limits(desired: t.Callable[[AppT], Desired]) -> t.Callable[[AppT], Desired]:
     """Decorates `desired` of a kind with pods: NimError if it violates the limits.
 
-    If the operator forbids root, the desired pods cannot become root.
+    If the operator forbids root, the desired pods cannot become root; with Pod Security
+    `restricted`, they pass it.
     """
 
     @functools.wraps(desired)
     def wanted_within_limits(app: AppT) -> Desired:
         wanted = desired(app)
         refuse(_violations(app, wanted))
-        if not forbids_root(app.observed):
+        if may_be_root(app):
             return wanted
-        return replace(
-            wanted, children=[without_root(item, _live(app, item)) for item in wanted.children]
-        )
+        are_restricted = restricts_pods(app)
+        children = [
+            harden(item, _live(app, item), is_restricted=are_restricted) for item in wanted.children
+        ]
+        return replace(wanted, children=children)
 
     return wanted_within_limits
 
 
 def _violations(app: App, wanted: Desired) -> list[str]:
     violations = []
-    if forbids_root(app.observed):
+    if not may_be_root(app):
         for field, security in _contexts(app.resource["spec"]):
-            violations += security_violations(app.observed, field, security)
+            violations += security_violations(app, field, security)
     if is_restricted(app.observed, PROBE_HOSTS):
         for field, host in _probe_hosts(app.resource["spec"]):
             violations += name_violations(app.observed, PROBE_HOSTS, field, host)

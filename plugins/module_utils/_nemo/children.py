@@ -137,7 +137,7 @@ def desired(app: NemoApp) -> Desired:
     check_not_reserved(app.resource)
     refuse(
         [
-            *root_user_violations(app.observed, app.pod_security().get("runAsUser"), ""),
+            *root_user_violations(app, app.pod_security().get("runAsUser")),
             *annotation_violations(app, app.spec.expose),
             *label_violations(app, app.spec.expose),
         ]

@@ -353,6 +353,7 @@ def test_hardened_switches():
     switches = {
         "NIMOPS_HOST_PATHS": "",
         "NIMOPS_ROOT_USER": "forbid",
+        "NIMOPS_POD_SECURITY": "restricted",
         "NIMOPS_INGRESS_ANNOTATIONS": "",
         "NIMOPS_PROBE_HOSTS": "",
         "NIMOPS_EXPOSED_SERVICES": "",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.types import Fields, Json
+from ..._builders.tenant_limits import POD_SECURITY_ANNOTATION
 from .check import Reporter
 from .facts import ClusterFacts
 from .pod_resources import containers_of
@@ -53,12 +54,20 @@ def check_pod_security(groups: t.Iterable[PodGroup], facts: ClusterFacts) -> lis
             reporter.fail(
                 f"namespace {group.namespace} enforces {level}, which refuses the pods of"
                 f" {workload}: {'; '.join(found)}",
-                f"change the spec, or label the namespace {ENFORCE} with a lower level",
+                _remedy(group.spec, level),
             )
         else:
             reporter.ok(f"namespace {group.namespace} enforces {level}, which allows {workload}")
         reporters.append(reporter)
     return reporters
+
+
+def _remedy(spec: Fields, level: str) -> str:
+    """The change to make: hardening suffices unless `baseline` refuses the pods as well."""
+    hardened = f"set the annotation {POD_SECURITY_ANNOTATION}: {RESTRICTED}"
+    is_enough = level == RESTRICTED and not violations(spec, BASELINE)
+    first = hardened if is_enough else "change the spec"
+    return f"{first}, or label the namespace {ENFORCE} with a lower level"
 
 
 def violations(spec: Fields, level: str) -> list[str]:

@@ -20,7 +20,6 @@ from ..._builders.pod_problems import why_ended, why_not_ready
 from ..._builders.tenant_limits import POD_LABELS, key_violations, refuse, root_violations
 from ..._engine.created_once import has_other_source, is_outdated
 from ..._engine.desired import StatusPatch
-from ..._engine.observed import Observed
 from ..._engine.oversized import is_stub
 from ..._engine.ownership import ownership_of, refuse_foreign
 from ..cache_spec import parse_cache
@@ -151,7 +150,7 @@ def _start(
     refuse(
         [
             *key_violations(app.observed, POD_LABELS, "spec.labels", app.spec.labels),
-            *_root_violations(cache, app.observed),
+            *_root_violations(app, cache),
         ]
     )
     check_capacity(cache)
@@ -163,11 +162,11 @@ def _start(
     return Step("to build", pod=pod, kept=(app.build_pod_name,), profile=profiles[0])
 
 
-def _root_violations(cache: Manifest, observed: Observed) -> list[str]:
+def _root_violations(app: NIMBuildApp, cache: Manifest) -> list[str]:
     """Violations of the root limit: pods run as the user of the cache."""
     if parse_cache(cache).user != 0:
         return []
-    return root_violations(observed, f"spec.userID of NIMCache {cache['metadata']['name']}", 0)
+    return root_violations(app, f"spec.userID of NIMCache {cache['metadata']['name']}", 0)
 
 
 def _without_forbidden_labels(app: NIMBuildApp) -> NIMBuildApp:

@@ -11,4 +11,4 @@ from .app import NIMCacheApp
 
 def refuse_forbidden(app: NIMCacheApp) -> None:
     """NimError if the spec contains something that the operator forbids."""
-    refuse(root_user_violations(app.observed, app.spec.user, app.spec.proxy.config_map))
+    refuse(root_user_violations(app, app.spec.user))

@@ -25,10 +25,8 @@ def refuse_forbidden(app: NIMServiceApp) -> None:
     check_not_reserved(app.resource)
     refuse(
         [
-            *host_path_violations(
-                app.observed, "spec.storage.hostPath", app.spec.storage.host_path
-            ),
-            *root_user_violations(app.observed, app.spec.user, app.spec.proxy.config_map),
+            *host_path_violations(app, "spec.storage.hostPath", app.spec.storage.host_path),
+            *root_user_violations(app, app.spec.user),
             *_annotation_violations(app),
             *label_violations(app, None if app.spec.is_kserve else app.spec.expose),
         ]

@@ -8,6 +8,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.certificates 
     ca_init_mounts,
     ca_main_mount,
     ca_volumes,
+    is_rootless_ca_container,
+    without_root_user,
 )
 
 
@@ -47,3 +49,40 @@ def test_ca_init_container_copies_crt_and_pem(tmp_path):
     )
     subprocess.run(["/bin/sh", "-c", replaced], check=True, capture_output=True)
     assert sorted(path.name for path in folders["share"].iterdir()) == ["a.crt", "b-pem.crt"]
+
+
+def test_without_root_user(tmp_path):
+    import subprocess
+
+    folders = {name: tmp_path / name for name in ("custom", "certs", "out")}
+    for folder in folders.values():
+        folder.mkdir()
+    (folders["custom"] / "a.crt").write_text("given a")
+    (folders["custom"] / "b.pem").write_text("given b\n")
+    (tmp_path / "target.pem").write_text("linked")
+    (folders["certs"] / "link.pem").symlink_to(tmp_path / "target.pem")
+    (folders["certs"] / "ca-certificates.crt").write_text("all\n")
+    made = without_root_user(ca_init_container("i", [], ca_init_mounts()))
+    assert made["securityContext"] == {}
+    script = made["command"][-1]
+    replaced = (
+        script.replace("/etc/ssl/certs", str(folders["certs"]))
+        .replace("/ca-certs", str(folders["out"]))
+        .replace("/custom", str(folders["custom"]))
+    )
+    subprocess.run(["/bin/sh", "-c", replaced], check=True, capture_output=True)
+    store = folders["out"] / "certs"
+    assert (store / "ca-certificates.crt").read_text() == "all\n\ngiven a\ngiven b\n"
+    assert (store / "link.pem").read_text() == "linked"
+    assert not (store / "link.pem").is_symlink()
+    assert {"a.crt", "b.pem"} <= {path.name for path in store.iterdir()}
+
+
+def test_without_root_user_other_container():
+    other = {"name": "a", "command": ["x"], "securityContext": {"runAsUser": 0}}
+    assert without_root_user(other) == other
+    made = ca_init_container("i", [], [])
+    changed = {**made, "command": ["own"]}
+    assert without_root_user(changed) == changed
+    assert not is_rootless_ca_container(made)
+    assert is_rootless_ca_container(without_root_user(made))

@@ -7,6 +7,7 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._builders.tenant_limits import (
     EXPOSED_SERVICES,
     INGRESS_ANNOTATIONS,
@@ -17,9 +18,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.tenant_limits
     host_path_violations,
     is_restricted,
     key_violations,
+    may_be_root,
     name_violations,
     read_switches,
     refuse,
+    restricts_pods,
     root_user_violations,
     root_violations,
     security_violations,
@@ -31,10 +34,18 @@ def limits(**environment: str) -> Observed:
     return Observed({"operator": read_switches(environment)})
 
 
+def app_with(observed: Observed, **annotations: str) -> App:
+    named = {
+        "name": "a",
+        "annotations": {f"nimops.nim/{key}": it for key, it in annotations.items()},
+    }
+    return App({"kind": "Toy", "metadata": named, "spec": {}}, observed)
+
+
 def test_limits_default_allows_everything() -> None:
     for observed in (limits(), Observed({})):
-        assert host_path_violations(observed, "f", "/etc") == []
-        assert root_violations(observed, "f", 0) == []
+        assert host_path_violations(app_with(observed), "f", "/etc") == []
+        assert root_violations(app_with(observed), "f", 0) == []
         assert key_violations(observed, POD_LABELS, "f", ["any/key"]) == []
         assert key_violations(observed, INGRESS_ANNOTATIONS, "f", ["any/key"]) == []
         assert not forbids_root(observed)
@@ -68,7 +79,7 @@ def test_limits_default_allows_everything() -> None:
 )
 def test_host_path_violations(allowed: str, path: str, may: bool) -> None:
     violations = host_path_violations(
-        limits(NIMOPS_HOST_PATHS=allowed), "spec.storage.hostPath", path
+        app_with(limits(NIMOPS_HOST_PATHS=allowed)), "spec.storage.hostPath", path
     )
     assert (not violations) is may
     for violation in violations:
@@ -78,7 +89,7 @@ def test_host_path_violations(allowed: str, path: str, may: bool) -> None:
 
 @pytest.mark.parametrize("bad", ["data", "/data/../etc", "/srv,data", "**"])
 def test_host_path_violations_bad_prefix(bad: str) -> None:
-    (violation,) = host_path_violations(limits(NIMOPS_HOST_PATHS=bad), "f", "/srv/x")
+    (violation,) = host_path_violations(app_with(limits(NIMOPS_HOST_PATHS=bad)), "f", "/srv/x")
     assert "not a plain path" in violation
     assert repr(bad.rsplit(",", maxsplit=1)[-1]) in violation
 
@@ -96,26 +107,63 @@ def test_host_path_violations_bad_prefix(bad: str) -> None:
 )
 def test_root_violations(value: str, message: str) -> None:
     observed = limits(NIMOPS_ROOT_USER=value)
-    violations = root_violations(observed, "spec.userID", 0)
+    violations = root_violations(app_with(observed), "spec.userID", 0)
     assert forbids_root(observed) is bool(message) is bool(violations)
     for violation in violations:
         assert violation.startswith("spec.userID: 0 is forbidden: ")
         assert violation.endswith(message)
 
 
+def test_root_user_violations() -> None:
+    app = app_with(limits(NIMOPS_ROOT_USER="forbid"))
+    assert root_user_violations(app, None) == root_user_violations(app, 1) == []
+    assert [item.partition(":")[0] for item in root_user_violations(app, 0)] == ["spec.userID"]
+    assert root_user_violations(app_with(limits()), 0) == []
+
+
 @pytest.mark.parametrize(
-    ("user", "config_map", "fields"),
+    ("switch", "annotation", "why"),
     [
-        (None, "", []),
-        (1, "", []),
-        (0, "", ["spec.userID"]),
-        (0, "ca", ["spec.userID", "spec.proxy.certConfigMap"]),
+        pytest.param("reference", None, "", id="default"),
+        pytest.param("reference", "reference", "", id="both reference"),
+        pytest.param("restricted", None, "the operator's NIMOPS_POD_SECURITY is restricted", id="all"),
+        pytest.param(
+            "restricted", "reference", "the operator's NIMOPS_POD_SECURITY is restricted", id="not lowered",
+        ),
+        pytest.param(
+            "reference", " restricted", "the annotation nimops.nim/pod-security is restricted", id="one",
+        ),
+        pytest.param(
+            "reference", "x", "the annotation nimops.nim/pod-security is 'x': use reference or restricted",
+            id="invalid annotation",
+        ),
+        pytest.param(
+            "y", None, "the operator's NIMOPS_POD_SECURITY is 'y': use reference or restricted",
+            id="invalid switch",
+        ),
     ],
-)
-def test_root_user_violations(user: int | None, config_map: str, fields: list[str]) -> None:
-    violations = root_user_violations(limits(NIMOPS_ROOT_USER="forbid"), user, config_map)
-    assert [violation.partition(":")[0] for violation in violations] == fields
-    assert root_user_violations(limits(), user, config_map) == []
+)  # fmt: skip
+def test_restricts_pods(switch: str, annotation: str | None, why: str) -> None:
+    given = {} if annotation is None else {"pod-security": annotation}
+    app = app_with(limits(NIMOPS_POD_SECURITY=switch), **given)
+    assert restricts_pods(app) is bool(why)
+    assert may_be_root(app) is not bool(why)
+    unconfined = {"seccompProfile": {"type": "Unconfined"}}
+    expected = {
+        "f: 0 is forbidden: a container would run as root, but ": root_violations(app, "f", 0),
+        'f: "/data" is forbidden: ': host_path_violations(app, "f", "/data"),
+        'f.seccompProfile.type: "Unconfined" is forbidden: ': security_violations(
+            app, "f", unconfined
+        ),
+    }
+    for start, found in expected.items():
+        assert [item.startswith(f"{start}{why}") for item in found] == [True] * bool(why)
+
+
+def test_forbids_root_of_all() -> None:
+    """The Role that NIMCaches share does not depend on one of them."""
+    assert forbids_root(limits(NIMOPS_POD_SECURITY="restricted"))
+    assert not forbids_root(app_with(limits(), **{"pod-security": "restricted"}).observed)
 
 
 @pytest.mark.parametrize(
@@ -171,8 +219,8 @@ def test_name_violations(allowed: str, name: str, may: bool) -> None:
 
 def test_security_violations() -> None:
     bad = {"privileged": True, "runAsUser": 0, "capabilities": {"add": ["A"], "drop": ["ALL"]}}
-    assert security_violations(limits(), "f", bad) == []
-    found = security_violations(limits(NIMOPS_ROOT_USER="forbid"), "f", bad)
+    assert security_violations(app_with(limits()), "f", bad) == []
+    found = security_violations(app_with(limits(NIMOPS_ROOT_USER="forbid")), "f", bad)
     assert [item.split(":")[0] for item in found] == [
         "f.capabilities.add", "f.privileged", "f.runAsUser",
     ]  # fmt: skip
@@ -191,5 +239,7 @@ def test_refuse_lists_all_violations() -> None:
 
 
 def test_host_path_violations_long_value() -> None:
-    (violation,) = host_path_violations(limits(NIMOPS_HOST_PATHS=""), "f", "/" + "x" * 5000)
+    (violation,) = host_path_violations(
+        app_with(limits(NIMOPS_HOST_PATHS="")), "f", "/" + "x" * 5000
+    )
     assert len(violation) < 500

@@ -7,6 +7,9 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
+from ansible_collections.nimops.nim.plugins.module_utils._builders.tenant_limits import (
+    POD_SECURITY_ANNOTATION,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._builders.unready_pods import (
     pods_of,
     unready_reads,
@@ -55,6 +58,37 @@ def test_unready_reads(
 def test_why_unready(app: Make, pods: t.Any, failure: str, why: str) -> None:
     read = pods_of(app(), "app", "a")
     assert why_unready(app().at(Observed({read.key: pods})), read, live(failure)) == why
+
+
+@pytest.mark.parametrize(
+    ("level", "annotations", "is_advised"),
+    [
+        pytest.param("restricted:latest", {}, True, id="restricted"),
+        pytest.param("baseline:latest", {}, False, id="baseline"),
+        pytest.param(
+            "restricted:latest", {POD_SECURITY_ANNOTATION: "restricted"}, False, id="is set"
+        ),
+    ],
+)
+def test_why_unready_pod_security(
+    app: Make, level: str, annotations: t.Any, is_advised: bool
+) -> None:
+    made = app()
+    resource = {
+        **made.resource,
+        "metadata": {**made.resource["metadata"], "annotations": annotations},
+    }
+    message = f'pods "a" is forbidden: violates PodSecurity "{level}": seccompProfile'
+    failure = {
+        "type": "ReplicaFailure",
+        "status": "True",
+        "reason": "FailedCreate",
+        "message": message,
+    }
+    found = {"status": {"conditions": [failure]}}
+    why = why_unready(App(resource), pods_of(made, "app", "a"), found)
+    advice = " (set the annotation nimops.nim/pod-security: restricted)"
+    assert why == f"FailedCreate: {message}" + (advice if is_advised else "")
 
 
 @pytest.mark.parametrize(

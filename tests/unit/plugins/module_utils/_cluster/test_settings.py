@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._builders.tenant_limits import (
     forbids_root,
     host_path_violations,
@@ -50,7 +51,8 @@ def test_read_settings_switches(monkeypatch):
     monkeypatch.setenv("NIMOPS_HOST_PATHS", "/data")
     monkeypatch.delenv("NIMOPS_ROOT_USER", raising=False)
     observed = Observed({"operator": read_settings()})
-    assert host_path_violations(observed, "f", "/etc")
+    app = App({"kind": "Toy", "metadata": {"name": "a"}, "spec": {}}, observed)
+    assert host_path_violations(app, "f", "/etc")
     assert not forbids_root(observed)
     monkeypatch.setenv("NIMOPS_ROOT_USER", "maybe")
     assert forbids_root(Observed({"operator": read_settings()}))

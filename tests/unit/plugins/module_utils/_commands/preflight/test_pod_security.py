@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._commands.preflight.pod_security import (
     check_pod_security,
@@ -105,3 +107,20 @@ def test_check_pod_security(make_group, make_facts, levels, level, wanted):
     namespace = {"kind": "Namespace", "metadata": {"name": "nim", "labels": labels}}
     found = levels(check_pod_security([make_group()], make_facts(namespace)))
     assert [it for it, _text in found] == wanted
+
+
+@pytest.mark.parametrize(
+    ("level", "spec", "advice"),
+    [
+        ("restricted", {}, "set the annotation nimops.nim/pod-security: restricted, or label"),
+        ("restricted", {"hostNetwork": True}, "change the spec, or label"),
+        ("baseline", {"hostNetwork": True}, "change the spec, or label"),
+    ],
+)
+def test_check_pod_security_remedy(make_group, make_facts, level, spec, advice):
+    labels = {"pod-security.kubernetes.io/enforce": level}
+    namespace = {"kind": "Namespace", "metadata": {"name": "nim", "labels": labels}}
+    group = make_group()
+    group = replace(group, spec={**group.spec, **spec})
+    (reporter,) = check_pod_security([group], make_facts(namespace))
+    assert reporter.found[0].remedy.startswith(advice)

@@ -58,9 +58,7 @@ REFUSE_FORBIDDEN = {
     "a user": ({"userID": 1}, []),
     "the root group is not the root user": ({"groupID": 0}, []),
     "root": ({"userID": 0}, ["spec.userID: 0", "NIMOPS_ROOT_USER"]),
-    "a container that runs as root": (
-        {"proxy": {"certConfigMap": "ca"}}, ['spec.proxy.certConfigMap: "ca"', "NIMOPS_ROOT_USER"],
-    ),
+    "certificates": ({"proxy": {"certConfigMap": "ca"}}, []),
     "a proxy": ({"proxy": {"httpProxy": "http://p"}}, []),
     "label": ({"labels": {"team": "x"}}, []),
     "label of another Service": (

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Every container of every pod runs without root if the operator forbids root."""
+"""Every container of every pod runs without root, or passes Pod Security, if the operator demands it."""
 
 from __future__ import annotations
 
@@ -11,77 +11,29 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._builders.pod_templates import (
-    at,
-    pod_of,
-    templates_of,
+from ansible_collections.nimops.nim.plugins.module_utils._builders.certificates import (
+    ca_init_container,
+    ca_init_mounts,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._builders.without_root import without_root
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
-from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import simulate
+from ansible_collections.nimops.nim.plugins.module_utils._builders.hardening import harden
+from ansible_collections.nimops.nim.plugins.module_utils._commands.preflight import pod_security
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Child
 from ansible_collections.nimops.nim.plugins.module_utils._engine.drift import has_wanted
-from ansible_collections.nimops.nim.plugins.module_utils._kinds import assumed_objects
+from nimops_harness.sample_pods import FACTS, MAKING_PODS, OURS, ROOT, SAMPLES, pods_of
 
 Json = dict[str, t.Any]
 
-ROOT = Path(__file__).resolve().parents[5]
 CONFORMANCE = ROOT.parent / "shared/conformance"
-SAMPLES = sorted((ROOT / "config/samples").glob("*_*.yaml"))
-FACTS = [ROOT / "config/samples/nemo-prerequisites.yaml", ROOT / "tests/golden/facts.yaml"]
 NO_ROOT: Json = {
     "allowPrivilegeEscalation": False,
     "capabilities": {"drop": ["ALL"]},
     "runAsNonRoot": True,
 }
-MAKING_PODS = {
-    *("NIMBuild", "NIMCache", "NIMService"),
-    *("NemoCustomizer", "NemoDatastore", "NemoEntitystore", "NemoEvaluator", "NemoGuardrail"),
-}
-SIDES = {"NIMCache": ["initContainers"], "NIMService": ["initContainers", "sidecarContainers"]}
-"""Containers of users that each resource gets here, so that every kind of pod has some."""
-OURS = {*MAKING_PODS, "NIMPipeline"}
 
 
-def read(files: t.Iterable[Path]) -> list[Json]:
-    found: list[Json] = []
-    for file in files:
-        for item in yaml.safe_load_all(file.read_text()):
-            if item:
-                found += item["items"] if item["kind"] == "List" else [item]
-    return found
-
-
-def pods_of(files: t.Iterable[Path], facts: t.Iterable[Path] = ()) -> list[tuple[str, str, Json]]:
-    """Kinds of the custom resource and of the object, and pod: of all that is ever written."""
-    objects = read(files)
-    others = [*read(facts), *(item for item in objects if item["kind"] not in OURS)]
-    for item in objects:
-        item["metadata"].setdefault("namespace", "nim")
-        if item["kind"] in MAKING_PODS:
-            item["spec"].pop("proxy", None)  # its certificates need a root container: it is refused
-            if item["spec"].get("userID") == 0:
-                del item["spec"]["userID"]
-        for field in SIDES.get(item["kind"], ()):
-            side = {"name": "side", "image": {"repository": "side", "tag": "1"}}
-            item["spec"][field] = [*(item["spec"].get(field) or []), side | {"name": field.lower()}]
-    ours = [item for item in objects if item["kind"] in OURS]
-    written: list[Json] = []
-    put = SimulatedCluster.put
-
-    def spy(cluster: SimulatedCluster, manifest: Json) -> None:
-        written.append(manifest)
-        put(cluster, manifest)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SimulatedCluster, "put", spy)
-        simulate(ours, Facts(others, assumed=assumed_objects(), namespace="nim").ask)
-    return [
-        (item["metadata"]["ownerReferences"][0]["kind"], item["kind"], pod_of(at(item, path)))
-        for item in written
-        for path in templates_of(item)
-    ]
+def violations_of(pod: Json) -> list[str]:
+    """The violations of the Pod Security Standard `restricted`, as preflight predicts them."""
+    return pod_security.violations(pod, pod_security.RESTRICTED)
 
 
 def containers_of(pod: Json) -> list[Json]:
@@ -99,16 +51,25 @@ def risks_of(pod: Json) -> list[str]:
     return found
 
 
-def test_without_root_covers_all_kinds_with_pods() -> None:
+def test_harden_covers_all_kinds_with_pods() -> None:
     served = {item["kind"] for item in yaml.safe_load((ROOT / "watches.yaml").read_text())}
     assert served == OURS, "the GPU stack is in another file: its pods are privileged"
 
 
-def test_without_root_in_all_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert any(risks_of(pod) for *_kinds, pod in pods_of(SAMPLES, FACTS)), "by default, some can"
-    monkeypatch.setenv("NIMOPS_ROOT_USER", "forbid")
+LEVELS: dict[str, tuple[Json, t.Callable[[Json], list[str]]]] = {
+    "no root": ({"NIMOPS_ROOT_USER": "forbid"}, risks_of),
+    "restricted": ({"NIMOPS_POD_SECURITY": "restricted"}, violations_of),
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_harden_in_all_samples(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    switches, check = LEVELS[level]
+    assert any(check(pod) for *_kinds, pod in pods_of(SAMPLES, FACTS)), "by default, some can"
+    for name, value in switches.items():
+        monkeypatch.setenv(name, value)
     found = pods_of(SAMPLES, FACTS)
-    assert [(*kinds, risks) for *kinds, pod in found if (risks := risks_of(pod))] == []
+    assert [(*kinds, risks) for *kinds, pod in found if (risks := check(pod))] == []
     kinds = {"Deployment", "InferenceService", "Job", "LeaderWorkerSet", "Pod"}
     assert {kind for _parent, kind, _pod in found} == kinds
     # The sample of a NIMBuild waits for its cache: _nimbuild/test_desired.py has its pods.
@@ -121,9 +82,9 @@ def test_without_root_in_all_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     [file for home in ("", "nemo/") for file in sorted(CONFORMANCE.glob(f"{home}cases/*.yaml"))],
     ids=lambda file: file.stem,
 )
-def test_without_root_in_all_recordings(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NIMOPS_ROOT_USER", "forbid")
-    assert [risks for *_kinds, pod in pods_of([case]) if (risks := risks_of(pod))] == []
+def test_harden_in_all_recordings(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NIMOPS_POD_SECURITY", "restricted")
+    assert [risks for *_kinds, pod in pods_of([case]) if (risks := violations_of(pod))] == []
 
 
 def deployment(**pod: t.Any) -> Json:
@@ -139,10 +100,10 @@ def pod_in(child: Child) -> Json:
     return t.cast(Json, child.manifest["spec"]["template"]["spec"])
 
 
-def test_without_root_new_pods() -> None:
+def test_harden_new_pods() -> None:
     given = deployment(initContainers=[{"name": "i", "securityContext": {"runAsUser": 5}}])
     before = copy.deepcopy(given)
-    child = without_root(Child(given, applied=given), None)
+    child = harden(Child(given, applied=given), None)
     first, second = containers_of(pod_in(child))
     assert first["securityContext"] == {"runAsUser": 5, **NO_ROOT}
     assert second["securityContext"] == NO_ROOT
@@ -160,10 +121,39 @@ def test_without_root_new_pods() -> None:
         {"procMount": "Unmasked"},
     ],
 )
-def test_without_root_overrides_spec(bad: Json) -> None:
+def test_harden_overrides_spec(bad: Json) -> None:
     given = deployment(containers=[{"name": "a", "securityContext": bad}])
-    (container,) = pod_in(without_root(Child(given), None))["containers"]
+    (container,) = pod_in(harden(Child(given), None))["containers"]
     assert container["securityContext"] == NO_ROOT
+
+
+def test_harden_restricted() -> None:
+    local = {"type": "Localhost", "localhostProfile": "a.json"}
+    given = deployment(
+        containers=[
+            {"name": "a", "securityContext": {"seccompProfile": {"type": "Unconfined"}}},
+            {"name": "b", "securityContext": {"seccompProfile": local}},
+        ]
+    )
+    pod = pod_in(harden(Child(given), None, is_restricted=True))
+    profiles = [item["securityContext"]["seccompProfile"] for item in pod["containers"]]
+    assert profiles == [{"type": "RuntimeDefault"}, local]
+    assert violations_of(pod) == []
+
+
+def with_certificates() -> Json:
+    return deployment(initContainers=[ca_init_container("a", [], ca_init_mounts())])
+
+
+def test_harden_certificates() -> None:
+    """Running pods keep the container that runs as root."""
+    as_root = with_certificates()
+    rootless = harden(Child(as_root), None).manifest
+    (container,) = rootless["spec"]["template"]["spec"]["initContainers"]
+    assert container["securityContext"] == NO_ROOT
+    assert "update-ca-certificates;" not in container["command"][-1]
+    assert harden(Child(as_root), as_root).manifest == as_root
+    assert harden(Child(as_root), rootless).manifest == rootless
 
 
 LIVE_CASES = {
@@ -174,17 +164,17 @@ LIVE_CASES = {
 
 
 @pytest.mark.parametrize("live", LIVE_CASES.values(), ids=LIVE_CASES.keys())
-def test_without_root_keeps_running_pods(live: Json) -> None:
+def test_harden_keeps_running_pods(live: Json) -> None:
     """Also if only fields change that restart no pod."""
     running = deployment(**live)
     running["spec"]["replicas"] = 7
-    child = without_root(Child(deployment()), running)
+    child = harden(Child(deployment()), running)
     template = child.manifest["spec"]["template"]
     assert template == running["spec"]["template"]
     assert has_wanted(running["spec"]["template"], template)
 
 
-def test_without_root_keeps_pods_with_other_env_order() -> None:
+def test_harden_keeps_pods_with_other_env_order() -> None:
     """A takeover from some releases of the reference operator has this order."""
 
     def with_env(*names: str) -> Json:
@@ -192,22 +182,22 @@ def test_without_root_keeps_pods_with_other_env_order() -> None:
         return deployment(containers=[{"name": "a", "image": "a", "env": env}])
 
     wanted = with_env("A", "B")
-    assert without_root(Child(wanted), with_env("B", "A")).manifest == wanted
-    assert without_root(Child(wanted), with_env("B", "C")).manifest != wanted
+    assert harden(Child(wanted), with_env("B", "A")).manifest == wanted
+    assert harden(Child(wanted), with_env("B", "C")).manifest != wanted
 
 
 @pytest.mark.parametrize("live", LIVE_CASES.values(), ids=LIVE_CASES.keys())
 @pytest.mark.parametrize("change", ["image", "label"])
-def test_without_root_with_other_change(live: Json, change: str) -> None:
+def test_harden_with_other_change(live: Json, change: str) -> None:
     wanted = deployment()
     if change == "image":
         wanted["spec"]["template"]["spec"]["containers"][0]["image"] = "b"
     else:
         wanted["spec"]["template"]["metadata"]["labels"]["app"] = "y"
-    assert risks_of(pod_in(without_root(Child(wanted), deployment(**live)))) == []
+    assert risks_of(pod_in(harden(Child(wanted), deployment(**live)))) == []
 
 
-def test_without_root_ignores_predictor_replicas() -> None:
+def test_harden_ignores_predictor_replicas() -> None:
     def inference(replicas: int) -> Json:
         predictor = {"containers": [{"name": "a"}], "minReplicas": replicas}
         return {
@@ -216,9 +206,9 @@ def test_without_root_ignores_predictor_replicas() -> None:
             "spec": {"predictor": predictor},
         }
 
-    assert without_root(Child(inference(2)), inference(1)).manifest == inference(2)
+    assert harden(Child(inference(2)), inference(1)).manifest == inference(2)
 
 
-def test_without_root_objects_without_pods() -> None:
+def test_harden_objects_without_pods() -> None:
     child = Child({"kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"containers": "a"}})
-    assert without_root(child, None) == child
+    assert harden(child, None) == child

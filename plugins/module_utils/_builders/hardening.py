@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Applies `NIMOPS_ROOT_USER=forbid` to the containers of all pods that we create.
+"""Applies `NIMOPS_ROOT_USER=forbid` and Pod Security `restricted` to all pods that we create.
 
 A setuid program makes a process of any user root, so containers must not gain privileges either.
-Running pods stay unchanged until something else replaces them: neither an upgrade nor this switch
+Running pods stay unchanged until something else replaces them: neither an upgrade nor a switch
 restarts a model that loads for many minutes.
 """
 
@@ -16,6 +16,7 @@ from dataclasses import replace
 from .._base.types import Manifest
 from .._engine.desired import Child
 from .._engine.kept_lists import has_equivalent
+from .certificates import is_rootless_ca_container, without_root_user
 from .pod_templates import Path, at, pod_of, replaced, templates_of, with_pod, without_scaling
 
 _NO_ROOT: Manifest = {
@@ -23,16 +24,22 @@ _NO_ROOT: Manifest = {
     "capabilities": {"drop": ["ALL"]},
     "runAsNonRoot": True,
 }
+_RESTRICTED: Manifest = {**_NO_ROOT, "seccompProfile": {"type": "RuntimeDefault"}}
+_LOCAL_PROFILE = "Localhost"
+"""The other type of a seccomp profile that `restricted` admits."""
 _PRIVILEGES = frozenset({"privileged", "procMount"})
 _CONTAINERS = ("initContainers", "containers")
 _SECURITY = "securityContext"
 
 
-def without_root(child: Child, live: Manifest | None) -> Child:
-    """The child without root in its pods; ``live``: its live object."""
+def harden(child: Child, live: Manifest | None, *, is_restricted: bool = False) -> Child:
+    """The child without root in its pods; ``live``: its live object.
+
+    ``is_restricted``: whether its pods pass the Pod Security Standard `restricted`.
+    """
     manifest, applied = child.manifest, child.applied
     for path in templates_of(manifest):
-        change = _change_for(at(manifest, path), at(live, path))
+        change = _change_for(at(manifest, path), at(live, path), is_restricted)
         manifest = _changed(manifest, path, change)
         applied = applied and _changed(applied, path, change)
     return replace(child, manifest=manifest, applied=applied)
@@ -41,15 +48,18 @@ def without_root(child: Child, live: Manifest | None) -> Child:
 Change = t.Callable[[Manifest], Manifest]
 
 
-def _change_for(template: Manifest, live: Manifest) -> Change:
+def _change_for(template: Manifest, live: Manifest, is_restricted: bool) -> Change:
     """The change of a pod: full hardening only if another change replaces the pods anyway."""
     running = live and pod_of(live if "containers" in live else {"spec": {}, **live})
 
     def keep(pod: Manifest) -> Manifest:
         return _kept(pod, running)
 
+    def secure(pod: Manifest) -> Manifest:
+        return _hardened(pod, _RESTRICTED if is_restricted else _NO_ROOT)
+
     before = with_pod(template, keep(pod_of(template)))
-    return keep if running and has_equivalent(live, without_scaling(before)) else _hardened
+    return keep if running and has_equivalent(live, without_scaling(before)) else secure
 
 
 def _changed(manifest: Manifest, path: Path, change: Change) -> Manifest:
@@ -57,9 +67,9 @@ def _changed(manifest: Manifest, path: Path, change: Change) -> Manifest:
     return replaced(manifest, path, with_pod(template, change(pod_of(template))))
 
 
-def _hardened(pod: Manifest) -> Manifest:
+def _hardened(pod: Manifest, fields: Manifest) -> Manifest:
     return pod | {
-        where: [_secured(item, _NO_ROOT) for item in pod[where]]
+        where: [_secured(without_root_user(item), fields) for item in pod[where]]
         for where in _CONTAINERS
         if where in pod
     }
@@ -68,7 +78,9 @@ def _hardened(pod: Manifest) -> Manifest:
 def _secured(container: Manifest, fields: Manifest) -> Manifest:
     given = container.get(_SECURITY) or {}
     kept = {key: value for key, value in given.items() if key not in _PRIVILEGES}
-    return container | {_SECURITY: kept | fields}
+    profile = kept.get("seccompProfile") or {}
+    own = {"seccompProfile": profile} if profile.get("type") == _LOCAL_PROFILE else {}
+    return container | {_SECURITY: kept | fields | own}
 
 
 def _kept(pod: Manifest, running: Manifest) -> Manifest:
@@ -84,8 +96,10 @@ def _kept(pod: Manifest, running: Manifest) -> Manifest:
 
 
 def _as_live(container: Manifest, live: Manifest) -> Manifest:
+    if is_rootless_ca_container(live):
+        container = without_root_user(container)
     have = live.get(_SECURITY) or {}
-    fields = {key: value for key, value in _NO_ROOT.items() if have.get(key) == value}
+    fields = {key: value for key, value in _RESTRICTED.items() if have.get(key) == value}
     return (
         container | {_SECURITY: (container.get(_SECURITY) or {}) | fields} if fields else container
     )

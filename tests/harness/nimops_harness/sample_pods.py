@@ -1,0 +1,71 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The pods of files with custom resources, as the operator would ever write them."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._builders.pod_templates import (
+    at,
+    pod_of,
+    templates_of,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
+from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import simulate
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import assumed_objects
+
+Json = dict[str, t.Any]
+
+ROOT = Path(__file__).resolve().parents[3]
+SAMPLES = sorted((ROOT / "config/samples").glob("*_*.yaml"))
+FACTS = [ROOT / "config/samples/nemo-prerequisites.yaml", ROOT / "tests/golden/facts.yaml"]
+MAKING_PODS = {
+    *("NIMBuild", "NIMCache", "NIMService"),
+    *("NemoCustomizer", "NemoDatastore", "NemoEntitystore", "NemoEvaluator", "NemoGuardrail"),
+}
+SIDES = {"NIMCache": ["initContainers"], "NIMService": ["initContainers", "sidecarContainers"]}
+"""Containers of users that each resource gets here, so that every kind of pod has some."""
+OURS = {*MAKING_PODS, "NIMPipeline"}
+
+
+def pods_of(files: t.Iterable[Path], facts: t.Iterable[Path] = ()) -> list[tuple[str, str, Json]]:
+    """Kinds of the custom resource and of the object, and pod: of all that is ever written."""
+    objects = _read(files)
+    others = [*_read(facts), *(item for item in objects if item["kind"] not in OURS)]
+    for item in objects:
+        item["metadata"].setdefault("namespace", "nim")
+        if item["kind"] in MAKING_PODS and item["spec"].get("userID") == 0:
+            del item["spec"]["userID"]  # it is refused
+        for field in SIDES.get(item["kind"], ()):
+            side = {"name": "side", "image": {"repository": "side", "tag": "1"}}
+            item["spec"][field] = [*(item["spec"].get(field) or []), side | {"name": field.lower()}]
+    ours = [item for item in objects if item["kind"] in OURS]
+    written: list[Json] = []
+    put = SimulatedCluster.put
+
+    def spy(cluster: SimulatedCluster, manifest: Json) -> None:
+        written.append(manifest)
+        put(cluster, manifest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SimulatedCluster, "put", spy)
+        simulate(ours, Facts(others, assumed=assumed_objects(), namespace="nim").ask)
+    return [
+        (item["metadata"]["ownerReferences"][0]["kind"], item["kind"], pod_of(at(item, path)))
+        for item in written
+        for path in templates_of(item)
+    ]
+
+
+def _read(files: t.Iterable[Path]) -> list[Json]:
+    found: list[Json] = []
+    for file in files:
+        for item in yaml.safe_load_all(file.read_text()):
+            if item:
+                found += item["items"] if item["kind"] == "List" else [item]
+    return found
