@@ -12,6 +12,7 @@ from ..._engine.conditions import find_condition
 from .app import NIMServiceApp
 from .expose.service import selects
 from .kserve.platform import remaining_object
+from .kserve.rollout import unfinished_rollout
 from .kserve.status import is_off, predictor_readiness, readiness_of_stopped
 from .workload import live_workload, other_workload, pods_of
 
@@ -31,15 +32,22 @@ def readiness_of(app: NIMServiceApp, before: NIMServiceApp | None = None) -> Rea
         return Readiness(False, f"Waiting for {former} to be replaced", moving=True)
     if live is None and app.spec.replicas == 0:
         return Readiness(False, "spec.replicas is 0", is_off=True)
-    if app.spec.is_kserve and is_off(live):
-        return readiness_of_stopped(app.name, live)
     if app.spec.is_kserve:
-        is_ready, message = predictor_readiness(app.name, live, is_changed=is_changed)
-        awaits_pods = not is_ready and live is not None and not is_changed
-        return Readiness(is_ready, message, moving=not is_ready, awaits_pods=awaits_pods)
+        return _readiness_on_kserve(app, is_changed=is_changed)
     if app.spec.is_multi_node:
         return readiness_of_groups(live, is_changed=is_changed, is_steady=is_steady)
     return readiness_of_deployment(live, is_steady=is_steady)
+
+
+def _readiness_on_kserve(app: NIMServiceApp, *, is_changed: bool) -> Readiness:
+    live = live_workload(app)
+    if is_off(live):
+        return readiness_of_stopped(app.name, live)
+    is_ready, message = predictor_readiness(app.name, live, is_changed=is_changed)
+    if is_ready and (unfinished := unfinished_rollout(app)):
+        return unfinished
+    awaits_pods = not is_ready and live is not None and not is_changed
+    return Readiness(is_ready, message, moving=not is_ready, awaits_pods=awaits_pods)
 
 
 def _generation_of(app: NIMServiceApp) -> t.Any:

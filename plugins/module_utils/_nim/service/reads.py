@@ -17,6 +17,7 @@ from .endpoint_picker.picker import picker_reads
 from .endpoints import cluster_endpoint, missing_endpoint
 from .expose.service import service_name
 from .kserve.platform import platform_reads
+from .kserve.rollout import rollout_reads
 from .model_layout import layout_reads
 from .model_store import Store, select_store
 from .multi_node.groups import group_reads
@@ -46,6 +47,7 @@ def reads(app: NIMServiceApp) -> list[Read]:
     if storage.cache_name:
         found.append(ReadObject("NIMCache", namespace, storage.cache_name))
     found += platform_reads(app)
+    found += rollout_reads(app)
     found += group_reads(app)
     found += strategy_reads(app)
     found += pod_reads(app)

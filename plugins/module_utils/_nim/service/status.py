@@ -44,6 +44,7 @@ from .endpoint_picker.picker import picker_readiness, why_picker_unready
 from .endpoints import cluster_endpoint, external_endpoint, missing_endpoint
 from .expose.service import name_clash
 from .kserve.mode import KSERVE, ignored_fields
+from .kserve.status import ready_pods
 from .model_layout import is_layout_awaited
 from .model_store import Unusable, count_choices, pvc_at_deletion, select_store
 from .readiness import readiness_of
@@ -230,7 +231,7 @@ def _counts_of(app: NIMServiceApp) -> tuple[t.Any, t.Any]:
     """
     status = (live_workload(app) or {}).get("status") or {}
     if app.spec.is_kserve:
-        copies = ((status.get("modelStatus") or {}).get("copies") or {}).get("totalCopies")
+        copies = ready_pods(live_workload(app))
         return copies, copies
     available = status.get("readyReplicas" if app.spec.is_multi_node else "availableReplicas")
     return status.get("replicas"), available

@@ -17,6 +17,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.types import Manifest
+from ..._builders.pod import find_container
 from ..._engine.metadata import Labels
 from .app import NIMServiceApp
 
@@ -25,6 +26,7 @@ INFERENCE_SERVICE = "InferenceService"
 LEADER, WORKER = "leader", "worker"
 KSERVE_LABEL = "serving.kserve.io/inferenceservice"
 """KServe's label of pods, in each mode: the name of their InferenceService."""
+_KSERVE_CONTAINER = "kserve-container"
 
 
 class Workload(t.NamedTuple):
@@ -67,8 +69,17 @@ def live_workload(app: NIMServiceApp) -> Manifest | None:
 
 
 def container_of(app: NIMServiceApp, role: str = LEADER) -> str:
-    """The name of the model container; in groups it depends on the role of the pod."""
-    return f"nim-{role}" if app.spec.is_multi_node else f"{app.name}-ctr"
+    """The name of the model container; in groups it depends on the role of the pod.
+
+    KServe fails without a container of its own name. Its webhook renames the container of a pod
+    that has no other one.
+    """
+    if app.spec.is_multi_node:
+        return f"nim-{role}"
+    is_own = app.spec.is_kserve and (
+        app.spec.sidecars or find_container(live_template(app), _KSERVE_CONTAINER)
+    )
+    return _KSERVE_CONTAINER if is_own else f"{app.name}-ctr"
 
 
 def live_template(app: NIMServiceApp, role: str = LEADER) -> Manifest:

@@ -69,13 +69,13 @@ def mode_names(app: NIMServiceApp, mode: str) -> list[str]:
     """
     wanted = app.spec.annotations.get(MODE_ANNOTATION) or mode
     annotations = (live_workload(app) or {}).get("metadata", {}).get("annotations") or {}
-    used = (annotations.get(MODE_ANNOTATION) or "", _settled_mode(app))
+    used = (annotations.get(MODE_ANNOTATION) or "", settled_mode(app))
     return [name for name in used if name and is_same_mode(name, wanted)] or [wanted]
 
 
 def mode_reads(app: NIMServiceApp) -> list[Read]:
     """The reads of KServe's settings; none once the InferenceService reports its mode."""
-    if not is_known(app) or _settled_mode(app):
+    if not is_known(app) or settled_mode(app):
         return []
     if app.observed.kserve_namespace:
         return [_read_config(app.observed.kserve_namespace)]
@@ -89,7 +89,7 @@ def mode_reads(app: NIMServiceApp) -> list[Read]:
 
 def deployment_mode(app: NIMServiceApp) -> str:
     """The mode; NimError if it, or KServe's namespace, is unknown."""
-    if settled := _settled_mode(app):
+    if settled := settled_mode(app):
         return settled
     settings = _Settings(_find_namespace(app), app.observed)
     given = app.spec.annotations.get(MODE_ANNOTATION) or ""
@@ -108,7 +108,7 @@ def ignored_fields(app: NIMServiceApp) -> list[str]:
 
     Knative scales, and routes to the pods, in its own way.
     """
-    if _settled_mode(app) in ("", *_STANDARD):
+    if settled_mode(app) in ("", *_STANDARD):
         return []
     features = {
         "spec.scale.enabled": app.spec.is_autoscaled,
@@ -119,7 +119,8 @@ def ignored_fields(app: NIMServiceApp) -> list[str]:
     return [*(f"spec.{field}" for field in app.spec.for_knative), *given]
 
 
-def _settled_mode(app: NIMServiceApp) -> str:
+def settled_mode(app: NIMServiceApp) -> str:
+    """The mode that the InferenceService reports; empty if it reports none."""
     status = (live_workload(app) or {}).get("status") or {}
     return str(status.get("deploymentMode") or "")
 

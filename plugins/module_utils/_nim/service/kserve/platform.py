@@ -70,7 +70,7 @@ def is_held(app: NIMServiceApp, child: Manifest) -> bool:
         return False
     if child["kind"] == SERVICE and live is not None:
         return True
-    return _belongs_to_kserve(app, app.live(child["kind"], child["metadata"]["name"]))
+    return belongs_to_kserve(app, app.live(child["kind"], child["metadata"]["name"]))
 
 
 def remaining_object(app: NIMServiceApp) -> str:
@@ -78,7 +78,7 @@ def remaining_object(app: NIMServiceApp) -> str:
     groups = [groups_of(app)] if app.spec.is_kserve else []
     left = replaced(app) or _live(app, groups)
     if not left and not app.spec.is_kserve and app.was_read(*inference_service_of(app)):
-        left = [item for item in _shared_names(app) if _belongs_to_kserve(app, app.live(*item))]
+        left = [item for item in _shared_names(app) if belongs_to_kserve(app, app.live(*item))]
     return f'{left[0][0].lower()} "{left[0][1]}"' if left else ""
 
 
@@ -93,7 +93,7 @@ def _may_be_on_kserve(app: NIMServiceApp) -> bool:
     services = [app.live(*item) for item in _own_services(app)]
     return (
         not services
-        or any(_belongs_to_kserve(app, app.live(*item)) for item in _shared_names(app))
+        or any(belongs_to_kserve(app, app.live(*item)) for item in _shared_names(app))
         or any(map(_has_reference_hash, services))
     )
 
@@ -102,7 +102,8 @@ def _shared_names(app: NIMServiceApp) -> list[tuple[str, str]]:
     return [(kind, app.name) for kind in _KSERVE_KINDS]
 
 
-def _belongs_to_kserve(app: NIMServiceApp, live: Manifest | None) -> bool:
+def belongs_to_kserve(app: NIMServiceApp, live: Manifest | None) -> bool:
+    """Whether the InferenceService of this name controls an object."""
     controller = (controller_of(live) if live else None) or {}
     return (controller.get("kind"), controller.get("name")) == inference_service_of(app)
 

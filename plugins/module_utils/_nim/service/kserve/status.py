@@ -13,7 +13,7 @@ from ...._builders.rollout import Readiness
 from ...._engine.conditions import find_condition
 
 STOP_ANNOTATION = "serving.kserve.io/stop"
-"""KServe removes the pods while its value is "true"; `maxReplicas: 0` means no limit there."""
+"""KServe removes the pods while its value is "true", in any case. `maxReplicas: 0` is no limit."""
 
 Live = t.Optional[t.Mapping[str, t.Any]]  # noqa: UP045 a bar is no type before it is evaluated
 
@@ -32,10 +32,19 @@ def predictor_readiness(name: str, live: Live, *, is_changed: bool = False) -> t
     return found.get("status") == "True", str(found.get("message") or "")
 
 
+def ready_pods(live: Live) -> int | None:
+    """The ready pods of an InferenceService by KServe's count; None if it has not counted them.
+
+    KServe omits a count of 0.
+    """
+    copies = (((live or {}).get("status") or {}).get("modelStatus") or {}).get("copies")
+    return None if copies is None else copies.get("totalCopies", 0)
+
+
 def is_off(live: Live) -> bool:
     """Whether KServe must stop the InferenceService."""
     annotations = ((live or {}).get("metadata") or {}).get("annotations") or {}
-    return annotations.get(STOP_ANNOTATION) == "true"
+    return str(annotations.get(STOP_ANNOTATION)).casefold() == "true"
 
 
 def readiness_of_stopped(name: str, live: Live) -> Readiness:

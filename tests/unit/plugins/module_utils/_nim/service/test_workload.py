@@ -78,6 +78,25 @@ def test_container_of(make, spec, names):
     assert (container_of(app), container_of(app, "worker")) == names
 
 
+SIDE = {"name": "side", "image": {"repository": "r/side", "tag": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "names", "found"),
+    [
+        pytest.param({}, ["llm-ctr"], "llm-ctr", id="not renamed"),
+        pytest.param({}, ["kserve-container"], "kserve-container", id="renamed by the webhook"),
+        pytest.param({"sidecarContainers": [SIDE]}, [], "kserve-container", id="several"),
+        pytest.param(
+            {"sidecarContainers": [SIDE]}, ["llm-ctr", "side"], "kserve-container", id="not served"
+        ),
+    ],
+)
+def test_container_of_inference_service(make, spec, names, found):
+    predictor = {"containers": [{"name": name} for name in names]}
+    assert container_of(NIMServiceApp(make.cr(KSERVE | spec), make.inference(predictor))) == found
+
+
 @pytest.mark.parametrize(
     ("spec", "fields", "leader", "worker"),
     [

@@ -8,11 +8,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.sta
     cluster_url,
     external_url,
     is_in_namespace,
+    is_off,
     predictor_readiness,
 )
 
 CREATION = 'Waiting for InferenceService "llm" creation'
 REPORT = 'Waiting for InferenceService "llm" reporting Predictor readiness'
+
+STOP = {"true": True, "True": True, "false": False, "yes": False, "": False}
 
 
 def live(**status):
@@ -45,6 +48,14 @@ def predictor(status, **more):
 )
 def test_predictor_readiness(found, is_changed, wanted):
     assert predictor_readiness("llm", found, is_changed=is_changed) == wanted
+
+
+@pytest.mark.parametrize(
+    ("annotations", "off"),
+    [({"serving.kserve.io/stop": value}, off) for value, off in STOP.items()] + [({}, False)],
+)
+def test_is_off(annotations, off):
+    assert is_off({"metadata": {"annotations": annotations}}) is off
 
 
 @pytest.mark.parametrize(
