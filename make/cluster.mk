@@ -72,6 +72,10 @@ scenario-role: collection ## The scenario default with an operator that reconcil
 scenario-lws: collection ## Groups of pods with the real controller of LeaderWorkerSets, on a sandbox of its own
 	@hack/scenario_neighbor.sh lws lws
 
+.PHONY: scenario-kserve
+scenario-kserve: collection ## Services with the real controller and webhooks of KServe, on a sandbox of its own
+	@hack/scenario_neighbor.sh kserve kserve
+
 .PHONY: scenario-epp
 scenario-epp: collection ## The real endpoint picker in the pods that the operator deploys, on a sandbox of its own
 	@hack/scenario_neighbor.sh epp epp

@@ -21,6 +21,9 @@ off       nothing listens
 
 Simulated pods have no network either. The API server of the sandbox sends what its Service proxy
 forwards to them to an HTTP proxy at the fifth port of the sandbox, which this program plays.
+
+With --names, it writes a file with the addresses of the Services, from which `dns/sitecustomize.py`
+resolves their names. A Service with a privileged port is served at its target port.
 """
 
 from __future__ import annotations
@@ -48,6 +51,7 @@ CHANGES = ("ADDED", "MODIFIED", "DELETED")
 FIRST_PAUSE, LAST_PAUSE = 0.5, 5.0  # seconds between two watches
 HANG_SECONDS = 300.0
 LISTING = ("models", "embedding", "rerank")
+FIRST_FREE_PORT = 1024
 PROXY_OFFSET = 4
 """The port of the proxy after that of the API server; `nimops_sandbox/ports.py` reserves it."""
 EVENTS = b"data: "
@@ -124,16 +128,31 @@ def generate(path: str, model: str, question: Question) -> bytes:
     return b"".join(EVENTS + line.encode() + b"\n\n" for line in lines)
 
 
-def addresses_of(service: Service) -> list[Address]:
-    """The address to listen on for a Service: its api port, if its cluster IP is on loopback."""
+def routes_of(service: Service) -> dict[int, Address]:
+    """The address to listen on for a Service, by its api port, if its cluster IP is on loopback."""
     address = service["spec"].get("clusterIP") or ""
     try:
         if not ipaddress.ip_address(address).is_loopback:
-            return []
+            return {}
     except ValueError:
-        return []
-    ports = service["spec"].get("ports") or []
-    return [(address, port["port"]) for port in ports if port.get("name") == "api"]
+        return {}
+    found = [port for port in service["spec"].get("ports") or [] if port.get("name") == "api"]
+    return {
+        port["port"]: (
+            address,
+            port["port"] if port["port"] >= FIRST_FREE_PORT else port["targetPort"],
+        )
+        for port in found
+    }
+
+
+def addresses_of(service: Service) -> list[Address]:
+    return list(routes_of(service).values())
+
+
+def host_of(namespace: str | None, name: str | None) -> str:
+    """The name of a Service, without the cluster's domain."""
+    return f"{name}.{namespace}.svc"
 
 
 class _Server(http.server.ThreadingHTTPServer):
@@ -195,13 +214,14 @@ class _Forward(_Handler):
 class Models:
     """The running servers, by address.
 
-    A single thread waits for all of them: thousands of threads would keep a core busy.
+    A single thread waits for all of them: thousands of threads would keep a core busy. `names` is
+    the file to write, if any: a JSON object, {host: {port: address to listen on}}.
     """
 
-    def __init__(self, model: str) -> None:
-        self._model = model
+    def __init__(self, model: str, names: Path | None = None) -> None:
+        self._model, self._names = model, names
         self._servers: dict[Address, _Server] = {}
-        self._addresses: dict[str, list[Address]] = {}
+        self._routes: dict[str, dict[int, Address]] = {}
         self._selector = selectors.DefaultSelector()
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -213,7 +233,7 @@ class Models:
 
     def find(self, namespace: str, name: str) -> _Server | None:
         """The server of a Service; None if it is off."""
-        found = map(self._servers.get, self._addresses.get(f"{namespace}/{name}", []))
+        found = map(self._servers.get, self._routes.get(host_of(namespace, name), {}).values())
         return next(filter(None, found), None)
 
     def addresses(self) -> set[Address]:
@@ -233,15 +253,23 @@ class Models:
         if event["type"] not in CHANGES:
             return
         service = event["object"]
-        annotations = service["metadata"].get("annotations") or {}
-        mode = annotations.get(ANNOTATION, "models")
-        name = f"{service['metadata'].get('namespace')}/{service['metadata'].get('name')}"
-        self._addresses[name] = addresses_of(service)
+        metadata = service["metadata"]
+        mode = (metadata.get("annotations") or {}).get(ANNOTATION, "models")
+        self._route(host_of(metadata.get("namespace"), metadata.get("name")), routes_of(service))
         for address in addresses_of(service):
             if event["type"] == "DELETED" or mode == "off":
                 self._stop(address)
             else:
                 self._serve(address, mode)
+
+    def _route(self, host: str, routes: dict[int, Address]) -> None:
+        if self._routes.get(host) == routes:
+            return
+        self._routes[host] = routes
+        if self._names:
+            new = self._names.with_suffix(".new")
+            new.write_text(json.dumps(self._routes))
+            new.replace(self._names)
 
     def _serve(self, address: Address, mode: str) -> None:
         if address not in self._servers:
@@ -335,7 +363,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", default=DEFAULT_MODEL, help="the model name in answers")
-    models = Models(parser.parse_args().model)
+    parser.add_argument("--names", type=Path, help="the file to write the Services' names to")
+    given = parser.parse_args()
+    models = Models(given.model, given.names)
     start_proxy(models)
     try:
         follow_services(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from .api import Api
 from .errors import SandboxError, SetupError
 from .gocache import GoCache
 from .locks import locked
+from .neighbors.base import Place
 from .settings import Settings
 from .state import State
 
@@ -60,6 +61,7 @@ class Instance:
         programs = self._provide_programs(cache) | self._provide_neighbors(cache, wanted)
         definitions = thirdparty.provide_definitions(cache)
         definitions += neighbors.provide_definitions(cache, wanted)
+        manifests = neighbors.provide_manifests(cache, wanted)
         files.make_folders(self.directory)
         with self._locked():
             self._prepare()
@@ -68,7 +70,7 @@ class Instance:
             self._give_definitions(current, api, definitions)
             self._start(current, self.after_api)
             self._give_objects(current, api)
-            self._start_neighbors(current, api)
+            self._start_neighbors(current, api, manifests)
             self._wait(current, "the nodes", lambda: not seed.unready_nodes(api))
             self._wait(current, "the controllers", lambda: seed.has_default_account(api))
         self.notify(f"ready: https://127.0.0.1:{current.ports.api}, in {self.directory}")
@@ -232,12 +234,15 @@ class Instance:
             paths = self._served(api, paths)
         self._give(api, "objects", paths)
 
-    def _start_neighbors(self, current: State, api: Api) -> None:
+    def _start_neighbors(
+        self, current: State, api: Api, manifests: Mapping[str, list[Path]]
+    ) -> None:
         """Start one after the other, and register each when it serves."""
         for name in current.neighbors:
-            place = neighbors.Place(name, self.directory, current.ports)
+            place = Place(name, self.directory, current.ports)
             neighbors.write_files(place)
-            self._give(api, f"objects-of-{name}", neighbors.objects_of(place))
+            own = neighbors.objects_of(place)
+            self._give(api, f"objects-of-{name}", [*own, *manifests.get(name, [])])
             programs = neighbors.programs_of([name])
             if not current.alive().keys() & set(programs):
                 ports.require_free(current.ports.of_neighbor(name), patience=_PORT_SECONDS)

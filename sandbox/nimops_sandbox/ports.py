@@ -21,6 +21,7 @@ NEIGHBORS: dict[str, tuple[str, ...]] = {
     "lws": ("webhook",),
     "epp": (),
     "prometheus": ("web",),
+    "kserve": ("webhook",),
 }
 _OF_NEIGHBORS = [(name, purpose) for name, purposes in NEIGHBORS.items() for purpose in purposes]
 LARGEST_BLOCK = PORTS_PER_INSTANCE + len(_OF_NEIGHBORS)

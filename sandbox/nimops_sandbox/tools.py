@@ -19,6 +19,7 @@ _HELM = "helm.sh/helm/v3"
 _COSIGN = "github.com/sigstore/cosign/v3"
 _REGISTRY = "github.com/google/go-containerregistry"
 _LWS = "sigs.k8s.io/lws"
+_KSERVE = "github.com/kserve/kserve"
 _EPP = "sigs.k8s.io/gateway-api-inference-extension"
 _PROMETHEUS = "github.com/prometheus/prometheus"
 _KUBERNETES = "kubernetes"
@@ -166,6 +167,7 @@ NEIGHBOR_TOOLS = {
             # Targets come from files only: discovery in clouds would double the build.
             tags=("remove_all_sd",),
         ),
+        Tool("kserve", {"kserve-controller-manager": "."}, _KSERVE),
     )
 }
 

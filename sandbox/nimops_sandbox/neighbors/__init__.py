@@ -15,11 +15,12 @@ from ..gocache import GoCache
 from ..ports import Ports
 from .base import Neighbor, Place, api_registrations, webhook_configurations
 from .epp import EPP
+from .kserve import KSERVE
 from .lws import LWS
 from .prometheus import PROMETHEUS
 
 # In the order of NEIGHBORS, in which they start.
-_TABLE: tuple[Neighbor, ...] = (LWS, EPP, PROMETHEUS)
+_TABLE: tuple[Neighbor, ...] = (LWS, EPP, PROMETHEUS, KSERVE)
 BY_NAME = {neighbor.name: neighbor for neighbor in _TABLE}
 
 
@@ -55,10 +56,17 @@ def provide_definitions(cache: GoCache, names: Iterable[str]) -> list[Path]:
         path
         for it in map(BY_NAME.__getitem__, names)
         if it.definitions
-        for path in thirdparty.provide_files(
-            cache, it.tool.source, {it.tool.versioned: it.definitions}
-        )
+        for path in thirdparty.provide_files(cache, it.tool.source, it.definitions)
     ]
+
+
+def provide_manifests(cache: GoCache, names: Iterable[str]) -> dict[str, list[Path]]:
+    """Return the files with the objects from each neighbor's module, by neighbor."""
+    return {
+        it.name: thirdparty.provide_files(cache, it.tool.source, {it.tool.versioned: it.manifests})
+        for it in map(BY_NAME.__getitem__, names)
+        if it.manifests
+    }
 
 
 def write_files(place: Place) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..ports import NEIGHBORS, Ports
+from ..thirdparty import Files
 from ..tools import NEIGHBOR_TOOLS, Tool
 
 WEBHOOK = "webhook"
@@ -77,19 +78,21 @@ class Api:
 class Neighbor:
     """How an instance runs the programs of a project.
 
-    programs: the arguments of each, in start order. definitions: globs in its module, of resource
-    definitions that only the neighbor needs. files: the content of its files, by name; JSON, which
-    is YAML, for anything but text. objects: to apply before it starts. environs: variables of a
+    programs: the arguments of each, in start order. definitions: globs by module that its go.mod
+    pins, of resource definitions that only the neighbor needs. files: the content of its files, by
+    name; JSON, which is YAML, for anything but text. objects: to apply before it starts.
+    manifests: globs in its module, of objects to apply after those. environs: variables of a
     program's environment.
     """
 
     name: str
     programs: Mapping[str, Callable[[Place], list[str]]]
-    definitions: tuple[str, ...] = ()
+    definitions: Files = field(default_factory=dict)
     webhooks: tuple[Webhook, ...] = ()
     apis: tuple[Api, ...] = ()
     files: Callable[[Place], dict[str, Any]] = lambda _: {}
     objects: Callable[[Place], list[dict[str, Any]]] = lambda _: []
+    manifests: tuple[str, ...] = ()
     environs: Mapping[str, dict[str, str]] = field(default_factory=dict)
 
     @property

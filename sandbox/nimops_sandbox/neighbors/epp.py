@@ -10,4 +10,12 @@ from __future__ import annotations
 
 from .base import Neighbor
 
-EPP = Neighbor("epp", {}, definitions=("config/crd/bases/inference.networking.x-k8s.io_*.yaml",))
+EPP = Neighbor(
+    "epp",
+    {},
+    definitions={
+        "sigs.k8s.io/gateway-api-inference-extension": [
+            "config/crd/bases/inference.networking.x-k8s.io_*.yaml"
+        ]
+    },
+)

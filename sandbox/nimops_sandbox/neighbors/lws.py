@@ -39,7 +39,9 @@ def _arguments(place: Place) -> list[str]:
 LWS = Neighbor(
     "lws",
     {"lws-controller-manager": _arguments},
-    definitions=("config/crd/bases/disaggregatedset.x-k8s.io_disaggregatedsets.yaml",),
+    definitions={
+        "sigs.k8s.io/lws": ["config/crd/bases/disaggregatedset.x-k8s.io_disaggregatedsets.yaml"]
+    },
     webhooks=(
         Webhook(
             "mleaderworkerset.kb.io",

@@ -3,7 +3,7 @@ module nimops.nim/sandbox/tools/crds
 go 1.26.0
 
 require (
-	github.com/kserve/kserve v0.16.0
+	github.com/kserve/kserve v0.20.0
 	sigs.k8s.io/dra-driver-nvidia-gpu v0.4.1
 	sigs.k8s.io/gateway-api v1.5.1
 	sigs.k8s.io/gateway-api-inference-extension v1.5.0

@@ -6,14 +6,18 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
+import runpy
 import socket
 import threading
 import typing as t
+from pathlib import Path
 
 import model_server
 import pytest
 from model_server import Models, follow_services
+from nimops_sandbox.settings import SANDBOX
 
 A = ("127.96.0.1", 8000)
 B = ("127.96.0.2", 8000)
@@ -78,6 +82,23 @@ def test_follow(models: Models, events: list[t.Any], expected: set[t.Any]) -> No
     for each in events:
         models.follow(each)
     assert models.addresses() == expected
+
+
+def test_names(models: Models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Service of KServe has port 80, which only an administrator may listen on."""
+    models._names = tmp_path / "names"
+    at = service(A[0])
+    at["metadata"] |= {"namespace": "nim", "name": "llm-predictor"}
+    at["spec"]["ports"] = [{"name": "api", "port": 80, "targetPort": 8000}]
+    models.follow({"type": "ADDED", "object": at})
+    assert models.addresses() == {A}
+    names = json.loads(models._names.read_text())
+    monkeypatch.setattr(socket, "getaddrinfo", socket.getaddrinfo)  # the file replaces it
+    find = runpy.run_path(str(SANDBOX / "dns/sitecustomize.py"))["find"]
+    host = "llm-predictor.nim.svc.cluster.local"
+    assert find(names, host, 80) == find(names, "llm-predictor.nim.svc", 80) == [*A]
+    assert find(names, host, 81) == [host, 81]
+    assert find(names, "other.nim.svc", 80) == ["other.nim.svc", 80]
 
 
 def test_replace_stops_missed_services(models: Models) -> None:

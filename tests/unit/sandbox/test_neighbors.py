@@ -91,8 +91,9 @@ def test_apis_of_neighbors(directory: Path) -> None:
     assert len(ports) == len(set(ports))
 
 
-def test_webhooks_of_lws(directory: Path) -> None:
-    place = neighbors.Place("lws", directory, PORTS)
+@pytest.mark.parametrize("name", [it.name for it in neighbors.BY_NAME.values() if it.webhooks])
+def test_webhooks_of(name: str, directory: Path) -> None:
+    place = neighbors.Place(name, directory, PORTS)
     neighbors.write_files(place)
     [path] = neighbors.registrations_of(place)
     items = json.loads(path.read_text())["items"]
