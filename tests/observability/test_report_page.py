@@ -5,20 +5,14 @@
 
 from __future__ import annotations
 
-import runpy
 import typing as t
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._commands.report.model import Report
-from ansible_collections.nimops.nim.plugins.module_utils._commands.report.page import write_page
 from nimops_browser.chromium import Browser, open_browser
+from nimops_browser.pages import HOSTILE, Report, make_fleet, make_report, write_page
 
-UNIT = Path(__file__).parents[1] / "unit/plugins/module_utils/_commands/report"
-SAMPLES = runpy.run_path(str(UNIT / "conftest.py"))
-HOSTILE = runpy.run_path(str(UNIT / "test_page.py"))["HOSTILE"]
 SCHEMES = ("light", "dark")
 
 
@@ -43,20 +37,9 @@ def show(browser: Browser, tmp_path: Path) -> t.Callable[..., Browser]:
     return open_report
 
 
-def fleet(size: int = 60, **fields: t.Any) -> Report:
-    """A fleet in which every third service is not Ready."""
-    good = {"state": "Ready", "reason": "", "message": ""}
-    bad = ("NotReady", "Failed", "Pending", "")
-    lines = [
-        SAMPLES["line"](number, "llm", **(good if number % 3 else {"state": bad[number % 4]}))
-        for number in range(size)
-    ]
-    return replace(SAMPLES["report"]("llm", size=3, lines=lines), **fields)
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_no_errors_and_no_requests(show: t.Any, scheme: str) -> None:
-    browser = show(fleet(), scheme=scheme)
+    browser = show(make_fleet(), scheme=scheme)
     browser.run("document.querySelectorAll('details').forEach((item) => { item.open = true; })")
     assert browser.run("document.styleSheets.length") == 1
     assert browser.run("document.getElementById('tools').hidden") is False
@@ -65,7 +48,7 @@ def test_no_errors_and_no_requests(show: t.Any, scheme: str) -> None:
 
 def test_problems_are_seen(show: t.Any) -> None:
     """The check above is able to fail, and the policy of the page is in force."""
-    browser = show(fleet())
+    browser = show(make_fleet())
     browser.run("console.error('x')")
     browser.run("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=alert(1)>')")
     browser.run("document.body.setAttribute('style', 'color: red')")
@@ -77,12 +60,12 @@ def test_problems_are_seen(show: t.Any) -> None:
 
 
 def test_hostile_text(show: t.Any) -> None:
-    browser = show(SAMPLES["report"]("x" + "".join(HOSTILE), size=2))
+    browser = show(make_report(HOSTILE))
     assert browser.problems() == []
-    plain = show(SAMPLES["report"]("x", size=2))
+    plain = show(make_report("x"))
     count = "[...document.querySelectorAll('*')].map((item) => item.localName).join()"
     expected = plain.run(count)
-    assert show(SAMPLES["report"]("x" + "".join(HOSTILE), size=2)).run(count) == expected
+    assert show(make_report(HOSTILE)).run(count) == expected
     browser.run("document.querySelectorAll('summary').forEach((item) => item.click())")
     assert browser.problems() == []
 
@@ -113,7 +96,7 @@ def focused(browser: Browser) -> list[t.Any]:
 
 
 def test_everything_is_reached_by_keyboard(show: t.Any) -> None:
-    browser = show(fleet())
+    browser = show(make_fleet())
     found = focused(browser)
     assert (found[0]["text"], found[0]["isVisible"]) == ("Skip to the content", True)
     order = [item["index"] for item in found]
@@ -129,7 +112,7 @@ def test_everything_is_reached_by_keyboard(show: t.Any) -> None:
 
 @pytest.mark.parametrize("key", ["Enter", " "])
 def test_details_open_by_keyboard(show: t.Any, key: str) -> None:
-    browser = show(fleet())
+    browser = show(make_fleet())
     browser.run("document.querySelector('#fleet summary').focus()")
     state = "document.querySelector('#fleet details').open"
     before = browser.run(state)
@@ -147,7 +130,7 @@ def shown(browser: Browser) -> list[str]:
 
 
 def test_filter(show: t.Any) -> None:
-    browser = show(fleet(500))
+    browser = show(make_fleet(500))
     assert shown(browser) == []
     states = "[...document.querySelectorAll('details')].map((item) => item.open)"
     before = browser.run(states)
@@ -168,7 +151,7 @@ def test_filter(show: t.Any) -> None:
 
 
 def test_filter_by_namespace(show: t.Any) -> None:
-    browser = show(fleet(500))
+    browser = show(make_fleet(500))
     browser.run("document.getElementById('filter').focus()")
     for char in "llm-7":
         browser.press(char)
@@ -178,7 +161,7 @@ def test_filter_by_namespace(show: t.Any) -> None:
 
 
 def test_filter_without_matches(show: t.Any) -> None:
-    browser = show(fleet())
+    browser = show(make_fleet())
     browser.run("document.getElementById('filter').focus()")
     for char in "zzz":
         browser.press(char)
@@ -224,7 +207,7 @@ CONTRAST = """(() => {
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_contrast_of_all_texts(show: t.Any, scheme: str) -> None:
-    browser = show(fleet(), scheme=scheme)
+    browser = show(make_fleet(), scheme=scheme)
     browser.run("document.querySelectorAll('details').forEach((item) => { item.open = true; })")
     found = browser.run(CONTRAST)
     assert found["count"] > 200
@@ -234,7 +217,7 @@ def test_contrast_of_all_texts(show: t.Any, scheme: str) -> None:
 
 
 def test_weak_contrast_is_seen(show: t.Any) -> None:
-    browser = show(fleet())
+    browser = show(make_fleet())
     browser.run("document.querySelector('h1').style.color = '#999999'")
     assert [item[0] for item in browser.run(CONTRAST)["found"]] == ["h1"]
 
@@ -242,7 +225,7 @@ def test_weak_contrast_is_seen(show: t.Any) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_print(show: t.Any, scheme: str) -> None:
     """All that is closed is printed, light, and without what only a screen can use."""
-    browser = show(fleet(500), scheme=scheme, media="print")
+    browser = show(make_fleet(500), scheme=scheme, media="print")
     visible = "(item) => item.checkVisibility({contentVisibilityAuto: true})"
     rows = "[...document.querySelectorAll('[data-item]')]"
     assert browser.run(f"{rows}.every({visible})")
@@ -263,7 +246,7 @@ def test_print(show: t.Any, scheme: str) -> None:
 
 @pytest.mark.parametrize("width", [400, 800, 1920])
 def test_no_sideways_scrolling(show: t.Any, width: int) -> None:
-    browser = show(fleet())
+    browser = show(make_fleet())
     browser.resize(width, 900)
     browser.run("document.querySelectorAll('details').forEach((item) => { item.open = true; })")
     excess = browser.run(
