@@ -80,7 +80,6 @@ generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs,
 	@$(BIN)/python hack/generate_modules.py
 	@$(BIN)/python hack/generate_install.py
 	@$(BIN)/python hack/generate_reference.py
-	@$(BIN)/python hack/generate_advice.py
 	@$(BIN)/python hack/generate_monitoring.py
 	@$(BIN)/python hack/generate_dashboards.py
 

@@ -73,7 +73,7 @@ REPORT_PATH := $(COLLECTIONS):$(CURDIR)/packages/kubectl-nim/src:$(CURDIR)/tests
 
 .PHONY: report-page
 report-page: collection ## A report in Chromium: console, keyboard, filter, contrast, print
-	@PYTHONPATH=$(REPORT_PATH) $(BIN)/pytest tests/observability/test_report_page.py
+	@PYTHONPATH=$(REPORT_PATH) $(BIN)/pytest -rs tests/observability/test_report_page.py
 
 .PHONY: report-picture
 report-picture: collection ## Write docs/images/report.png: the report of a fleet, on a sandbox of its own; needs Chromium

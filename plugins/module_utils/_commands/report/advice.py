@@ -1,20 +1,20 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Advice about problems: the rows of the tables in docs/user/troubleshooting.md."""
+"""Advice about problems: the rows of the tables in docs/user/troubleshooting.md.
+
+The page is part of the collection.
+"""
 
 from __future__ import annotations
 
-import json
 import re
 import typing as t
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-_FILE = Path(__file__).parent / "advice.json"
-"""Written by hack/generate_advice.py."""
-
+_PAGE = Path(__file__).parents[4] / "docs/user/troubleshooting.md"
 _CODE = re.compile(r"`([^`]+)`")
 _STATES = {"Ready", "NotReady", "Failed", "Pending", "InProgress", "Terminating"}
 _CONDITIONS = {"Reconciling", "Stalled"}
@@ -22,6 +22,9 @@ _WORD = re.compile(r"[A-Z][A-Za-z]+")
 _NEMO, _PODS = "NeMo services", "Why pods are not ready"
 _NOTHING = "Nothing happens at all"
 _MAX = 3
+_HEADS = ("state, reason", "message")
+_CELLS = 3
+_CELL_END = re.compile(r"(?<!\\)\|")
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,32 @@ def find_advice(kind: str, state: str, reason: str, message: str) -> tuple[Advic
 
 @cache
 def load_advice() -> tuple[Advice, ...]:
-    """All rows."""
-    return tuple(Advice(**row) for row in json.loads(_FILE.read_text()))
+    """All rows; none if the page was removed from the collection."""
+    return tuple(read_advice(_PAGE.read_text("utf-8"))) if _PAGE.is_file() else ()
+
+
+def read_advice(page: str) -> list[Advice]:
+    """The rows of the tables of states and messages, and the section without a table."""
+    found, section, is_table = [], "", False
+    for line in page.splitlines():
+        if line.startswith("#"):
+            section, is_table = line.lstrip("# "), False
+        cells = [cell.strip() for cell in _CELL_END.split(line.strip()[1:-1])]
+        if not line.startswith("|"):
+            is_table = False
+        elif cells[0] in _HEADS:
+            is_table = True
+        elif is_table and len(cells) == _CELLS and cells[0].strip("-"):
+            found.append(Advice(section, *cells))
+    return [*found, *_read_nothing(page)]
+
+
+def _read_nothing(page: str) -> t.Iterator[Advice]:
+    """The advice about resources without a status: a paragraph and its commands."""
+    text = page.partition(f"\n## {_NOTHING}\n")[2].partition("\n## ")[0].strip()
+    if text:
+        commands = " and ".join(f"`{found}`" for found in re.findall(r"(?m)^\$ (.+)", text))
+        yield Advice(_NOTHING, "", " ".join(text.partition("\n\n")[0].split()), commands)
 
 
 @cache

@@ -67,7 +67,7 @@ def read_report(
     workloads = read_workloads(client, namespace, reading.note)
     claims = _optional(
         reading,
-        "volumes",
+        "volumes are",
         lambda: client.list_objects(api_path("PersistentVolumeClaim", namespace)),
     )
     reading.redactor.learn([resources, workloads])
@@ -92,13 +92,13 @@ def read_report(
 
 
 def _optional(reading: Reading, what: str, read: t.Callable[[], t.Any]) -> t.Any:
-    """The answer; None, with a note, if the user may not read it."""
+    """The answer; None, with a note, if the API server or we refuse it. ApiError if it is away."""
     try:
         return read()
-    except ApiError as error:
-        if error.status != 403:
+    except (ApiError, NimError) as error:
+        if isinstance(error, ApiError) and not error.status:
             raise
-        reading.note(f"{what} are not shown: {error}")
+        reading.note(f"{what} not shown: {error}")
         return None
 
 
@@ -114,19 +114,21 @@ def _read_version(client: Client) -> str:
 def _read_gpus(reading: Reading) -> tuple[tuple[NodeUse, ...] | None, tuple[str, ...]]:
     """The nodes with GPUs, None if they may not be read, and problems of the GPU stack."""
     client = reading.client
-    found = _optional(reading, "GPUs", lambda: read_simulation(client))
+    found = _optional(reading, "GPUs are", lambda: read_simulation(client))
     if found is None:
         return None, ()
     reading.notify(f"{len(found.nodes)} nodes, {len(found.pods)} pods")
-    stack = _optional(reading, "states of the GPU stack", lambda: _read_stack(client, found))
+    stack = _optional(reading, "states of the GPU stack are", lambda: _read_stack(client, found))
     statuses, faults = stack or ([], [])
     slices = _optional(
-        reading, "DRA devices", lambda: client.list_objects(path_to("ResourceSlice"))
+        reading, "DRA devices are", lambda: client.list_objects(path_to("ResourceSlice"))
     )
     claims = found.claims
     if slices and not claims:  # of pods that use devices as an extended resource
         claims = _optional(
-            reading, "users of DRA devices", lambda: client.list_objects(api_path("ResourceClaim"))
+            reading,
+            "users of DRA devices are",
+            lambda: client.list_objects(api_path("ResourceClaim")),
         )
     view = GpuView(
         found.nodes,
@@ -155,12 +157,12 @@ def _read_stack(client: Client, found: SimulatedUpgrade) -> tuple[list[NodeStatu
 def _read_plan(reading: Reading, resources: t.Sequence[Json], adjust: Adjust | None) -> Plan | None:
     """The plan; None, with a note, if it cannot be made."""
     reading.notify(f"planning the next reconcile of {len(resources)} custom resources")
-    try:
-        found = preview(reading.client, resources, adjust, is_given=False)
-    except (ApiError, NimError) as error:
-        if isinstance(error, ApiError) and not error.status:
-            raise
-        reading.note(f"the plan is not shown: {error}")
+    found = _optional(
+        reading,
+        "the plan is",
+        lambda: preview(reading.client, resources, adjust, is_given=False),
+    )
+    if found is None:
         return None
     for change in found.changes:
         reading.redactor.learn([change.before, change.after])

@@ -5,17 +5,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._commands.report.advice import (
+    Advice,
     find_advice,
     load_advice,
+    read_advice,
 )
 
-ROOT = Path(__file__).resolve().parents[6]
 ROLLOUT = 'Waiting for deployment "llm" rollout to finish: 0 of 1 updated replicas are available...'
 
 CASES = {
@@ -58,10 +55,38 @@ def test_find_advice(problem, fixes):
         assert fix.startswith(beginning)
 
 
-def test_advice_is_current():
-    command = [sys.executable, str(ROOT / "hack/generate_advice.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+PAGE = """# Why?
+
+## NIMCache
+
+| state, reason | meaning | fix |
+|---|---|---|
+| `A`, `a \\| b` | one | [x](x.md) |
+| `B` | | two |
+
+| other | table | here |
+|---|---|---|
+| `C` | three | four |
+
+## Nothing happens at all
+
+Some
+text.
+
+```console
+$ kubectl get a
+$ kubectl get b
+```
+"""
+
+
+def test_read_advice():
+    assert read_advice(PAGE) == [
+        Advice("NIMCache", "`A`, `a \\| b`", "one", "[x](x.md)"),
+        Advice("NIMCache", "`B`", "", "two"),
+        Advice("Nothing happens at all", "", "Some text.", "`kubectl get a` and `kubectl get b`"),
+    ]
+    assert read_advice("") == []
 
 
 def test_all_tables_are_read():

@@ -47,3 +47,17 @@ def test_denied_reads_are_noted(write, run, fleet, cluster, denied, path, note):
     assert [text for text in result["missing"] if text.startswith(note)], result["missing"]
     assert note in html
     assert set(result["missing"]) <= set(run.messages)
+
+
+def test_invalid_policy_is_noted(write, fleet, monkeypatch):
+    """What our own code refuses is left out as well."""
+    from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+    from ansible_collections.nimops.nim.plugins.module_utils._commands.report import reading
+
+    def refuse(*_arguments):
+        raise NimError("spec.driver: is invalid")
+
+    monkeypatch.setattr(reading, "_read_stack", refuse)
+    result, html = write(plan=False)
+    assert result["missing"] == ["states of the GPU stack are not shown: spec.driver: is invalid"]
+    assert "0 of 8 in use, 8 free" in html
