@@ -26,12 +26,18 @@ from .constants import BUILD_CONTAINER
 from .pods import STORE, build_pod
 
 _PORT = 8000
-_TOOL_ANNOTATIONS = (
+_MARKS_OF_TOOLS = (
     "ansible.sdk.operatorframework.io/",
+    "app.kubernetes.io/instance",
+    "argocd.argoproj.io/",
+    "helm.sh/",
+    "helm.toolkit.fluxcd.io/",
     "kubectl.kubernetes.io/",
+    "kustomize.toolkit.fluxcd.io/",
+    "meta.helm.sh/",
     "nimops.nim/",
 )
-"""Annotations that kubectl, the runtime and other reconciles set on the NIMBuild itself."""
+"""Labels and annotations by which tools find the NIMBuild itself, or remember it."""
 
 
 def build_engine_pod(
@@ -104,7 +110,7 @@ def _given(app: NIMBuildApp, what: str, given: t.Mapping[str, str]) -> Labels:
     own = {
         key: value
         for key, value in (app.resource["metadata"].get(what) or {}).items()
-        if not key.startswith(_TOOL_ANNOTATIONS)
+        if not key.startswith(_MARKS_OF_TOOLS)
     }
     return merge_missing(given, own)
 

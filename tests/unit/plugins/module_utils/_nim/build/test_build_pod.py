@@ -125,6 +125,27 @@ def test_build_engine_pod_metadata(build, cache, buildable):
     }  # fmt: skip
 
 
+def test_build_engine_pod_gitops(build, cache, buildable):
+    """What Argo CD, Flux and Helm mark the NIMBuild with is not of the pod."""
+    cr = build(labels={"argocd.argoproj.io/given": "a"})
+    cr["metadata"]["labels"] = {
+        "tier": "gold",
+        "app.kubernetes.io/instance": "fleet",
+        "kustomize.toolkit.fluxcd.io/name": "fleet",
+        "helm.toolkit.fluxcd.io/name": "fleet",
+        "helm.sh/chart": "fleet-1",
+    }
+    cr["metadata"]["annotations"] = {
+        "argocd.argoproj.io/tracking-id": "fleet:apps.nvidia.com/NIMBuild:nim/engine",
+        "argocd.argoproj.io/hook": "PreSync",
+        "meta.helm.sh/release-name": "fleet",
+        "helm.sh/hook": "pre-install",
+    }
+    made = build_engine_pod(NIMBuildApp(cr), cache(), buildable, "Kubernetes")["metadata"]
+    assert made["labels"] == LABELS | {"tier": "gold", "argocd.argoproj.io/given": "a"}
+    assert made["annotations"] == {"sidecar.istio.io/inject": "false", **MARKS}
+
+
 def names_and_values(pod):
     return [(item["name"], item.get("value")) for item in pod["spec"]["containers"][0]["env"]]
 
