@@ -49,7 +49,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production),
 	@$(BIN)/mypy -p nimops_release
 	@$(BIN)/mypy release/chart/ready.py
 	@$(BIN)/mypy release/write_sbom.py
-	@$(BIN)/mypy tests/harness/nimops_harness tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/manifests/nimops_manifests tests/reports/nimops_reports tests/first_steps/nimops_first_steps
+	@$(BIN)/mypy tests/harness/nimops_harness tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/manifests/nimops_manifests tests/observability/nimops_gitops tests/reports/nimops_reports tests/first_steps/nimops_first_steps
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@MYPYPATH=hack/image:sandbox $(BIN)/mypy -p nimops_image
 	@$(BIN)/yamllint --strict .
@@ -69,16 +69,17 @@ test: venv collection $(RELEASE_VENV)/.installed ## Lint, unit tests, sanity and
 # What CI has no time for.
 .PHONY: nightly
 nightly: ## What `make test` leaves out: the matrix, all of attack, faults, reports and fuzz, endurance, a release, bench
-	@hack/run_parts.sh matrix prefork prefork-package operators attack faults reports fuzz endurance scenario-role kubernetes scenario-lws scenario-kserve scenario-epp release-check bench
+	@hack/run_parts.sh matrix prefork prefork-package operators attack faults reports observability fuzz endurance scenario-role kubernetes scenario-lws scenario-kserve scenario-epp release-check bench
 
 .PHONY: generate
-generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas, modules, manifests (needs the API server of $KUBECONFIG)
+generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas, modules, manifests, health checks (needs the API server of $KUBECONFIG)
 	@$(BIN)/python hack/generate_version.py
 	@$(BIN)/python hack/generate_kinds.py
 	@$(BIN)/python hack/generate_crds.py
 	@$(BIN)/python hack/generate_schemas.py
 	@$(BIN)/python hack/generate_modules.py
 	@$(BIN)/python hack/generate_install.py
+	@$(BIN)/python hack/generate_gitops.py
 	@$(BIN)/python hack/generate_reference.py
 	@$(BIN)/python hack/generate_monitoring.py
 	@$(BIN)/python hack/generate_dashboards.py

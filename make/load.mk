@@ -24,6 +24,10 @@ reports: collection ## Public bug reports, played with the operator on a sandbox
 reports-quick: ## The quick part of reports; test includes it
 	@$(MAKE) reports REPORTS=--quick
 
+.PHONY: observability
+observability: collection ## Health, differences and metrics as GitOps tools and monitoring see them, on a sandbox of its own (OBSERVABILITY="-k gitops")
+	@PYTHONPATH=$(REPORT_PATH) $(BIN)/python tests/observability $(OBSERVABILITY)
+
 .PHONY: first-steps
 first-steps: collection ## Follow the README's five minutes as a new user, on a sandbox of its own; test includes it
 	@$(BIN)/python tests/first_steps

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.mark.parametrize("program", ["generate_kinds", "generate_modules"])
+@pytest.mark.parametrize("program", ["generate_gitops", "generate_kinds", "generate_modules"])
 def test_generated_files(program: str) -> None:
     command = [sys.executable, str(ROOT / f"hack/{program}.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
