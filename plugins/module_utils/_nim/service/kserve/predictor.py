@@ -45,6 +45,7 @@ from .status import STOP_ANNOTATION
 
 _VISIBILITY_LABEL = "networking.kserve.io/visibility"
 _KNATIVE_STARTUP_FAILURES = 30
+_SET_BY_KNATIVE = ("securityContext", "terminationGracePeriodSeconds")
 
 
 def build_inference_service(app: NIMServiceApp, store: Store, mode: str) -> Manifest:
@@ -117,14 +118,15 @@ def _build_predictor(app: NIMServiceApp, store: Store, mode: str) -> Running:
 
 
 def _for_knative(app: NIMServiceApp, pod: Json) -> Json:
-    """The pod for Knative, which sets replicas and users and identifies ports by number."""
+    """The pod for Knative, which sets replicas, users and times, and knows ports by number."""
     model, *sidecars = pod["containers"]
     unnamed = [
         {"containerPort": number, "protocol": "TCP"}
         for name, number in app.spec.expose.ports.items()
         if name != "metrics"
     ]
-    kept = {key: value for key, value in pod.items() if key != "securityContext"}
+    kept = {key: value for key, value in pod.items() if key not in _SET_BY_KNATIVE}
+    model = {key: value for key, value in model.items() if key != "lifecycle"}
     return kept | {"containers": [model | {"ports": unnamed}, *sidecars]}
 
 

@@ -19,6 +19,7 @@ from ..app import NIMServiceApp
 from ..dra import pod_claims
 from ..model_layout import is_native
 from ..model_store import Store
+from . import drain
 from .env import main_env, side_env
 from .gpu import build_resources
 from .variant import PodVariant
@@ -52,6 +53,7 @@ def build_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> l
         "volumeMounts": mounts,
         "resources": build_resources(app, store),
         **variant.probes,
+        **drain.container_fields(app, serves="readinessProbe" in variant.probes),
     }
     sidecars, claims = spec.sidecars, pod_claims(app)
     _refuse_copies(app, "spec.sidecarContainers", len(sidecars), mounts, claims)

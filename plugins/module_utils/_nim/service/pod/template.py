@@ -14,6 +14,7 @@ from ..app import NIMServiceApp
 from ..dra import pod_claims
 from ..model_store import Store
 from ..workload import selector_labels, workload_of
+from . import drain
 from .containers import build_containers, build_init_containers
 from .variant import PodVariant
 from .volumes import build_volumes
@@ -35,6 +36,7 @@ def _build_spec(app: NIMServiceApp, store: Store, variant: PodVariant) -> dict[s
     return without_empty(
         {
             **spec.scheduling,
+            **drain.pod_fields(app),
             "serviceAccountName": app.name,
             "imagePullSecrets": pull_secrets(dict.fromkeys(spec.image.pull_secrets)),
             "securityContext": {

@@ -274,3 +274,17 @@ def test_build_inference_service_no_replicas(make):
     assert key not in made(make, {"replicas": 1})["metadata"]["annotations"]
     given = {"replicas": 0, "annotations": {key: "false"}}
     assert made(make, given)["metadata"]["annotations"][key] == "false"
+
+
+@pytest.mark.parametrize(("mode", "seconds"), [("Standard", 65), ("Knative", None)])
+def test_build_inference_service_drain(make, mode, seconds):
+    """Knative refuses these fields, and drains by itself."""
+    platform = {"inferencePlatform": "kserve"}
+    drained = make.cr(platform, annotations={"nimops.nim/drain-seconds": "60"})
+    store = select_store(NIMServiceApp(drained, make.observe()))
+    built = build_inference_service(NIMServiceApp(drained, make.observe()), store, mode)
+    pod = built["spec"]["predictor"]
+    assert pod.get("terminationGracePeriodSeconds") == seconds
+    assert pod["containers"][0].get("lifecycle") == (
+        {"preStop": {"sleep": {"seconds": 5}}} if seconds else None
+    )

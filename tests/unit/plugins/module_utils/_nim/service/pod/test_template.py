@@ -190,3 +190,16 @@ def test_build_template_labels(make, is_selected):
     variant = PodVariant("main", live, {}, is_selected=is_selected)
     labels = build_template(app, STORE, variant)["metadata"].get("labels")
     assert labels == (app.labels | {version: "1", "app": "llm"} if is_selected else None)
+
+
+@WORKLOADS
+def test_build_template_drain(make, workload):
+    """Each pod of the workload gets the time, and nothing else changes."""
+    plain = templates_of(objects_of(make, workload))
+    cr = make.cr(workload, annotations={"nimops.nim/drain-seconds": "60"})
+    for template, before in zip(templates_of(objects_of(make, cr)), plain, strict=True):
+        assert template["spec"].pop("terminationGracePeriodSeconds") == 65
+        hook = template["spec"]["containers"][0].pop("lifecycle")["preStop"]
+        serves = "readinessProbe" in template["spec"]["containers"][0]
+        assert hook == {"sleep": {"seconds": 5 if serves else 65}}
+        assert template == before
