@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
-# Run the scenario `node`: the operator from its image on a real node, which is removed afterwards.
+# Run a scenario with the operator from its image on a real node, which is removed afterwards.
 #
+#   scenario_node.sh SCENARIO INPUTS [MOLECULE COMMAND]
+#
+# INPUTS: the arguments of hack/test_images.sh.
 # If a real node is impossible, print the reason and skip; in CI that is a failure.
 # KEEP_NODE=1 keeps the node and the objects of the scenario for inspection.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+scenario=$1 inputs=$2
+shift 2
+
 skip() {
-	echo "SKIPPED: the scenario node: $1" >&2
+	echo "SKIPPED: the scenario $scenario: $1" >&2
 	if [[ ${CI:-} ]]; then exit 1; else exit 0; fi
 }
 
@@ -18,11 +24,12 @@ line=$(python3 sandbox node up) || code=$?
 ((code == 0)) || exit "$code"
 [[ ${KEEP_NODE:-} ]] || trap 'python3 sandbox node down' EXIT
 
-archives=$(BASE=stand-in hack/test_images.sh gpu) || code=$?
+# shellcheck disable=SC2086 # several words
+archives=$(BASE=stand-in hack/test_images.sh $inputs) || code=$?
 ((code != 2)) || skip "see above; 'make image-programs' installs Debian's packages"
 ((code == 0)) || exit "$code"
 # shellcheck disable=SC2086 # several words
 python3 sandbox node load $archives
 eval "$line"
 # shellcheck disable=SC2086 # several words
-$NIMOPS_NODE_EXEC molecule "${@:-test}" --scenario-name node
+$NIMOPS_NODE_EXEC molecule "${@:-test}" --scenario-name "$scenario"

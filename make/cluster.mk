@@ -92,7 +92,11 @@ scenario-gpu: collection ## The GPU stack on simulated nodes, on the sandbox of 
 
 .PHONY: scenario-node
 scenario-node: collection ## The operator from its image on a real node, skipped with a reason where there cannot be one
-	@hack/scenario_node.sh
+	@hack/scenario_node.sh node "previous chart nim gpu"
+
+.PHONY: node-llm
+node-llm: collection ## A real language model in a NIM-like image on a real node, skipped with a reason where there cannot be one
+	@hack/scenario_node.sh llm llm
 
 .PHONY: scenario-kind
 scenario-kind: collection ## The scenario on a kind cluster, if there is a container engine

@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -19,7 +19,7 @@ from nimops_sandbox.errors import SandboxError, SetupError
 from nimops_sandbox.gocache import GoCache
 from nimops_sandbox.settings import REPOSITORY, Settings
 
-from . import base, environment, files
+from . import base, environment, files, llm
 from .architecture import PLATFORMS, read_architecture, require_architecture
 from .commands import install, run
 from .engine import PROGRAMS, Engine, Recipe, find_engine, find_program
@@ -35,7 +35,13 @@ NIM_FILES = (
 # The tag of a driver image ends with the operating system.
 GPU = "registry.example/acme/gpu:1-ubuntu24.04"
 GPU_FILES = ("molecule/node/image/Dockerfile", "molecule/node/image/gpu_tools.py")
+LLM = "registry.example/acme/smollm2:1.0.0"
+LLM_FILES = tuple(
+    f"molecule/llm/image/{name}"
+    for name in ("Dockerfile", "llm.py", "model_files.py", "registry.py", "model_manifest.yaml")
+)
 _TITLE = "nimops.nim operator"
+_ON_BASE = {"BASE": "BASE"}
 _PYTHONS = "3.11 3.12 3.13"
 _EPILOG = """
 environment:
@@ -73,6 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ),
         ("nim", _nim, "build the image that simulates a NIM in tests, on BASE, and build/nim.tar"),
         ("gpu", _gpu, "build the image that simulates the GPU stack, on BASE, and build/gpu.tar"),
+        ("llm", _llm, "build the NIM-like image of a real engine, on BASE, and build/llm.tar"),
+        ("weights", _weights, "download the weights of a language model, and print their folder"),
     ):
         commands.add_parser(name, help=text).set_defaults(do=do)
     options = parser.parse_args(arguments)
@@ -136,22 +144,45 @@ def _target_platform() -> str:
 
 
 def _nim() -> None:
-    _build_test_image(NIM, NIM_FILES, "nim.tar", BASE="BASE", KEY="TINY_KEY")
+    _build_test_image(NIM, NIM_FILES, "nim.tar", {"BASE": "BASE", "KEY": "TINY_KEY"})
 
 
 def _gpu() -> None:
-    _build_test_image(GPU, GPU_FILES, "gpu.tar", BASE="BASE")
+    _build_test_image(GPU, GPU_FILES, "gpu.tar")
 
 
-def _build_test_image(tag: str, sources: Sequence[str], archive: str, **variables: str) -> None:
-    """Build an image of these files; `variables`: the variables for its build arguments."""
+def _llm() -> None:
+    _build_test_image(LLM, LLM_FILES, "llm.tar", folder=_provide_model() / llm.ENGINE)
+
+
+def _weights() -> None:
+    print(_provide_model() / llm.WEIGHTS)
+
+
+def _provide_model() -> Path:
+    return llm.provide_model(GoCache(Settings.from_environ(os.environ).cache, _notify))
+
+
+def _build_test_image(
+    tag: str,
+    sources: Sequence[str],
+    archive: str,
+    variables: Mapping[str, str] = _ON_BASE,
+    folder: Path | None = None,
+) -> None:
+    """Build an image of these files, and a folder.
+
+    `variables`: the variables for its build arguments.
+    """
     engine = find_engine(REPOSITORY / "build/containers")
     given = {name: os.environ.get(variable) or "" for name, variable in variables.items()}
     given = {name: value for name, value in given.items() if value}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as context:
         for name in sources:
-            shutil.copy(REPOSITORY / name, folder)
-        recipe = Recipe(Path(folder, "Dockerfile"), Path(folder), 0, given)
+            shutil.copy(REPOSITORY / name, context)
+        if folder:
+            shutil.copytree(folder, Path(context, folder.name))
+        recipe = Recipe(Path(context, "Dockerfile"), Path(context), 0, given)
         _notify(f"building {tag}")
         engine.build(tag, recipe)
     _save(engine, tag, archive)
