@@ -46,6 +46,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production),
 	@cd packages/kubectl-nim/src && MYPYPATH=$(COLLECTIONS) $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p kubectl_nim
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py sandbox/run_pods.py hack/*.py molecule/gpu/*.py
 	@MYPYPATH=sandbox $(BIN)/mypy sandbox/postgresql.py
+	@MYPYPATH=molecule/llm/image $(BIN)/mypy molecule/llm/*.py molecule/llm/image/*.py
 	@$(BIN)/mypy -p nimops_release
 	@$(BIN)/mypy release/chart/ready.py
 	@$(BIN)/mypy release/write_sbom.py

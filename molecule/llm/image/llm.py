@@ -43,7 +43,7 @@ class Engine:
     """The loaded model."""
 
     def __init__(self, weights: Path, model: str) -> None:
-        import xllamacpp  # noqa: PLC0415 not needed for downloads
+        import xllamacpp  # type: ignore[import-not-found]  # noqa: PLC0415 not for downloads
 
         params = xllamacpp.CommonParams()
         params.model.path = str(weights)
