@@ -6,6 +6,7 @@ package proxy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
@@ -175,7 +176,8 @@ func (t *triggers) next(now time.Time) (workload, time.Duration) {
 }
 
 // trigger sends an event with the current version of a workload to each open watch of it. If the workload cannot
-// be read, its next event reports the change.
+// be read, or an event of the API server overtakes, the progress of a rollout is reported later, because no
+// event may follow.
 func (t *triggers) trigger(ctx context.Context, of workload) {
 	open := t.streams.covering(of.group, of.resource, of.namespace)
 	if len(open) == 0 {
@@ -187,14 +189,39 @@ func (t *triggers) trigger(ctx context.Context, of workload) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
+	before := t.lastReported(of)
 	object, err := t.fetch(ctx, open[0].collection.ObjectPath(of.namespace, of.name))
-	if err != nil || !t.selects(object) {
+	if err == nil && !t.selects(object) {
 		return
 	}
-	object = t.annotate(open[0].collection, object, true)
-	for _, stream := range open {
-		_ = stream.add("MODIFIED", object)
+	if err == nil {
+		object = t.annotate(open[0].collection, object, true)
+		for _, stream := range open {
+			err = errors.Join(err, stream.add("MODIFIED", object))
+		}
 	}
+	if err != nil {
+		t.retry(of, before)
+	}
+}
+
+func (t *triggers) lastReported(of workload) rolloutStatus {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reported[of]
+}
+
+// retry defers the progress of a rollout again. before is what the runtime knows of it; it knows nothing of a
+// workload that was deleted meanwhile.
+func (t *triggers) retry(of workload, before rolloutStatus) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, isKnown := t.reported[of]; !isKnown {
+		return
+	}
+	t.reported[of] = before
+	t.deferred[of] = time.Now().Add(t.progressInterval)
+	t.notify()
 }
 
 // selects reports whether the runtime's watches include an object. The runtime must not receive any other,

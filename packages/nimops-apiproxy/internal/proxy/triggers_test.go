@@ -4,6 +4,7 @@
 package proxy
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -142,6 +143,42 @@ func TestTriggersRolloutProgress(t *testing.T) {
 	if len(s.proxy.triggers.deferred) != 0 || len(s.proxy.triggers.reported) != 1 {
 		t.Error(s.proxy.triggers.deferred, s.proxy.triggers.reported)
 	}
+}
+
+// While the progress is read, it cannot be read or an event of the API server passes: it is reported later.
+func TestTriggersRolloutProgressOvertaken(t *testing.T) {
+	api := newChildren()
+	api.list = `{"items":[],"metadata":{"resourceVersion":"1"}}`
+	s := start(t, 0, api.serve)
+	w := s.watch(deployments + "?watch=true&resourceVersion=3")
+	known := "MODIFIED llm " + digest.Sum("", "replicas=2", "")
+	send := func(version, replicas int) {
+		api.deployments.events <- fmt.Sprintf(`{"type":"MODIFIED","object":%s}`, rollout(version, fmt.Sprintf(`,"replicas":%d`, replicas)))
+	}
+	var reads atomic.Int32
+	passed := make(chan struct{})
+	s.proxy.triggers.mu.Lock()
+	s.proxy.triggers.progressInterval = 100 * time.Millisecond
+	s.proxy.triggers.fetch = func(context.Context, string) ([]byte, error) {
+		switch reads.Add(1) {
+		case 1:
+			return nil, io.ErrUnexpectedEOF
+		case 2:
+			send(6, 1)
+			<-passed
+		}
+		return []byte(rollout(6, `,"replicas":1`)), nil
+	}
+	s.proxy.triggers.mu.Unlock()
+	send(4, 2)
+	send(5, 1)
+	for range 3 {
+		equal(t, w.next(), known)
+	}
+	close(passed)
+	equal(t, w.next(), "MODIFIED llm "+digest.Sum("", "replicas=1", ""))
+	equal(t, reads.Load(), 3)
+	w.quiet(200 * time.Millisecond)
 }
 
 func TestAnnotateHidesStatusWrites(t *testing.T) {
