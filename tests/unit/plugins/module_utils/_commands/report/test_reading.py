@@ -50,7 +50,7 @@ def test_denied_reads_are_noted(write, run, fleet, cluster, denied, path, note):
 
 
 def test_invalid_policy_is_noted(write, fleet, monkeypatch):
-    """What our own code refuses is left out as well."""
+    """A refusal by our own code is a note as well."""
     from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
     from ansible_collections.nimops.nim.plugins.module_utils._commands.report import reading
 
