@@ -96,7 +96,9 @@ def _write_resource(item: Resource) -> Markup:
     replicas, gpus, age = line.cells()[-3:]
     state = badge(line.state)
     cells = (line.kind, line.name, state, line.reason, line.model, line.endpoint)
-    return row(*cells, replicas, gpus, age, is_problem=item.has_problem)
+    return row(
+        *cells, replicas, gpus, tag("span", age, class_="whole"), is_problem=item.has_problem
+    )
 
 
 def write_nodes(report: Report) -> Markup:

@@ -62,6 +62,7 @@ pre { margin: .4rem 0; padding: .5rem .7rem; background: var(--page); border: 1p
 .skip { position: absolute; left: -99rem; }
 .skip:focus { position: static; }
 .muted { color: var(--muted); }
+.whole { white-space: nowrap; }
 nav ul, .plain { list-style: none; margin: 0; padding: 0; }
 nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .6rem 0; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: .8rem;
