@@ -44,7 +44,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production),
 	@cd packages/ansible-prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
 	@cd packages/nimops-supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@cd packages/kubectl-nim/src && MYPYPATH=$(COLLECTIONS) $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p kubectl_nim
-	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py sandbox/run_pods.py hack/*.py molecule/gpu/*.py
+	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/dns/sitecustomize.py sandbox/model_server.py sandbox/run_pods.py hack/*.py molecule/gpu/*.py
 	@MYPYPATH=sandbox $(BIN)/mypy sandbox/postgresql.py
 	@MYPYPATH=molecule/llm/image $(BIN)/mypy molecule/llm/*.py molecule/llm/image/*.py
 	@$(BIN)/mypy -p nimops_release
