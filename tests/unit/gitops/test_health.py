@@ -47,6 +47,7 @@ IS_READY = status("Ready", READY)
 TABLE: dict[str, tuple[Json, str, str, str]] = {
     # This operator
     "ready": (resource(IS_READY), HEALTHY, "it serves", CURRENT),
+    "ready, without a message": (resource(status("Ready", condition("Ready", "True", "Done"))), HEALTHY, "Done", CURRENT),
     "ready, of the GPU stack": (resource(status("ready", READY)), HEALTHY, "it serves", CURRENT),
     "not ready": (resource(status("NotReady", NOT_READY)), PROGRESSING, "it starts", IN_PROGRESS),
     "not ready, of the GPU stack": (
@@ -109,6 +110,11 @@ TABLE: dict[str, tuple[Json, str, str, str]] = {
     # NVIDIA's operators, which set no observedGeneration
     "theirs, ready": (resource(status("Ready", READY, seen=None)), HEALTHY, "it serves", CURRENT),
     "theirs, without conditions": (resource(status("Ready", seen=None)), HEALTHY, "", CURRENT),
+    "theirs, ready, of the GPU stack": (resource(status("ready", seen=None)), HEALTHY, "", CURRENT),
+    "theirs, failed, then a condition without a message": (
+        resource(status("Failed", condition("JOB", "False", "X", "the Job has failed"), condition("PVC", "True"), seen=None)),
+        DEGRADED, "the Job has failed", FAILED,
+    ),
     "theirs, failed": (
         resource(status("Failed", condition("JOB_COMPLETED", "False", "JobFailed", "the Job has failed"), seen=None)),
         DEGRADED, "the Job has failed", FAILED,
