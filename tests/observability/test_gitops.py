@@ -213,9 +213,9 @@ def compare(items: list[Json]) -> str:
 
 
 def find_all() -> list[Json]:
-    """All objects of the cluster, except events and the like."""
+    """All objects of the cluster but events, and Endpoints, which Argo CD takes for a Service's."""
     names = kubectl("api-resources", "--verbs=list,patch", "--output=name").split()
-    kinds = [name for name in names if not name.startswith("events")]
+    kinds = [name for name in names if not name.startswith(("endpoints", "events"))]
     found = kubectl("get", ",".join(kinds), "--all-namespaces", "--output", "json")
     items: list[Json] = json.loads(found)["items"]
     return items

@@ -115,11 +115,11 @@ def track(resource: Json, application: str) -> Json:
 def is_adopted(live: Json, application: str) -> bool:
     """Whether Argo CD counts an object as one of the application, and prunes it if Git lacks it.
 
-    It never does so with an object that has an owner, and takes a Service for that of its
-    Endpoints. By default, Argo CD 2 compares the label, and Argo CD 3 the annotation.
+    It never does so with an object that has an owner. By default, Argo CD 2 compares the label,
+    and Argo CD 3 the annotation.
     """
     metadata = live["metadata"]
-    if metadata.get("ownerReferences") or live["kind"] == "Endpoints":
+    if metadata.get("ownerReferences"):
         return False
     mark = (metadata.get("annotations") or {}).get(TRACKING_ANNOTATION, "")
     label = (metadata.get("labels") or {}).get(TRACKING_LABEL)

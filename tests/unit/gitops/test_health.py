@@ -287,4 +287,4 @@ MARKED = {
     ],
 )
 def test_is_adopted(metadata: Json, expected: bool) -> None:
-    assert argo.is_adopted({"kind": "Service", "metadata": metadata}, "llm") is expected
+    assert argo.is_adopted({"metadata": metadata}, "llm") is expected
