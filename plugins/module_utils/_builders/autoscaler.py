@@ -12,6 +12,7 @@ from .._engine.desired import Child
 from .app import App
 from .pod import without_empty
 
+_UNKNOWN = "another program"
 _WITHOUT_PODS = {"External", "Object"}
 """Types of metrics that exist without pods."""
 
@@ -58,7 +59,8 @@ def choose_replicas(
     """The `spec.replicas` of a workload to apply; None to leave the field to its manager.
 
     Without an ``autoscaler``, ``given`` applies. If neither it nor a live workload has a value, the
-    API server's default applies, or the autoscaler's minimum.
+    API server's default applies, or the autoscaler's minimum, but at least 1: since Kubernetes
+    1.37, an autoscaler ignores a workload with 0 replicas that it did not scale down.
 
     Otherwise the running pods must stay. A field that we once applied, or adopted from the
     reference operator, falls back to 1 when we stop applying it, unless another manager also owns
@@ -67,13 +69,19 @@ def choose_replicas(
     """
     if autoscaler is None and given is not None:
         return int(given)
-    least = None if autoscaler is None else min_replicas(autoscaler)
+    least = None if autoscaler is None else max(min_replicas(autoscaler), 1)
     if live is None:
         return least
     if scaled_by(live):
         return None
     # An autoscaler ignores a workload with 0 replicas: we scaled it down, so we scale it up.
     return count_live(live) or least or 0
+
+
+def condition_of(scaler: Manifest, kind: str) -> Fields | None:
+    """A condition in the status of an autoscaler; None without it."""
+    conditions = (scaler.get("status") or {}).get("conditions") or []
+    return next((it for it in conditions if it.get("type") == kind), None)
 
 
 def min_replicas(given: Fields) -> int:
@@ -105,13 +113,18 @@ def _group_of(version: t.Any) -> str:
 
 
 def scaled_by(live: Manifest) -> str:
-    """The manager that wrote the replica count through the scale subresource; empty if none."""
+    """The manager that wrote the replica count through the scale subresource; empty if none.
+
+    The API server records no manager of a count of 0, removes the former owner, and then does not
+    record those of later counts either.
+    """
+    entries = live["metadata"].get("managedFields") or []
+    owners = [
+        it for it in entries if "f:replicas" in ((it.get("fieldsV1") or {}).get("f:spec") or {})
+    ]
+    if entries and not owners:
+        return _UNKNOWN
     return next(
-        (
-            str(entry.get("manager") or "another program")
-            for entry in live["metadata"].get("managedFields") or []
-            if entry.get("subresource") == "scale"
-            and "f:replicas" in ((entry.get("fieldsV1") or {}).get("f:spec") or {})
-        ),
+        (str(it.get("manager") or _UNKNOWN) for it in owners if it.get("subresource") == "scale"),
         "",
     )

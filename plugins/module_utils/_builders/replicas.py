@@ -15,19 +15,30 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from .._base.printable import printable
 from .._base.types import Fields, Manifest
 from .._engine.metadata import Labels
 from .._engine.reads import Read, ReadObjects
 from .._engine.status_builder import StatusBuilder
 from .app import App
-from .autoscaler import choose_replicas, count_live, scaled_by, targets
+from .autoscaler import (
+    choose_replicas,
+    condition_of,
+    count_live,
+    scaled_by,
+    targets,
+)
 
 SPEC_REPLICAS = "nimops.nim/spec-replicas"
 """Annotation of a workload that was scaled by hand: the `spec.replicas` at that time."""
 CONDITION = "ScaledExternally"
 """The condition while the live count stays; absent otherwise."""
+CONFLICT = "AutoscalersConflict"
+"""The condition while another autoscaler selects the pods of ours; absent otherwise."""
+AMBIGUOUS = "AmbiguousSelector"
 AUTOSCALED, SCALED_MANUALLY = "Autoscaled", "ScaledManually"
 
+_MAX_TEXT = 500
 _HPA = "HorizontalPodAutoscaler"
 _AUTOSCALER_MANAGER = "kube-controller-manager"
 
@@ -41,11 +52,12 @@ class Hold:
 
 
 class Scaling(t.NamedTuple):
-    """A live workload, and the fields `replicas` and `scale.hpa` of the spec."""
+    """A live workload, `replicas` and `scale.hpa` of the spec, and the live autoscaler."""
 
     live: Manifest | None
     given: int | None
     autoscaler: Fields | None
+    scaler: Manifest | None = None
 
     @property
     def is_overridden(self) -> bool:
@@ -76,7 +88,7 @@ def find_hold(app: App, scaling: Scaling) -> Hold | None:
 
 def wanted_replicas(app: App, scaling: Scaling) -> int | None:
     """The `spec.replicas` of the workload to apply; None to leave the field to its manager."""
-    live, given, autoscaler = scaling
+    live, given, autoscaler, _ = scaling
     if find_hold(app, scaling):
         return choose_replicas(live, None, {"minReplicas": given})
     return choose_replicas(live, given, autoscaler)
@@ -93,6 +105,17 @@ def report_hold(builder: StatusBuilder, hold: Hold | None) -> None:
     """Report in a condition, and once in an event, that `spec.replicas` is not applied."""
     reason, message = (hold.reason, hold.message) if hold else ("", "")
     builder.warn(CONDITION, reason, message, "Normal")
+
+
+def report_conflict(builder: StatusBuilder, scaling: Scaling) -> None:
+    """Report in a condition, and once in an event, that another autoscaler stops ours.
+
+    An autoscaler does not act while another one selects the same pods.
+    """
+    found = condition_of(scaling.scaler, "ScalingActive") if scaling.scaler else None
+    is_stopped = scaling.autoscaler is not None and (found or {}).get("reason") == AMBIGUOUS
+    text = printable(str((found or {}).get("message") or ""), _MAX_TEXT)
+    builder.warn(CONFLICT, AMBIGUOUS, f"{_HPA} does not act: {text}" if is_stopped else "")
 
 
 def _title_of(live: Manifest) -> str:

@@ -221,7 +221,8 @@ def selector_of(app: NemoApp) -> Labels:
 
 def scaling_of(app: NemoApp) -> Scaling:
     """The scaling of the Deployment."""
-    return Scaling(app.live("Deployment"), app.spec.replicas, app.spec.autoscaler)
+    scaler = app.live("HorizontalPodAutoscaler")
+    return Scaling(app.live("Deployment"), app.spec.replicas, app.spec.autoscaler, scaler)
 
 
 def _rendered_annotations(app: NemoApp, rendered: Labels, *, is_due: bool) -> Labels:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from .._base.errors import NimError
 from .._builders.expose import GATEWAY_FIELD
 from .._builders.pvc import claim_at_deletion, warn_of_differences
-from .._builders.replicas import find_hold, report_hold
+from .._builders.replicas import find_hold, report_conflict, report_hold
 from .._builders.rollout import DEADLINE_REASON, Readiness, readiness_of_deployment
 from .._builders.route_problems import with_routes
 from .._builders.verdict import (
@@ -53,6 +53,7 @@ def assess(app: NemoApp, outcome: Outcome) -> Assessment:
         counts = found.get("replicas"), found.get("availableReplicas")
         builder.set_replicas(*counts, selector_of(now))
     report_hold(builder, find_hold(now, scaling_of(now)))
+    report_conflict(builder, scaling_of(now))
     events = events_of(f"{app.kind} {app.name}", app.status, verdict)
     if events and verdict.state == READY:
         events += overridden_events(app.overridden)

@@ -22,7 +22,8 @@ def build_autoscaler(app: NIMServiceApp) -> Manifest:
 
 def scaling_of(app: NIMServiceApp, live: Manifest | None) -> Scaling:
     """The scaling of a workload of pods."""
-    return Scaling(live, app.spec.replicas, app.spec.autoscaler)
+    scaler = app.live("HorizontalPodAutoscaler")
+    return Scaling(live, app.spec.replicas, app.spec.autoscaler, scaler)
 
 
 def count_replicas(app: NIMServiceApp, live: Manifest | None) -> int | None:

@@ -12,7 +12,7 @@ from ..._base.errors import NimError
 from ..._builders.expose import PICKER_FIELD
 from ..._builders.nim_metadata import CACHE_STATE, SERVICE_STATE, reported_state, trigger_value
 from ..._builders.pvc import warn_of_differences
-from ..._builders.replicas import report_hold
+from ..._builders.replicas import report_conflict, report_hold
 from ..._builders.rollout import DEADLINE_REASON, Readiness
 from ..._builders.route_problems import with_routes
 from ..._builders.verdict import (
@@ -48,7 +48,7 @@ from .kserve.status import ready_pods
 from .model_layout import is_layout_awaited
 from .model_store import Unusable, count_choices, pvc_at_deletion, select_store
 from .readiness import readiness_of
-from .scaling import replica_hold
+from .scaling import replica_hold, scaling_of
 from .served_model import Answer, needs_model, read_answer
 from .unready_pods import why_unready
 from .workload import count_pods, is_known, live_workload, selector_of
@@ -78,6 +78,7 @@ def assess(app: NIMServiceApp, outcome: Outcome) -> Assessment:
     apply_verdict(builder, verdict)
     _set_fields(builder, now)
     report_hold(builder, replica_hold(now))
+    report_conflict(builder, scaling_of(now, live_workload(now)))
     if _is_domain_pending(verdict, builder) or _has_settling_claims(now, builder):
         builder.requeue = replace(builder.requeue, after=True, wake_on_child=False)
     builder.events += _events(now, verdict)

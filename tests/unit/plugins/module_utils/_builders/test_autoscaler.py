@@ -28,6 +28,8 @@ SCALER = {
     "subresource": "scale",
     "fieldsV1": REPLICAS,
 }
+# The API server records no owner of a count of 0 that the scale subresource wrote.
+UNOWNED = {**OURS, "fieldsV1": {"f:spec": {"f:selector": {}}}}
 STATUS = {
     "manager": "kcm",
     "operation": "Update",
@@ -61,9 +63,11 @@ CHOOSE_REPLICAS_CASES = {
     "the autoscaler wrote our value": (None, HPA, live(4, OURS, SCALER), None),
     "the autoscaler wrote another": (None, HPA, live(5, SCALER), None),
     "we put it to sleep: wake it": (None, HPA, live(0, OURS), 2),
-    "put to sleep by hand: stays asleep": (None, HPA, live(0, SCALER), None),
-    "create with 0": (None, ZERO, None, 0),
-    "0 with a minimum of 0: the autoscaler wakes it": (None, ZERO, live(0, OURS), 0),
+    "put to sleep by hand: stays asleep": (None, HPA, live(0, UNOWNED), None),
+    "the autoscaler put it to sleep": (None, ZERO, live(0, UNOWNED, STATUS), None),
+    "and woke it up": (None, ZERO, live(2, UNOWNED, STATUS), None),
+    "create with 0: an autoscaler would ignore it": (None, ZERO, None, 1),
+    "we put it to sleep, with a minimum of 0": (None, ZERO, live(0, OURS), 1),
     "no managed fields": (None, HPA, {"metadata": {}, "spec": {"replicas": 4}}, 4),
 }
 

@@ -16,6 +16,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.replicas impo
     Scaling,
     find_hold,
     record_replicas,
+    report_conflict,
     report_hold,
     scaling_reads,
     wanted_replicas,
@@ -30,6 +31,8 @@ REPLICAS = {"f:spec": {"f:replicas": {}}}
 OURS = {"manager": "nimops.nim", "operation": "Apply", "fieldsV1": REPLICAS}
 MANUAL = {"manager": "kubectl", "subresource": "scale", "fieldsV1": REPLICAS}
 HPA_WROTE = MANUAL | {"manager": "kube-controller-manager"}
+# The API server records no owner of a count of 0 that the scale subresource wrote.
+UNOWNED = {**OURS, "fieldsV1": {"f:spec": {"f:selector": {}}}}
 EDITED = {"manager": "kubectl-edit", "operation": "Update", "fieldsV1": REPLICAS}
 
 
@@ -91,7 +94,7 @@ FIND_HOLD_CASES: dict[str, tuple[Json | None, int | None, list[Json], int | None
     "our own autoscaler, about to be deleted": (deployment(3, HPA_WROTE), 1, [OUR_HPA], 2, ""),
     "autoscaler that is gone": (deployment(3, HPA_WROTE), 1, [], 2, ""),
     "by hand": (deployment(3, MANUAL), 1, [], 2, SCALED_MANUALLY),
-    "by hand, to zero": (deployment(0, MANUAL), 1, [], 2, SCALED_MANUALLY),
+    "by hand, to zero": (deployment(0, UNOWNED), 1, [], 2, SCALED_MANUALLY),
     "by hand, co-owned": (deployment(3, OURS, MANUAL), 1, [], 2, SCALED_MANUALLY),
     "by hand, before a takeover": (deployment(3, MANUAL), 1, [], None, SCALED_MANUALLY),
     "by hand, then another field of the spec": (
@@ -134,7 +137,8 @@ def test_find_hold_message() -> None:
         pytest.param(deployment(3, HPA_WROTE), [hpa()], None, id="autoscaled"),
         pytest.param(deployment(3, OURS), [hpa()], 3, id="only we own the field"),
         pytest.param(deployment(0, OURS), [hpa()], 1, id="on again: an autoscaler ignores 0"),
-        pytest.param(deployment(0, HPA_WROTE), [hpa()], None, id="KEDA scaled to zero"),
+        pytest.param(deployment(0, UNOWNED), [hpa()], None, id="KEDA scaled to zero"),
+        pytest.param(deployment(3, UNOWNED), [hpa()], None, id="and up again"),
     ],
 )
 def test_wanted_replicas(live: Json, hpas: list[Json], wanted: int | None) -> None:
@@ -167,3 +171,36 @@ def test_report_hold() -> None:
     assert [(event.kind, event.message) for event in builder.events] == [("Normal", "m")]
     report_hold(builder, None)
     assert builder.conditions == []
+
+
+def active(reason: str, message: str = "m") -> Json:
+    found = {"type": "ScalingActive", "status": "False", "reason": reason, "message": message}
+    return {"status": {"conditions": [{"type": "AbleToScale"}, found]}}
+
+
+def test_report_conflict() -> None:
+    builder = StatusBuilder({})
+    scaling = Scaling(None, None, {"maxReplicas": 2}, active("AmbiguousSelector", "a\x1bb" * 300))
+    for _pass in range(2):
+        report_conflict(builder, scaling)
+    [found] = builder.conditions
+    assert (found["type"], found["reason"]) == ("AutoscalersConflict", "AmbiguousSelector")
+    assert found["message"].startswith("HorizontalPodAutoscaler does not act: abab")
+    assert len(found["message"]) < 600
+    assert [event.kind for event in builder.events] == ["Warning"]
+    report_conflict(builder, scaling._replace(scaler=active("ScalingDisabled")))
+    assert builder.conditions == []
+
+
+@pytest.mark.parametrize(
+    "scaling",
+    [
+        pytest.param(Scaling(None, None, None, active("AmbiguousSelector")), id="not ours"),
+        pytest.param(Scaling(None, None, {"maxReplicas": 2}), id="no autoscaler yet"),
+        pytest.param(Scaling(None, None, {"maxReplicas": 2}, {"metadata": {}}), id="no status"),
+    ],
+)
+def test_report_no_conflict(scaling: Scaling) -> None:
+    builder = StatusBuilder({})
+    report_conflict(builder, scaling)
+    assert (builder.conditions, builder.events) == ([], [])

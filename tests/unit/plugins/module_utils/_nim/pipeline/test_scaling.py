@@ -85,6 +85,9 @@ def test_autoscaler_that_is_gone(world):
 def test_edited_count_is_reverted(world):
     """Only the scale subresource scales."""
     world.services["llm"]["spec"]["replicas"] = 3
+    fields = {"f:spec": {"f:replicas": {}}}
+    entry = {"manager": "kubectl-edit", "operation": "Update", "fieldsV1": fields}
+    world.services["llm"]["metadata"]["managedFields"] = [entry]
     world.reconcile()
     assert replicas(world) == 1
 
