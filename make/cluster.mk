@@ -86,6 +86,10 @@ RELEASES ?= 1.34
 kubernetes: collection ## admission and the scenarios default and takeover on older releases of Kubernetes (RELEASES="1.34")
 	@hack/kubernetes.sh $(RELEASES)
 
+.PHONY: scenario-autoscaling
+scenario-autoscaling: collection ## Autoscalers with the real controller, metrics-server and Prometheus, on a sandbox of its own
+	@hack/scenario_neighbor.sh autoscaling "prometheus metrics"
+
 .PHONY: scenario-gpu
 scenario-gpu: collection ## The GPU stack on simulated nodes, on the sandbox of $KUBECONFIG
 	@hack/molecule.sh test --scenario-name gpu

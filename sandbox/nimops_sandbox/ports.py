@@ -22,6 +22,7 @@ NEIGHBORS: dict[str, tuple[str, ...]] = {
     "epp": (),
     "prometheus": ("web",),
     "kserve": ("webhook",),
+    "metrics": ("resource", "custom"),
 }
 _OF_NEIGHBORS = [(name, purpose) for name, purposes in NEIGHBORS.items() for purpose in purposes]
 LARGEST_BLOCK = PORTS_PER_INSTANCE + len(_OF_NEIGHBORS)

@@ -22,6 +22,7 @@ _LWS = "sigs.k8s.io/lws"
 _KSERVE = "github.com/kserve/kserve"
 _EPP = "sigs.k8s.io/gateway-api-inference-extension"
 _PROMETHEUS = "github.com/prometheus/prometheus"
+_METRICS_SERVER = "sigs.k8s.io/metrics-server"
 _KUBERNETES = "kubernetes"
 _KUBERNETES_VERSION = (
     "gitVersion=v{major}.{minor}.{patch}",
@@ -168,6 +169,15 @@ NEIGHBOR_TOOLS = {
             tags=("remove_all_sd",),
         ),
         Tool("kserve", {"kserve-controller-manager": "."}, _KSERVE),
+        Tool(
+            "metrics",
+            {
+                "metrics-server": f"{_METRICS_SERVER}/cmd/metrics-server",
+                "custom-metrics-adapter": "./custom-metrics-adapter",
+            },
+            _METRICS_SERVER,
+            ("k8s.io/component-base/version.gitVersion=v{major}.{minor}.{patch}",),
+        ),
     )
 }
 

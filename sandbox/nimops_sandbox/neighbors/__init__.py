@@ -17,10 +17,11 @@ from .base import Neighbor, Place, api_registrations, webhook_configurations
 from .epp import EPP
 from .kserve import KSERVE
 from .lws import LWS
+from .metrics import METRICS
 from .prometheus import PROMETHEUS
 
 # In the order of NEIGHBORS, in which they start.
-_TABLE: tuple[Neighbor, ...] = (LWS, EPP, PROMETHEUS, KSERVE)
+_TABLE: tuple[Neighbor, ...] = (LWS, EPP, PROMETHEUS, KSERVE, METRICS)
 BY_NAME = {neighbor.name: neighbor for neighbor in _TABLE}
 
 

@@ -45,6 +45,7 @@ def _files(place: Place) -> dict[str, Any]:
     # The folders exist from the start.
     return {
         "prometheus.yaml": configuration,
+        "url": url_of(place),
         "targets/none.yaml": [],
         "rules/none.yaml": {"groups": []},
     }
@@ -58,6 +59,8 @@ def _arguments(place: Place) -> list[str]:
         "--web.enable-lifecycle",
         # `promtool push metrics` sets a metric.
         "--web.enable-remote-write-receiver",
+        # A pushed metric stays.
+        "--query.lookback-delta=1h",
         "--log.level=warn",
     ]
 

@@ -1,0 +1,51 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The servers of resource and custom metrics, by which autoscalers scale."""
+
+from __future__ import annotations
+
+from .base import Api, Neighbor, Place
+from .prometheus import url_of
+
+
+def serving(place: Place, purpose: str) -> list[str]:
+    """Return the arguments of a server of an aggregated API."""
+    return [
+        "--bind-address=127.0.0.1",
+        f"--secure-port={place.port(purpose)}",
+        f"--tls-cert-file={place.folder / 'tls.crt'}",
+        f"--tls-private-key-file={place.folder / 'tls.key'}",
+        f"--authentication-kubeconfig={place.kubeconfig}",
+        f"--authorization-kubeconfig={place.kubeconfig}",
+    ]
+
+
+def _resource(place: Place) -> list[str]:
+    return [
+        *serving(place, "resource"),
+        f"--kubeconfig={place.kubeconfig}",
+        # kwok answers as the kubelets of simulated nodes.
+        f"--kubelet-certificate-authority={place.ca}",
+        "--kubelet-use-node-status-port",
+        "--kubelet-preferred-address-types=InternalIP",
+        "--metric-resolution=10s",
+        "--kubelet-request-timeout=5s",
+    ]
+
+
+def _custom(place: Place) -> list[str]:
+    return [
+        *serving(place, "custom"),
+        f"--lister-kubeconfig={place.kubeconfig}",
+        f"--prometheus-url={url_of(place)}",
+    ]
+
+
+METRICS = Neighbor(
+    "metrics",
+    {"metrics-server": _resource, "custom-metrics-adapter": _custom},
+    apis=(
+        Api("metrics.k8s.io", "v1beta1", "resource"),
+        Api("custom.metrics.k8s.io", "v1beta2", "custom"),
+    ),
+)
