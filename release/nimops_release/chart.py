@@ -44,12 +44,17 @@ _FILES = {
     "Deployment": "deployment",
     "PodDisruptionBudget": "pod_disruption_budget",
     "ServiceMonitor": "service_monitor",
+    "PrometheusRule": "rules",
+    "ConfigMap": "dashboards",
 }
 """template by kind; the other kinds are RBAC"""
+_DASHBOARDS = "files/dashboards"
 _SWITCHES = {
     "CustomResourceDefinition": "crds.install",
     "NetworkPolicy": "networkPolicy.enabled",
     "ServiceMonitor": "serviceMonitor.enabled",
+    "PrometheusRule": "rules.enabled",
+    "ConfigMap": "dashboards.enabled",
 }
 """the value that determines whether a kind is rendered"""
 
@@ -79,8 +84,18 @@ class Chart:
             "templates/NOTES.txt": (STATIC / "NOTES.txt").read_text(),
             "templates/_helpers.tpl": self._fill("_helpers.tpl"),
             "templates/tests/ready.yaml": self._fill("test.yaml"),
+            **self._verbatim(),
             **self._templates(),
         }
+
+    def _verbatim(self) -> dict[str, str]:
+        """Return the rules and dashboards, whose templates are those of Prometheus and Grafana."""
+        items = self._overlay("monitoring")
+        found = {
+            _rules_file(item): to_yaml(item["spec"]) for item in of_kind(items, "PrometheusRule")
+        }
+        [dashboards] = of_kind(items, "ConfigMap")
+        return found | {f"{_DASHBOARDS}/{name}": text for name, text in dashboards["data"].items()}
 
     def _metadata(self) -> Manifest:
         galaxy = self._project.galaxy
@@ -155,7 +170,7 @@ class Chart:
     def _objects(self) -> list[Manifest]:
         """Return the objects of config/default, and the additional objects of overlays."""
         found = by_key(self._base)
-        for name in ("namespaced", "prometheus", "gpu"):
+        for name in ("namespaced", "monitoring", "gpu"):
             found |= {
                 key: item for key, item in by_key(self._overlay(name)).items() if key not in found
             }
@@ -173,7 +188,10 @@ class Chart:
         """Return the conditions under which an object is rendered."""
         key = key_of(item)
         found = []
-        if key not in by_key(self._overlay("namespaced")):
+        is_monitoring = (
+            key in by_key(self._overlay("monitoring")).keys() - by_key(self._base).keys()
+        )
+        if key not in by_key(self._overlay("namespaced")) and not is_monitoring:
             found.append(ALL_NAMESPACES)
         if key not in by_key(self._overlay("without-leader-election")) and key in by_key(
             self._base
@@ -208,9 +226,11 @@ class Chart:
             item["metadata"]["namespace"] = self._hooks.mark(given)
         hooked = {
             "ClusterRole": self._hook_role,
+            "ConfigMap": self._hook_dashboards,
             "CustomResourceDefinition": self._hook_definition,
             "Deployment": self._hook_deployment,
             "NetworkPolicy": self._hook_policy,
+            "PrometheusRule": self._hook_rules,
             "Role": self._hook_role,
             "ServiceAccount": self._hook_account,
             "ServiceMonitor": self._hook_monitor,
@@ -248,6 +268,17 @@ class Chart:
 
     def _hook_monitor(self, item: Manifest) -> None:
         self._add(item["metadata"]["labels"], "serviceMonitor.labels")
+
+    def _hook_rules(self, item: Manifest) -> None:
+        self._add(item["metadata"]["labels"], "rules.labels")
+        item["spec"] = self._hooks.mark(
+            f'{{{{- $.Files.Get "{_rules_file(item)}" | nindent @N@ }}}}'
+        )
+
+    def _hook_dashboards(self, item: Manifest) -> None:
+        self._add(item["metadata"]["labels"], "dashboards.labels")
+        files = f'($.Files.Glob "{_DASHBOARDS}/*.json").AsConfig'
+        item["data"] = self._hooks.mark(f"{{{{- {files} | nindent @N@ }}}}")
 
     def _hook_policy(self, item: Manifest) -> None:
         direction = "egress" if "egress" in item["spec"] else "ingress"
@@ -334,6 +365,10 @@ class Chart:
     def _add_items(self, owner: dict[str, Any], key: str, path: str) -> None:
         """Add the items of a value to a list."""
         owner[key].append(self._hooks.mark(_entries(path)))
+
+
+def _rules_file(item: Manifest) -> str:
+    return f"files/rules/{item['metadata']['name']}.yaml"
 
 
 def _target(rule: Mapping[str, Any]) -> tuple[str, ...]:

@@ -55,6 +55,11 @@ def _make_parser() -> argparse.ArgumentParser:
             _make(releases.write_admission),
             "write admission.yaml: the admission policies, which OLM cannot install",
         ),
+        (
+            "monitoring",
+            _make(releases.write_monitoring),
+            "write monitoring.yaml, for Prometheus and Grafana, and dashboards.tgz",
+        ),
         ("chart", _make(releases.write_chart), "write the Helm chart"),
         ("bundle", _make(releases.write_bundle), "write the OLM bundle and a file-based catalog"),
         ("wheel", _make(releases.write_wheel), "write the wheel of kubectl-nim"),

@@ -28,6 +28,7 @@ from .manifests import NAMESPACE, Notify, Project, of_kind, to_yaml_stream
 from .programs import run
 
 CHANGELOG = "CHANGELOG.rst"
+DASHBOARDS = "dashboards.tgz"
 UPGRADE = {
     "breaking_changes": "Breaking changes",
     "deprecated_features": "Deprecated",
@@ -63,6 +64,16 @@ def write_admission(project: Project, output: Path) -> None:
         f"# {command} | kubectl apply --server-side -f -\n"
     )
     (output / "admission.yaml").write_text(head + to_yaml_stream(items))
+
+
+def write_monitoring(project: Project, output: Path) -> None:
+    """Write monitoring.yaml: ServiceMonitor, rules, dashboards; and dashboards.tgz."""
+    items = [*project.build("prometheus"), *project.build("monitoring")]
+    head = f"# nimops.nim {project.version}: kubectl apply --server-side -f monitoring.yaml\n"
+    (output / "monitoring.yaml").write_text(head + to_yaml_stream(items))
+    folder = project.root / "config/monitoring/dashboards"
+    files = {name: path.read_bytes() for name, path in find_files(folder).items()}
+    (output / DASHBOARDS).write_bytes(pack(files, read_epoch(project.root)))
 
 
 def write_chart(project: Project, output: Path) -> None:
@@ -133,6 +144,7 @@ def upgrade_notes(version: str, changes: dict[str, Any]) -> str:
 MAKERS: tuple[Callable[[Project, Path], None], ...] = (
     write_install,
     write_admission,
+    write_monitoring,
     pack_chart,
     write_bundle,
     write_images,

@@ -207,6 +207,35 @@ def _monitor_values() -> list[Value]:
             {"a": "b"},
         ),
         Value(
+            "rules.enabled",
+            False,
+            {"type": "boolean"},
+            "Create PrometheusRules: recording rules, and alerts with runbooks "
+            "(docs/operate/monitoring.md). Requires the Prometheus operator.",
+            True,
+        ),
+        Value(
+            "rules.labels",
+            {},
+            _TEXTS,
+            "Labels that your Prometheus uses to select the PrometheusRules.",
+            {"a": "b"},
+        ),
+        Value(
+            "dashboards.enabled",
+            False,
+            {"type": "boolean"},
+            "Create a ConfigMap with the dashboards, labeled for the sidecar of Grafana's chart.",
+            True,
+        ),
+        Value(
+            "dashboards.labels",
+            {},
+            _TEXTS,
+            "Labels that your Grafana uses to select the dashboards.",
+            {"a": "b"},
+        ),
+        Value(
             "serviceAccount.annotations",
             {},
             _TEXTS,

@@ -47,6 +47,11 @@ def without_hooks(items):
         pytest.param("overlays/namespaced", {"watchNamespaces": ["nim"]}, id="namespaced"),
         pytest.param("overlays/hardened", {"hardened": True}, id="hardened"),
         pytest.param("overlays/prometheus", {"serviceMonitor": {"enabled": True}}, id="prometheus"),
+        pytest.param(
+            "overlays/monitoring",
+            {name: {"enabled": True} for name in ("serviceMonitor", "rules", "dashboards")},
+            id="monitoring",
+        ),
         pytest.param("overlays/without-nemo", {"nemo": {"enabled": False}}, id="without-nemo"),
         pytest.param("overlays/gpu", {"gpu": {"enabled": True}}, id="gpu"),
         pytest.param(
@@ -76,9 +81,9 @@ def test_chart_lint(chart):
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: value.path)
 def test_chart_every_value_has_effect(render, value):
     values = nest(value.path, value.example)
-    if value.path.startswith("serviceMonitor."):
-        values = {"serviceMonitor": {"enabled": True, **values["serviceMonitor"]}}
-        default = {} if value.path.endswith("enabled") else {"serviceMonitor": {"enabled": True}}
+    if value.path.endswith(".labels"):
+        default = nest(value.path.replace(".labels", ".enabled"), True)
+        values = nest(value.path.rpartition(".")[0], {"enabled": True, "labels": value.example})
     elif value.path == "gpu.namespace":
         values = {"gpu": {"enabled": True, **values["gpu"]}}
         default = {"gpu": {"enabled": True}}
@@ -86,6 +91,17 @@ def test_chart_every_value_has_effect(render, value):
         default = {}
     assert render(values) != render(default)
     assert render(nest(value.path, value.default)) == render({})
+
+
+@pytest.mark.parametrize("kind", ["ServiceMonitor", "PrometheusRule", "ConfigMap"])
+def test_chart_monitoring_is_independent_of_namespaces(render, kind):
+    """It is in the release's namespace, whatever namespaces the operator serves."""
+    values = {name: {"enabled": True} for name in ("serviceMonitor", "rules", "dashboards")}
+    everywhere, selected = (
+        [item for item in render(values | more) if item["kind"] == kind]
+        for more in ({}, {"watchNamespaces": ["nim"]})
+    )
+    assert everywhere == selected != []
 
 
 def test_values_file_defaults(chart):

@@ -101,6 +101,17 @@ def test_wheel_contains_collection(dist):
     assert "kubectl_complete-nim = " in entries
 
 
+def test_monitoring_file(dist):
+    """It has the rules and the dashboards of the tree, and the archive has the same dashboards."""
+    objects = by_key(yaml.load_all((dist / "monitoring.yaml").read_text(), LOADER))
+    assert {kind for kind, _name in objects} == {"ServiceMonitor", "PrometheusRule", "ConfigMap"}
+    dashboards = objects["ConfigMap", "nimops-dashboards"]["data"]
+    assert members(dist / "dashboards.tgz") == dashboards
+    assert dashboards.keys() == {
+        path.name for path in (ROOT / "config/monitoring/dashboards").iterdir()
+    }
+
+
 def test_checksums_all_files(dist):
     listed = dict(
         reversed(line.split("  ")) for line in (dist / "SHA256SUMS").read_text().splitlines()
@@ -112,6 +123,8 @@ def test_checksums_all_files(dist):
     assert {
         "admission.yaml",
         "install.yaml",
+        "monitoring.yaml",
+        "dashboards.tgz",
         "images.txt",
         "CHANGELOG.rst",
         "UPGRADE.md",

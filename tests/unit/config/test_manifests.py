@@ -162,6 +162,16 @@ def test_builds_consistent(name):
 
 # Objects that an overlay removes from config/default, adds and changes, as kind/name.
 OVERLAYS = {
+    "monitoring": (
+        set(),
+        {
+            "ConfigMap/nimops-dashboards",
+            "PrometheusRule/nimops-alerts",
+            "PrometheusRule/nimops-recording",
+            "ServiceMonitor/nimops-controller-manager-metrics-monitor",
+        },
+        set(),
+    ),
     "gpu": (
         set(),
         {
