@@ -14,16 +14,14 @@ import re
 import subprocess
 import sys
 import time
-import urllib.parse
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from nimops_harness.runtime import find_free_port
 from nimops_programs import build
+from nimops_prometheus import Prometheus, run_prometheus, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 MONITORING = ROOT / "config/monitoring"
@@ -68,36 +66,6 @@ def write_history(path: Path, now: int) -> None:
     path.write_text("\n".join([*lines, "# EOF", ""]))
 
 
-class Prometheus:
-    """A client of a Prometheus."""
-
-    def __init__(self, port: int) -> None:
-        self._url = f"http://127.0.0.1:{port}"
-
-    def get(self, path: str, **arguments: Any) -> Any:
-        text = urllib.parse.urlencode(arguments, doseq=True)
-        with urllib.request.urlopen(f"{self._url}/{path}?{text}", timeout=20) as answer:
-            return json.load(answer)["data"]
-
-    def query(self, expression: str) -> list[Any]:
-        found: list[Any] = self.get("api/v1/query", query=expression)["result"]
-        return found
-
-    def is_ready(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self._url}/-/ready", timeout=2) as answer:
-                return bool(answer.status == 200)
-        except OSError:
-            return False
-
-
-def wait_for(condition: Any, seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.5)
-
-
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     """A Prometheus with the history, which has evaluated the rules three times."""
@@ -113,20 +81,10 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         "rule_files": ["recording.yaml", "alerts.yaml"],
     }
     (folder / "prometheus.yaml").write_text(yaml.safe_dump(settings))
-    port = find_free_port()
-    command = [build("prometheus"), "--config.file=prometheus.yaml", "--storage.tsdb.path=data"]
-    command += [f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"]
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
-    try:
-        client = Prometheus(port)
-        wait_for(client.is_ready, 60)
+    with run_prometheus(folder) as client:
         late = "namespace_service:nim_first_tokens_late:ratio_rate3d"
-        wait_for(lambda: client.query(late) and client.query("ALERTS"), 90)
+        wait_for(lambda: client.query(late) and client.query("ALERTS"), 90, "rules have results")
         yield client
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
 
 
 def substitute(text: str) -> str:
