@@ -69,6 +69,7 @@ class Metrics:
     """The operator's metrics endpoint on this machine, over one connection."""
 
     def __init__(self, port: int) -> None:
+        self.port = port
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
 
     def read(self) -> Snapshot:
