@@ -106,7 +106,7 @@ def write_settings(folder: Path, operator: ContainedOperator) -> None:
 def installed(
     operator: ContainedOperator, tmp_path_factory: pytest.TempPathFactory
 ) -> ContainedOperator:
-    """What the section expects: kubectl nim, namespaces, and NIMServices in one of them."""
+    """The operator, with all that the section expects: kubectl nim, namespaces, NIMServices."""
     plugin = tmp_path_factory.mktemp("bin") / "kubectl-nim"
     plugin.write_text(f'#!/bin/sh\nexec {sys.executable} -m kubectl_nim "$@"\n')
     plugin.chmod(0o755)
