@@ -10,6 +10,7 @@ import hashlib
 import json
 import sys
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -69,7 +70,12 @@ def test_download_continues(mirror, tmp_path, capsys):
     assert target.read_bytes() == WEIGHTS
     shown = capsys.readouterr()
     assert "tiny.gguf.part: 2048 bytes: the connection ended" in shown.err
-    assert "bytes 2048 to 4096 of 4096" in shown.out
+    output, deadline = shown.out, time.monotonic() + 10
+    # The registry prints after it has sent.
+    while "bytes 2048 to 4096 of 4096" not in output and time.monotonic() < deadline:
+        time.sleep(0.01)
+        output += capsys.readouterr().out
+    assert "bytes 2048 to 4096 of 4096" in output
     model_files.download(FILE, tmp_path)
     assert "tiny.gguf is in the cache" in capsys.readouterr().out
 
@@ -184,7 +190,7 @@ def test_stop_lets_answers_finish(served):
     closing.start()
     while not (refused := stream_client.ask(served.address, "a/b")).failure:
         pass
-    assert refused.failure.startswith("ConnectionRefusedError")
+    assert refused.failure.startswith(("ConnectionRefusedError", "ConnectionResetError"))
     assert closing.is_alive()
     served.handler.engine.gate.set()
     for thread in (client, closing):

@@ -55,6 +55,7 @@ OTHERS = {
     "_nim/dra/templates.py": "ResourceClaimTemplates",
     "_nim/service/compute_domain.py": "ComputeDomains",
     "_nim/service/endpoint_picker/config.py": "Deployments",
+    "_nim/service/endpoint_picker/deployment.py": "Deployments",
     "_nim/service/endpoints.py": "Services and Ingresses",
     "_nim/service/expose/service.py": "Services",
     "_nim/service/kserve/predictor.py": "InferenceServices",

@@ -47,6 +47,7 @@ RESTARTED = {"tolerating": "O-11: the reference drops tolerationSeconds"}
 HASHES = {"nvidia.com/last-applied-hash": "7f4d85b6c9", "nvidia.com/parent-spec-hash": "55c98df6f5"}
 CHANGED = {
     "ConfigMap": "O-25, O-28: the picker's configuration, annotations of the hostfiles",
+    "Role": "the picker may list InferenceModelRewrites, without which it never becomes ready",
     "Secret": "O-25: annotations",
     "ServiceMonitor": "O-61: the selector",
     "LeaderWorkerSet": "O-16: only what restarts no pods",

@@ -27,6 +27,7 @@ def resource(status, kind="NIMService"):
 def file(tmp_path, monkeypatch):
     path = tmp_path / "counters.json"
     monkeypatch.setenv(FILE_VARIABLE, str(path))
+    monkeypatch.delitem(sys.modules, "ansible_prefork", raising=False)  # imported by other tests
     return path
 
 

@@ -104,7 +104,7 @@ PICKER = {
     "ports": [{"containerPort": 1}],
     "configMapRef": {"name": "mine", "key": "k"},
 }
-NO_PICKER = PickerSpec(False, parse_image({}), [], [], "", [], {}, {}, {}, (), None, "", "")
+NO_PICKER = PickerSpec(False, parse_image({}), [], [], "", [], {}, {}, {}, (), None, "", "", False)
 
 
 PARSE_SPEC_PICKER = {
@@ -129,6 +129,13 @@ PARSE_SPEC_PICKER = {
             config=None,
             config_map="mine",
             config_key="k",
+            elects_leader=False,
+        ),
+    ),
+    "election": (
+        router(eppConfig={"containerSpec": {"args": ["--ha-enable-leader-election"]}}),
+        replace(
+            NO_PICKER, is_wanted=True, args=["--ha-enable-leader-election"], elects_leader=True
         ),
     ),
     "KServe": (router(eppConfig=PICKER) | {"inferencePlatform": "kserve"}, NO_PICKER),
