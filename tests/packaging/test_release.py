@@ -74,9 +74,10 @@ def dist(work):
 
 
 def members(tarball: Path) -> dict[str, str]:
+    """Names and texts; bytes of pictures that are no UTF-8 are replaced."""
     with tarfile.open(tarball) as archive:
         return {
-            item.name: archive.extractfile(item).read().decode()
+            item.name: archive.extractfile(item).read().decode(errors="replace")
             for item in archive
             if item.isfile()
         }
@@ -90,7 +91,7 @@ def wheel_members(wheel: Path) -> dict[str, bytes]:
 def test_wheel_contains_collection(dist):
     found = wheel_members(dist / WHEEL)
     inside = {
-        name.removeprefix(COLLECTION): content.decode()
+        name.removeprefix(COLLECTION): content.decode(errors="replace")
         for name, content in found.items()
         if name.startswith(COLLECTION)
     }
