@@ -69,6 +69,7 @@ func Status(object []byte, group, resource string) (now, progress string) {
 		}
 	}
 	lines = append(lines, addresses(fields["loadBalancer"])...)
+	lines = append(lines, parents(fields["parents"])...)
 	switch {
 	case group == "apps" && resource == "daemonsets":
 		return spread(object, fields), strings.Join(lines, "\n")
@@ -134,6 +135,26 @@ func conditions(value json.RawMessage) []string {
 	lines := make([]string, 0, len(items))
 	for _, item := range items {
 		lines = append(lines, strings.Join([]string{text(item["type"]), text(item["status"]), text(item["reason"])}, " "))
+	}
+	sort.Strings(lines)
+	return lines
+}
+
+// parents returns the conditions that each Gateway reports for a route or a pool.
+func parents(value json.RawMessage) []string {
+	var items []struct {
+		ParentRef  struct{ Namespace, Name, SectionName string }
+		Conditions json.RawMessage
+	}
+	if json.Unmarshal(value, &items) != nil {
+		return nil
+	}
+	var lines []string
+	for _, item := range items {
+		of := item.ParentRef
+		for _, line := range conditions(item.Conditions) {
+			lines = append(lines, fmt.Sprintf("parent=%s/%s/%s %s", of.Namespace, of.Name, of.SectionName, line))
+		}
 	}
 	sort.Strings(lines)
 	return lines
