@@ -88,7 +88,7 @@ def find_hold(app: App, scaling: Scaling) -> Hold | None:
 
 def wanted_replicas(app: App, scaling: Scaling) -> int | None:
     """The `spec.replicas` of the workload to apply; None to leave the field to its manager."""
-    live, given, autoscaler, _ = scaling
+    live, given, autoscaler = scaling[:3]
     if find_hold(app, scaling):
         return choose_replicas(live, None, {"minReplicas": given})
     return choose_replicas(live, given, autoscaler)
