@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -56,9 +57,6 @@ type spec struct {
 	Source            struct {
 		NGC struct {
 			ModelPuller string `json:"modelPuller"`
-			Model       struct {
-				Engine string `json:"engine"`
-			} `json:"model"`
 		} `json:"ngc"`
 		HF struct {
 			ModelPuller string `json:"modelPuller"`
@@ -144,12 +142,12 @@ func modelOf(from object) string {
 	for _, profile := range from.Status.Profiles {
 		names = append(names, profile.Model)
 	}
-	return firstOf(names...)
+	return cmp.Or(names...)
 }
 
 func imageOf(from spec) string {
 	if from.Image.Repository == "" {
-		return firstOf(from.Source.NGC.ModelPuller, from.Source.HF.ModelPuller, from.Source.DataStore.ModelPuller)
+		return cmp.Or(from.Source.NGC.ModelPuller, from.Source.HF.ModelPuller, from.Source.DataStore.ModelPuller)
 	}
 	tag, _ := from.Image.Tag.(string)
 	if tag == "" {
@@ -210,15 +208,6 @@ func instant(text string) time.Time {
 	return found
 }
 
-func firstOf(names ...string) string {
-	for _, name := range names {
-		if name != "" {
-			return name
-		}
-	}
-	return ""
-}
-
 // The types of nimops_replicas, and of nimops_gpus those that apply.
 const (
 	desired   = "desired"
@@ -230,9 +219,15 @@ const (
 
 // counts are the replicas of a workload, and the devices of each replica by resource.
 type counts struct {
-	replicas map[string]int64
-	gpus     map[string]int64
+	name string
+	// areGroups reports whether each replica is a group of pods.
+	areGroups bool
+	replicas  map[string]int64
+	gpus      map[string]int64
 }
+
+// isOf reports whether the pods are those of the resource: an endpoint picker's Deployment has another name.
+func (c *counts) isOf(resource string) bool { return c.areGroups || c.name == resource }
 
 type template struct {
 	Spec struct {
@@ -246,6 +241,7 @@ type template struct {
 
 type child struct {
 	Metadata struct {
+		Name   string `json:"name"`
 		UID    string `json:"uid"`
 		Owners []struct {
 			UID        string `json:"uid"`
@@ -286,12 +282,13 @@ func readCounts(of request.Collection, text []byte) (counts, string, string) {
 		wanted = *from.Spec.Replicas
 	}
 	found := counts{
+		name: from.Metadata.Name, areGroups: of.Resource == "leaderworkersets",
 		replicas: map[string]int64{
 			desired: wanted, current: from.Status.Replicas, ready: from.Status.Ready, updated: from.Status.Updated,
 		},
 		gpus: map[string]int64{},
 	}
-	if of.Resource == "leaderworkersets" {
+	if found.areGroups {
 		groups, leader := from.Spec.Groups, from.Spec.Groups.Worker
 		if groups.Leader != nil {
 			leader = *groups.Leader

@@ -262,3 +262,26 @@ func heap() uint64 {
 	runtime.ReadMemStats(&found)
 	return found.HeapAlloc
 }
+
+type slow struct{ fleet *Fleet }
+
+func (s slow) Write(text []byte) (int, error) {
+	s.fleet.Forget("other") // A watch must not wait for a reader.
+	return len(text), nil
+}
+
+func TestWriteToSlowReader(t *testing.T) {
+	f := New()
+	f.Observe(services, service("llm", isReady))
+	if err := f.Write(slow{f}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEndpointPicker(t *testing.T) {
+	f := New()
+	f.Observe(services, service("llm", isReady))
+	f.ObserveChild(deployments, deployment("llm", "llm", 3, 2, ""))
+	f.ObserveChild(deployments, deployment("llm-epp", "llm", 5, 5, ""))
+	has(t, written(t, f), `nimops_replicas{`+named+`,type="desired"} 3`)
+}

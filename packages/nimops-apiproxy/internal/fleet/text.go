@@ -4,23 +4,15 @@
 package fleet
 
 import (
-	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// writer writes metrics and keeps the first error.
-type writer struct {
-	to  io.Writer
-	err error
-}
+// writer collects metrics.
+type writer struct{ parts []string }
 
-func (w *writer) text(text string) {
-	if w.err == nil && text != "" {
-		_, w.err = io.WriteString(w.to, text)
-	}
-}
+func (w *writer) text(text string) { w.parts = append(w.parts, text) }
 
 func (w *writer) head(of family) {
 	w.text("# HELP " + of.name + " " + of.help + "\n# TYPE " + of.name + " " + of.kind + "\n")

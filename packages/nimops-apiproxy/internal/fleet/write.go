@@ -46,8 +46,18 @@ var reference = []struct{ name, kind string }{
 	{"nimCache_status_total", "NIMCache"}, {"nimPipeline_status_total", "NIMPipeline"}, {"nimService_status_total", "NIMService"},
 }
 
-// Write writes all metrics in Prometheus' text format.
+// Write writes all metrics in Prometheus' text format. A reader that is slow delays no list or watch of the runtime.
 func (f *Fleet) Write(to io.Writer) error {
+	for _, text := range f.collect() {
+		if _, err := io.WriteString(to, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect returns the texts of all metrics, in order.
+func (f *Fleet) collect() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	devices := f.workloadsByOwner()
@@ -62,7 +72,7 @@ func (f *Fleet) Write(to io.Writer) error {
 			strings.Compare(a.facts.name, b.facts.name),
 		)
 	})
-	out := &writer{to: to}
+	out := &writer{}
 	for at, of := range resourceFamilies {
 		out.head(of)
 		for _, held := range sorted {
@@ -72,7 +82,7 @@ func (f *Fleet) Write(to io.Writer) error {
 	f.writeDurations(out)
 	f.writeReference(out)
 	f.writeDrivers(out)
-	return out.err
+	return out.parts
 }
 
 func (f *Fleet) workloadsByOwner() map[string][]counts {
@@ -233,9 +243,12 @@ func sum(of facts, workloads []counts) (map[string]int64, map[string]map[string]
 		gpus[name][ready] += perPod * of[ready]
 	}
 	if len(workloads) == 0 && of.replicas != nil {
-		workloads = []counts{{replicas: of.replicas}}
+		workloads = []counts{{name: of.name, replicas: of.replicas}}
 	}
 	for _, item := range workloads {
+		if !item.isOf(of.name) {
+			continue
+		}
 		for name, count := range item.replicas {
 			replicas[name] += count
 		}

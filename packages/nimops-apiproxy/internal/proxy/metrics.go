@@ -109,7 +109,8 @@ func (m *metricsHandler) copyRuntime(ctx context.Context, out *bufio.Writer) {
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, longestMetric)
 	for lines.Scan() {
-		_, _ = out.Write(append(lines.Bytes(), '\n'))
+		_, _ = out.Write(lines.Bytes())
+		_ = out.WriteByte('\n')
 		part, rest, is := bytes.Cut(lines.Bytes(), []byte(`{controller="`))
 		if !is || !bytes.HasPrefix(part, []byte(runTime)) {
 			continue

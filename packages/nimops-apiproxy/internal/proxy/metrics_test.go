@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -133,7 +134,7 @@ func TestMetricsWithoutRuntime(t *testing.T) {
 }
 
 func TestMetricsRestricted(t *testing.T) {
-	asked := 0
+	var asked atomic.Int64
 	s := start(t, 0, func(w http.ResponseWriter, r *http.Request) {
 		var body struct {
 			Spec struct {
@@ -143,7 +144,7 @@ func TestMetricsRestricted(t *testing.T) {
 			}
 		}
 		_ = json.NewDecoder(r.Body).Decode(&body)
-		asked++
+		asked.Add(1)
 		w.WriteHeader(http.StatusCreated)
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/tokenreviews") && body.Spec.Token == "broken":
@@ -164,13 +165,13 @@ func TestMetricsRestricted(t *testing.T) {
 		equal(t, status, want, token)
 		equal(t, strings.Contains(text, "nimops_"), want == http.StatusOK, token)
 	}
-	before := asked
+	before := asked.Load()
 	for range 3 {
 		if status, _ := read("prometheus"); status != http.StatusOK {
 			t.Error(status)
 		}
 	}
-	equal(t, asked, before) // The answer is remembered.
+	equal(t, asked.Load(), before) // The answer is remembered.
 	for i := range 3 * manyTokens {
 		read(fmt.Sprint("unknown", i))
 	}
