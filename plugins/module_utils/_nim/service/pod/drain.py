@@ -17,6 +17,7 @@ ROUTING_SECONDS = 5
 new requests: proxies of all nodes learn of it a bit later."""
 
 MAX_SECONDS = 86400
+_MAX_DIGITS = 9
 
 
 def pod_fields(app: NIMServiceApp) -> Json:
@@ -42,7 +43,8 @@ def _seconds_of(app: NIMServiceApp) -> int:
     text = str((app.resource["metadata"].get("annotations") or {}).get(ANNOTATION) or "").strip()
     if not text:
         return 0
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= MAX_SECONDS):
+    is_short = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
+    if not (is_short and 0 < int(text) <= MAX_SECONDS):
         raise NimError(
             f"metadata.annotations[{ANNOTATION}]: {text[:40]!r} is not a number of seconds from 1"
             f" to {MAX_SECONDS}",
