@@ -14,7 +14,7 @@ import typing as t
 from .._base.printable import printable
 from .._base.types import Fields
 from .._engine.conditions import find_condition
-from .._engine.metadata import controller_of
+from .._engine.metadata import controller_of, is_deleted
 from .._engine.ownership import belongs_to_namesake
 from .._engine.reads import Read, ReadClaimUsers, ReadObject
 from .app import PART_OF_LABEL, App
@@ -59,6 +59,17 @@ def why_terminating(app: App, claim: str) -> str:
     services = [owner for owner in names if owner.startswith(_SERVICE)]
     advice = f"set replicas: 0 in {_join(services)}, or delete the pods" if services else ""
     return f"{waiting}, which is in use by {_join(users)}: {advice or 'delete the pods'}"
+
+
+def list_users(app: App, claim: str) -> list[str]:
+    """The owners of the pods that use a PVC and stay, by kind and name."""
+    pods = app.observed.get(ReadClaimUsers(app.namespace, claim).key) or []
+    found = {
+        _owner_of(app, pod) or f"Pod {pod['metadata']['name']}"
+        for pod in pods
+        if not has_ended(pod) and not is_deleted(pod)
+    }
+    return sorted(found)
 
 
 def blocking_reads(app: App, claim: str, why: str) -> list[Read]:

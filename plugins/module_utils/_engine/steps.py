@@ -139,12 +139,13 @@ def write(found: Plan, cluster: Cluster) -> Outcome:
 def report(
     kind: AnyKind, resource: Json, answers: Json, outcome: Outcome, cluster: Cluster
 ) -> Report:
-    """Assess and report; skipped for a resource that is being deleted. Raises ApiError.
+    """Assess and report; only the last events of a deleted resource. Raises ApiError.
 
     Repeats the assessment if the resource has changed since it was read.
     """
     if is_deleted(resource):
-        return Report(changed=False, status={}, error=outcome.failure, period="")
+        error = _part(kind, resource, Observed(answers), outcome, cluster)
+        return Report(changed=False, status={}, error=error, period="")
     now, excess = cluster.now(), find_excess(resource)
     sent: list[Event] = []
     for attempt in range(_CONFLICT_TRIES):
@@ -170,6 +171,19 @@ def report(
         requeue = replace(requeue, wake_on_child=False)
     period = _period((resource, status, now), requeue, outcome, cluster)
     return Report(changed, stored, assessment.error, period)
+
+
+def _part(
+    kind: AnyKind, resource: Json, observed: Observed, outcome: Outcome, cluster: Cluster
+) -> str:
+    """Report the last events of a resource that is being deleted; returns the error."""
+    subject = _subject_of(resource)
+    if not kind.farewell or not subject or outcome.failure:
+        return outcome.failure
+    assessment = kind.farewell(kind.app(subject, observed), outcome)
+    if assessment.events:
+        cluster.write_status(resource, resource.get("status") or {}, assessment)
+    return assessment.error
 
 
 def _report_of(

@@ -125,6 +125,12 @@ def named_cache(user: Fields) -> str:
     return given.get("name") or ""
 
 
+def uses_claim(user: Fields, cache: str, claim: str) -> bool:
+    """Whether a NIMService or a NIMBuild names a NIMCache, or its claim."""
+    storage = (user.get("spec") or {}).get("storage") or {}
+    return named_cache(user) == cache or (storage.get("pvc") or {}).get("name") == claim
+
+
 def why_not_ready(cache: Fields) -> str:
     """The message about a NIMCache that is not ready, with the cause unless it is in progress."""
     text = f"NIMCache {cache['metadata']['name']} not ready"

@@ -79,6 +79,7 @@ def _to_result(inventory: Inventory) -> Json:
         "msg": f"{count} resource{'s' if count > 1 else ''} and {len(inventory.children)} objects",
         "deleted": keys(inventory.resources),
         "children": keys(inventory.children),
+        "kept": [key._asdict() for key in inventory.kept],
         "lost": list(inventory.lost.values()),
         "notes": inventory.notes,
     }

@@ -12,16 +12,21 @@ from ..._base.errors import ApiError
 from ..._base.printable import printable
 from ..._base.types import Json
 from ..._cluster.client import Client
+from ..._cluster.reader import Reader
 from ..._engine.api_resources import KINDS, ObjectKey, api_path, collection_path, identity
 from ..._engine.metadata import OWNER_ANNOTATION, controller_of
+from ..._engine.observed import Observed
+from ..._engine.reads import ReadClaimUsers, ReadObjects
 from ..._engine.served_kinds import SERVED
 from ..._kinds import kind_of
+from ..._nim.cache.app import NIMCacheApp
+from ..._nim.cache.claim_fate import USERS, why_kept
 from ..._nim.cache_spec import named_cache
 from ..references import reference_of
 from ..text import name_of
 
 CLAIM = "PersistentVolumeClaim"
-_CACHE, _USERS, _PIPELINE = "NIMCache", ("NIMService", "NIMBuild"), "NIMPipeline"
+_CACHE, _PIPELINE = "NIMCache", "NIMPipeline"
 _RETAIN = "Retain"
 _MAX_SIZE = 30
 
@@ -30,11 +35,13 @@ _MAX_SIZE = 30
 class Inventory:
     """``resources``: those to delete. ``children``: the objects that go with them, as metadata.
 
-    ``lost``: the claims with data, in words. ``notes``: what else the user should know.
+    ``kept``: the claims that stay, with the reason. ``lost``: the claims with data, in words.
+    ``notes``: what else the user should know.
     """
 
     resources: list[Json]
     children: list[Json] = field(default_factory=list)
+    kept: dict[ObjectKey, str] = field(default_factory=dict)
     lost: dict[ObjectKey, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -48,13 +55,16 @@ class Inventory:
         keys = [identity(item) for item in [*self.resources, *self.children]]
         goes = [f"- delete {self.lost.get(key) or name_of(key)}" for key in keys]
         others = [f"- {text}" for key, text in self.lost.items() if key not in keys]
-        return [*goes, *others, *(f"! {text}" for text in self.notes)]
+        kept = [f"- keep {name_of(key)}: {why}" for key, why in self.kept.items()]
+        return [*goes, *others, *kept, *(f"! {text}" for text in self.notes)]
 
 
 def take_inventory(client: Client, resources: list[Json]) -> Inventory:
     """Read what goes with the resources; what the user may not list is noted."""
     lists = _Lists(client)
     found = Inventory(resources, _find_children(lists, resources))
+    found.kept = _find_kept(client, lists, found.served)
+    found.children = [item for item in found.children if identity(item) not in found.kept]
     for child in found.children:
         if child["kind"] == CLAIM:
             _judge_claim(client, found, child)
@@ -134,6 +144,39 @@ def _goes_with(item: Json, owners: t.Mapping[str, Json]) -> bool:
     return (metadata.get("annotations") or {}).get(OWNER_ANNOTATION) in owners
 
 
+def _find_kept(client: Client, lists: _Lists, gone: t.Sequence[Json]) -> dict[ObjectKey, str]:
+    """The claims of NIMCaches that stay, with the reason: those to keep, and those in use."""
+    leaving = {item["metadata"]["uid"] for item in gone}
+    found = {}
+    for cache in gone:
+        if cache["kind"] != _CACHE:
+            continue
+        namespace = cache["metadata"]["namespace"]
+        key = ObjectKey(CLAIM, namespace, NIMCacheApp(cache).spec.claim.name)
+        answers: Json = {str(key): client.get(api_path(*key))}
+        for kind in USERS:
+            stay = [
+                item for item in lists.of(kind, namespace) if item["metadata"]["uid"] not in leaving
+            ]
+            answers[ReadObjects(kind, namespace).key] = stay
+        if answers[str(key)]:
+            read = ReadClaimUsers(namespace, key.name)
+            answers[read.key] = _answer(client, read)
+        if why := why_kept(NIMCacheApp(cache, Observed(answers))):
+            found[key] = why
+    return found
+
+
+def _answer(client: Client, read: ReadClaimUsers) -> list[Json]:
+    """The pods that use a claim; none if the user may not list them."""
+    try:
+        return read.answer(Reader(client))
+    except ApiError as error:
+        if error.status != 403:
+            raise
+        return []
+
+
 def _judge_claim(client: Client, found: Inventory, child: Json) -> None:
     """Find what becomes of the data of a claim, which has some once it has a volume.
 
@@ -167,7 +210,7 @@ def _find_users(lists: _Lists, resource: Json, gone: t.Sequence[Json]) -> list[s
     key, leaving = identity(resource), {item["metadata"]["uid"] for item in gone}
     return [
         f"{name_of(identity(item))} uses {name_of(key)}, and does not start without it"
-        for kind in _USERS
+        for kind in reversed(USERS)
         for item in lists.of(kind, key.namespace)
         if named_cache(item) == key.name and item["metadata"]["uid"] not in leaving
     ]

@@ -15,6 +15,7 @@ from ..._cluster.reader import Reader
 from ..._engine.api_resources import KINDS, ObjectKey, api_path, identity
 from ..._engine.metadata import finalizers_of, is_deleted
 from ..._engine.reads import ReadClaimUsers
+from ..._nim.cache.claim_fate import USERS
 from ..release.release import find_held
 from ..text import name_of
 from ..waiting import poll
@@ -22,6 +23,7 @@ from .inventory import CLAIM, Inventory
 
 _PAUSES = (0.5, 1.0, 2.0)
 _MAX_SHOWN, _MAX_NAME = 3, 100
+_MAX_WAIT_FOR_USERS = 30.0
 _SERVER_ERROR = 500
 
 
@@ -48,13 +50,26 @@ class Removal:
         self._shown: list[str] = []
 
     def delete(self) -> None:
-        """Delete the resources, not those that were created again under the same name."""
+        """Delete the resources, not those that were created again under the same name.
+
+        NIMCaches are the last ones. A claim stays for a user that is not being deleted yet, such as
+        a service of a NIMPipeline, so they wait for that.
+        """
         for resource in self._resources:
+            if resource["kind"] == "NIMCache":
+                self._wait_for_users()
             try:
                 self._client.delete(api_path(*identity(resource)), resource["metadata"]["uid"])
             except ApiError as error:
                 if error.status not in (404, 409):
                     raise NimError(f"{name_of(identity(resource))}: {error}") from error
+
+    def _wait_for_users(self) -> None:
+        for _turn in poll(_MAX_WAIT_FOR_USERS, _PAUSES):
+            left = [item for item in self._left.values() if item["kind"] in USERS]
+            if all(map(is_deleted, left)):
+                return
+            self._look()
 
     def wait(self, seconds: float) -> None:
         """Wait until all is gone. NimError with the reasons of the delay after ``seconds``."""

@@ -10,6 +10,7 @@ from ..._builders.tenant_limits import forbids_root
 from ..._builders.within_limits import within_limits
 from ..._engine.desired import Child, Desired
 from .app import NIMCacheApp
+from .claim_fate import claim_patches
 from .config_map import build_config_map
 from .constants import ROLE
 from .job import refuse_large_job
@@ -40,7 +41,7 @@ def desired(app: NIMCacheApp) -> Desired:
         children.append(Child(build_config_map(app, steps.probe.fresh), create_only=True))
     if steps.job:
         children.append(Child(steps.job, create_only=True))
-    return Desired(children, _unwanted(app, steps))
+    return Desired(children, _unwanted(app, steps), patches=claim_patches(app))
 
 
 def _unwanted(app: NIMCacheApp, steps: Steps) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from ..._builders.rbac import SCC_GROUP, SCC_RESOURCE
 from ..._builders.traffic import SELECTOR_ACCESS
 from ..._engine.kind import Access, Kind, Rule
 from .app import NIMCacheApp
+from .claim_fate import farewell, finalize
 from .desired import desired
 from .reads import reads
 from .status import assess, assumed_status, refuse
@@ -20,12 +21,22 @@ KIND = Kind(
     reads=reads,
     desired=desired,
     assess=assess,
+    finalize=finalize,
+    farewell=farewell,
     refuse=refuse,
     assumed_status=assumed_status,
     watches_annotations=True,
     access=(
-        Access("NIMBuild", "list patch", "triggers the builds that wait for it"),
-        Access("NIMService", "list patch", "triggers the services that wait for it"),
+        Access(
+            "NIMBuild",
+            "list patch",
+            "triggers the builds that wait for it; one that uses the claim keeps it",
+        ),
+        Access(
+            "NIMService",
+            "list patch",
+            "triggers the services that wait for it; one that uses the claim keeps it",
+        ),
         Access("PersistentVolumeClaim", "read write", "storage"),
         Access("ServiceAccount", "read write", "identity of the pods of all caches"),
         Access("Role", "read write", "the SCCs that the pods may use"),
@@ -34,7 +45,7 @@ KIND = Kind(
         Access(
             "Pod",
             "read list write delete",
-            "prints the model manifest; listed to name those that use a claim being deleted, and to"
+            "prints the model manifest; listed to find those that use a claim at a deletion, and to"
             " explain why a download does not start",
         ),
         Access(

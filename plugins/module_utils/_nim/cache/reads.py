@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from ..._builders.claim_users import claim_user_reads
 from ..._builders.traffic import selector_reads
+from ..._engine.metadata import is_deleted
 from ..._engine.reads import Read, ReadNodes, ReadObject, ReadObjects, ReadProtocol
 from ..profiles.manifest_pod import read_log_of
 from .app import NIMCacheApp
+from .claim_fate import USERS, farewell_reads
 from .constants import CONTAINER, READY, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from .probe import PROTOCOL, needs_probe, needs_protocol
 from .progress import pod_reads
 from .source import source_of
 from .steps import has_pvc
 
-USERS = ("NIMBuild", "NIMService")
-"""Kinds that wait for a cache; no watch reports its state to them."""
-
 
 def reads(app: NIMCacheApp) -> list[Read]:
     """The children, then, unless the cache is settled, the inputs of the next steps."""
+    if is_deleted(app.resource):
+        return farewell_reads(app)
     namespace = app.namespace
     wanted: list[Read] = [
         ReadObject(kind, namespace, name)

@@ -23,6 +23,7 @@ from ..cache_spec import named_cache
 from ..profiles.model_manifest import INPUT_TAG, list_profiles
 from ..profiles.profile_selection import summarize
 from .app import NIMCacheApp
+from .claim_fate import USERS
 from .constants import (
     FAILED,
     IN_PROGRESS,
@@ -36,7 +37,7 @@ from .constants import (
 from .job import BACKOFF_LIMIT, profiles_of
 from .probe import PROTOCOL, unknown_profiles
 from .progress import count_profiles, describe_content, describe_progress, why_waiting
-from .reads import USERS
+from .record import Record
 from .source import ALL_PROFILES, source_of
 from .steps import (
     PVC_AWAITED,
@@ -55,6 +56,7 @@ JOB_CREATED = "NIM_CACHE_JOB_CREATED"
 JOB_PENDING = "NIM_CACHE_JOB_PENDING"
 JOB_COMPLETED = "NIM_CACHE_JOB_COMPLETED"
 
+CLAIM_ADOPTED = "ClaimAdopted"
 _MODEL = "spec.source.ngc.model"
 _WAIT_EVENTS = {SPEC_CHANGED: "Normal", PVC_AWAITED: "Warning"}
 """The reasons of waits that an event reports, and its type."""
@@ -184,6 +186,9 @@ def _fail(builder: StatusBuilder, app: NIMCacheApp, message: str) -> None:
 def _follow_job(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, outcome: Outcome) -> None:
     """Set the state that the Job's progress implies."""
     job = app.live("Job", app.job_name)
+    if steps.adopted:
+        _adopt(builder, app, steps, steps.adopted)
+        return
     if job is None:
         builder.reconciling = ("CreatingJob", f"Job {app.job_name} will be created")
         return
@@ -259,13 +264,29 @@ def _choice_events(app: NIMCacheApp, steps: Steps) -> list[Event]:
     return events
 
 
-def _complete(builder: StatusBuilder, app: NIMCacheApp, steps: Steps) -> None:
+def _adopt(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, record: Record) -> None:
+    """Report a claim that already holds the model, and the profiles that NIMBuilds added to it."""
+    message = (
+        f"PersistentVolumeClaim {app.spec.claim.name} of an earlier NIMCache of this name holds the"
+        " model, so nothing is downloaded"
+    )
+    builder.events.append(Event("Normal", CLAIM_ADOPTED, message))
+    builder.set_field("profiles", [*record.built])
+    _complete(builder, app, steps, (CLAIM_ADOPTED, message))
+
+
+def _complete(
+    builder: StatusBuilder,
+    app: NIMCacheApp,
+    steps: Steps,
+    why: tuple[str, str] = ("JobCompleted", "The Job to cache NIM has successfully completed"),
+) -> None:
     listed = list_profiles(steps.cached)
-    message = "The Job to cache NIM has successfully completed"
+    reason, message = why
     if len(listed) < len(steps.cached):
         counts = f"{len(listed)} of {len(steps.cached)}"
         message += f"; status.profiles only has room for the first {counts} profiles"
-    builder.set_condition(JOB_COMPLETED, True, "JobCompleted", message)
+    builder.set_condition(JOB_COMPLETED, True, reason, message)
     builder.set_field("state", READY)
     builder.set_field("pvc", app.spec.claim.name)
     builder.set_field("download", None)

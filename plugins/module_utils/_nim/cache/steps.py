@@ -27,6 +27,7 @@ from .app import NIMCacheApp
 from .constants import NATIVE, READY, RECONCILE_FAILED, SELECTED_PROFILES
 from .job import build_job, downloads_otherwise, profiles_of
 from .probe import Probe, probe_image, stored_manifest, stored_type
+from .record import Record, record_of, refuse_other_model
 from .source import ALL_PROFILES, content_of, is_native, source_of
 
 PVC_LOST = "PVCLost"
@@ -55,7 +56,8 @@ class Steps:
     ``pvc`` and ``job`` are objects to create; ``is_pvc_lost``: the PVC of the finished or
     running download is gone; ``is_job_stale``: the Job filled that PVC, or the spec has changed
     since it was created, so it must be deleted.
-    ``waiting`` is a (reason, message). ``cached`` are the profiles that the live Job downloads.
+    ``waiting`` is a (reason, message). ``cached`` are the profiles that the live Job downloads, or
+    those of ``adopted``, the record of a claim that already holds the model.
     """
 
     pvc: Manifest | None = None
@@ -65,6 +67,7 @@ class Steps:
     selection: Selection | None = None
     job: Manifest | None = None
     cached: list[Profile] = field(default_factory=list)
+    adopted: Record | None = None
     waiting: tuple[str, str] | None = None
     problem: Problem | None = None
 
@@ -185,13 +188,25 @@ def _job_step(app: NIMCacheApp, steps: Steps) -> Steps:
         message = f"Job {name} exists and was not created for this NIMCache: delete or rename it"
         return replace(steps, problem=Problem(message, "ForeignJob", is_requeued=True))
     if live is None:
-        return _start_job(app, steps)
+        return _adopt(app, _start_job(app, steps))
     if standing == "leaving":
         message = f"waiting for Job {name} to be deleted{finalizers_of(live)}"
         return replace(steps, waiting=(JOB_AWAITED, message))
     if is_outdated(live, app.resource):
         steps = _review_job(app, steps, live)
     return steps if steps.is_blocked else replace(steps, cached=_list_cached(app, steps, live))
+
+
+def _adopt(app: NIMCacheApp, steps: Steps) -> Steps:
+    """Skip the download if the claim that a NIMCache of this name left has all of it."""
+    record = record_of(app)
+    if steps.job is None or record is None:
+        return steps
+    refuse_other_model(app, record)
+    ids = profiles_of(steps.job)
+    if not record.holds(content_of(app), ids):
+        return steps
+    return replace(steps, job=None, adopted=record, cached=_list_profiles(app, steps, ids))
 
 
 def _review_job(app: NIMCacheApp, steps: Steps, job: Manifest) -> Steps:
@@ -276,10 +291,14 @@ def _list_cached(app: NIMCacheApp, steps: Steps, job: Manifest) -> list[Profile]
 
     The Job's list is authoritative: the nodes that a selection depends on may have changed since.
     """
-    ids = set(profiles_of(job))
+    return _list_profiles(app, steps, profiles_of(job)) if has_succeeded(job) else []
+
+
+def _list_profiles(app: NIMCacheApp, steps: Steps, ids: t.Sequence[str]) -> list[Profile]:
+    """The profiles with these ids, from the manifest; none if the image has no choice of them."""
     if not ids or not source_of(app).is_optimized or steps.probe.cache_type == NATIVE:
         return []
-    if ALL_PROFILES in ids or not has_succeeded(job):
+    if ALL_PROFILES in ids:
         return []
     manifest = stored_manifest(app, steps.probe)
     return [profile for profile in manifest.profiles if profile.id in ids]

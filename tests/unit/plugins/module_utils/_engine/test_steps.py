@@ -19,7 +19,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
     Assessment,
     Child,
     Desired,
+    Event,
     Field,
+    Outcome,
     Patch,
     Requeue,
 )
@@ -161,6 +163,30 @@ def test_plan_finalize(cluster: SimulatedCluster) -> None:
     plan = reconcile(kind, toy(deletionTimestamp="x"), cluster).plan
     assert (plan.apply, plan.prune) == ([], [])
     assert [item["metadata"]["labels"] for item in plan.patch] == [{"toy": "over"}]
+
+
+def test_report_farewell(cluster: SimulatedCluster) -> None:
+    """The last events are written, and an error repeats the finalization."""
+    written = []
+    events = [Event("Normal", "Left", "x")]
+
+    def farewell(app: App, outcome: t.Any) -> Assessment:
+        return Assessment(dict(app.status), events=events, error="; ".join(outcome.raced))
+
+    def write(_resource: Json, status: Json, assessment: Assessment) -> bool:
+        written.append((status, assessment.events))
+        return False
+
+    cluster.write_status = write  # type: ignore[method-assign]
+    kind = replace(TOY, finalize=lambda _app: Desired(), farewell=farewell)
+    resource = toy(deletionTimestamp="x") | {"status": {"state": "Ready"}}
+    done = steps.report(kind, resource, {}, Outcome(raced=["Node/n"]), cluster)
+    assert (done.error, done.changed) == ("Node/n", False)
+    assert written == [({"state": "Ready"}, events)]
+    events.clear()
+    assert steps.report(kind, resource, {}, Outcome(failure="down"), cluster).error == "down"
+    assert steps.report(kind, resource, {}, Outcome(), cluster).error == ""
+    assert len(written) == 1
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ class Place:
         self.put("Deployment", name, f"NIMService/{name}", spec=spec)
 
     def put_cache(self, name, volume="", **claim):
-        self.put("NIMCache", name)
+        self.put("NIMCache", name, spec={"storage": {"pvc": {"create": True}}})
         self.put("Job", f"{name}-job", f"NIMCache/{name}")
         self.put_claim(f"{name}-pvc", f"NIMCache/{name}", volume=volume, **claim)
 

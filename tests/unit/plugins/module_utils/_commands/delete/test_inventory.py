@@ -41,17 +41,42 @@ def test_inventory_of_cache(place, look):
     assert found.lines() == [
         "- delete NIMCache nim/models",
         "- delete Job nim/models-job",
-        f"- delete {LOSS}",
+        "- keep PersistentVolumeClaim nim/models-pvc: NIMBuild engine, NIMService llm use it",
         "! NIMService nim/llm uses NIMCache nim/models, and does not start without it",
         "! NIMBuild nim/engine uses NIMCache nim/models, and does not start without it",
     ]
+    assert found.lost == {}
+
+
+def test_inventory_of_unused_cache(place, look):
+    place.put_cache("models", "pv")
+    found = look(CACHE)
+    assert found.lines()[-1] == f"- delete {LOSS}"
     assert list(found.lost.values()) == [LOSS]
+
+
+def test_inventory_claim_to_keep(place, look):
+    place.put_cache("models", "pv")
+    marks = {"annotations": {"nimops.nim/keep-claim": "true"}}
+    place.put("NIMCache", "models", spec={}, metadata=marks)
+    found = look(CACHE)
+    why = "the annotation nimops.nim/keep-claim is set"
+    assert found.lines()[-1] == f"- keep PersistentVolumeClaim nim/models-pvc: {why}"
+
+
+def test_inventory_pod_uses_claim(place, look):
+    place.put_cache("models", "pv")
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "models-pvc"}}
+    place.put("Pod", "shell", spec={"volumes": [volume]})
+    why = "Pod shell uses it"
+    assert look(CACHE).lines()[-1] == f"- keep PersistentVolumeClaim nim/models-pvc: {why}"
 
 
 def test_inventory_users_that_go_as_well(place, look):
     place.put_cache("models")
     place.put_service("llm", "models")
-    assert look(("NIMService", "llm"), CACHE).notes == []
+    found = look(("NIMService", "llm"), CACHE)
+    assert (found.notes, found.kept) == ([], {})
 
 
 @pytest.mark.parametrize(
@@ -81,7 +106,7 @@ def test_inventory_unknown_volume(place, look, denied):
 
 def test_inventory_claim_of_others(place, look):
     """A claim stays that another resource owns as well, or nothing."""
-    place.put("NIMCache", "models")
+    place.put("NIMCache", "models", spec={})
     place.put_claim("shared", "NIMCache/models", "NIMCache/other", volume="pv")
     place.put_claim("given", volume="pv")
     found = look(CACHE)

@@ -122,3 +122,23 @@ def test_removal_survives_short_failure(script, place, answer):
     script.cluster.refuse["GET", path] = [answer(500, {"message": "etcd is away"})]
     removal.wait(60)
     assert script.messages[0] == "etcd is away"
+
+
+def test_removal_of_cache_waits_for_services(script, place):
+    """The garbage collector deletes those of a NIMPipeline, which would keep the claim until then."""
+    place.put("NIMPipeline", "all")
+    place.put_service("llm", "models", "NIMPipeline/all")
+    place.put_cache("models")
+    live = [
+        script.client.get(api_path(kind, "nim", name))
+        for kind, name in (("NIMPipeline", "all"), ("NIMCache", "models"))
+    ]
+    found = take_inventory(script.client, live)
+    seen = []
+    script.steps = [
+        lambda: seen.append(place.has("NIMCache", "models")),
+        lambda: place.put_service("llm", "models", finalizers=[FINALIZER], **LEAVING),
+    ]
+    Removal(script.client, found, "", script.messages.append).delete()
+    assert (seen, found.kept) == ([True], {})
+    assert not place.has("NIMCache", "models")

@@ -9,6 +9,9 @@ import copy
 from dataclasses import dataclass, field
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import (
+    apply_merge_patch,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
 from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import stamp
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
@@ -29,6 +32,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadProtocol,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.claim_fate import (
+    farewell,
+    finalize,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.reads import reads
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.status import assess
@@ -142,6 +149,7 @@ class World:
                 refusals.append(Refusal(manifest["kind"], manifest["metadata"]["name"], message))
             else:
                 written[key_of(manifest)] = self.objects[key_of(manifest)] = serve(manifest)
+        self.patch(plan)
         pruned = [key_of(item) for item in plan.prune]
         for key in pruned:
             self.objects.pop(key)
@@ -154,6 +162,33 @@ class World:
         status["observedGeneration"] = self.cr["metadata"].get("generation")
         self.cr["status"] = status
         return Pass(keys, want, assessment, list(written), pruned)
+
+    def patch(self, plan):
+        for patch in plan.patch:
+            self.objects[key_of(patch)] = apply_merge_patch(self.objects[key_of(patch)], patch)
+
+    def finalize(self):
+        """Delete the NIMCache; the events and the error of its last pass."""
+        self.cr["metadata"]["deletionTimestamp"] = "now"
+        _asked, observed = self.observe()
+        app = NIMCacheApp(self.cr, observed)
+        plan = compare(self.cr, finalize(app), observed)
+        raced = [key_of(patch) for patch in plan.patch if key_of(patch) in self.refused]
+        if not raced:
+            self.patch(plan)
+        done = farewell(app, Outcome(raced=raced))
+        return [(event.reason, event.message) for event in done.events], done.error
+
+    def recreate(self, **spec):
+        """Collect what the deleted NIMCache owned, and create another one of its name."""
+        owner = self.cr["metadata"]["uid"]
+        for key, item in list(self.objects.items()):
+            owners = item["metadata"].get("ownerReferences") or []
+            if owners and all(reference["uid"] == owner for reference in owners):
+                del self.objects[key]
+        self.cr = make_cache(**spec)
+        self.cr["metadata"]["uid"] = f"{owner}-next"
+        return self
 
     def run_pod(self, log=None, phase="Running"):
         """Let the probe pod run and print."""
