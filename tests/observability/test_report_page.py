@@ -122,6 +122,29 @@ def test_details_open_by_keyboard(show: t.Any, key: str) -> None:
     assert browser.run(state) is before
 
 
+LOADED = """new Promise((done) => setTimeout(() => {
+  done(performance.getEntriesByType("navigation")[0].loadEventEnd);
+}))"""
+FILTERED = """(() => {
+  const box = document.getElementById("filter"), begun = performance.now();
+  box.value = "llm12";
+  box.dispatchEvent(new Event("input"));
+  document.body.getBoundingClientRect();
+  return performance.now() - begun;
+})()"""
+
+
+def test_500_services_load_and_filter_in_time(show: t.Any) -> None:
+    """Milliseconds of the fastest of three, because other work takes processors as well."""
+    report = make_fleet(500, others=100)
+    assert len(write_page(report).encode()) < 3 << 20
+    times = [(page.run(LOADED), page.run(FILTERED)) for page in map(show, [report] * 3)]
+    loaded, filtered = map(min, zip(*times, strict=True))
+    assert 0 < loaded < 2000, times
+    assert 0 < filtered < 250, times
+    assert shown(show(report)) == []
+
+
 def shown(browser: Browser) -> list[str]:
     rows = "document.querySelectorAll('#fleet [data-item]')"
     visible = f"[...{rows}].filter((item) => item.checkVisibility())"

@@ -35,12 +35,12 @@ def make_report(text: str) -> Report:
     return t.cast(Report, _SAMPLES["report"](text, size=2))
 
 
-def make_fleet(size: int = 60) -> Report:
-    """A fleet in which every third service is not Ready."""
+def make_fleet(size: int = 60, others: int = 3) -> Report:
+    """A fleet in which every third service is not Ready, with so many nodes, caches and pipelines."""
     good = {"state": "Ready", "reason": "", "message": ""}
     bad = ("NotReady", "Failed", "Pending", "")
     lines = [
         _SAMPLES["line"](number, "llm", **(good if number % 3 else {"state": bad[number % 4]}))
         for number in range(size)
     ]
-    return t.cast(Report, _SAMPLES["report"]("llm", size=3, lines=lines))
+    return t.cast(Report, _SAMPLES["report"]("llm", size=others, lines=lines))
