@@ -50,7 +50,8 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production),
 	@$(BIN)/mypy -p nimops_release
 	@$(BIN)/mypy release/chart/ready.py
 	@$(BIN)/mypy release/write_sbom.py
-	@$(BIN)/mypy tests/harness/nimops_harness tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/manifests/nimops_manifests tests/observability/nimops_gitops tests/reports/nimops_reports tests/first_steps/nimops_first_steps
+	@$(BIN)/mypy tests/harness/nimops_harness tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/manifests/nimops_manifests tests/reports/nimops_reports tests/first_steps/nimops_first_steps
+	@MYPYPATH=tests/observability $(BIN)/mypy tests/observability
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@MYPYPATH=hack/image:sandbox $(BIN)/mypy -p nimops_image
 	@$(BIN)/yamllint --strict .

@@ -3,7 +3,8 @@
 
 """Argo CD and Flux apply an application with every kind, judge its health, and compare it.
 
-With RECORD=1, what the operator writes becomes the testdata of the health checks.
+With RECORD=1, what the operator writes becomes the testdata of the health checks, and its metrics
+the scrape of the tests of dashboards.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 import shutil
 import subprocess
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ Json = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "config/samples"
 FLEET = ROOT / "tests/observability/nimops_gitops/fleet.yaml"
+SCRAPE = ROOT / "tests/observability/scrapes/operator.prom"
 NAMESPACE, APPLICATION = "gitops", "llm"
 SECONDS = 300
 ARGO = "argocd-controller"
@@ -120,7 +123,7 @@ def judge(live: Json) -> argo.Health:
 
 def await_health(expected: dict[str, tuple[str, str]]) -> dict[str, Json]:
     """The resources, once all have the expected status and a message with one of the words."""
-    end, live = time.monotonic() + SECONDS, {}
+    end, live = time.monotonic() + SECONDS, dict[str, Json]()
     while missing := [reference for reference in expected if reference not in live]:
         found = {reference: read(reference) for reference in missing}
         healths = {reference: judge(item) for reference, item in found.items()}
@@ -166,6 +169,12 @@ def record(live: Json, name: str) -> None:
     index.write_text(yaml.safe_dump({"tests": tests}, sort_keys=False, width=110))
 
 
+def record_metrics(port: int) -> None:
+    if os.environ.get("RECORD"):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as answer:
+            SCRAPE.write_bytes(answer.read())
+
+
 @pytest.fixture(scope="module")
 def application(sandbox: Any, operator: Any) -> list[Json]:
     """The manifests, applied, once all resources have their health."""
@@ -185,6 +194,7 @@ def application(sandbox: Any, operator: Any) -> list[Json]:
     found = await_health({name: case[1:] for name, case in FIRST.items()})
     for reference, live in found.items():
         record(live, FIRST[reference][0])
+    record_metrics(operator.metrics.port)
     return fleet()
 
 
