@@ -131,6 +131,17 @@ def _differences(claim: Claim, live: Manifest) -> list[str]:
     return [f"{name} {have or 'unset'} instead of {want}" for name, have, want in pairs]
 
 
+def capacity_of(live: Manifest) -> int:
+    """The bytes of a PVC: of the bound volume, or else the requested ones; 0 if unknown."""
+    status, spec = live.get("status") or {}, live.get("spec") or {}
+    requests = (spec.get("resources") or {}).get("requests") or {}
+    text = (status.get("capacity") or {}).get("storage") or requests.get("storage")
+    try:
+        return int(parse_quantity(text)) if text else 0
+    except ValueError:
+        return 0
+
+
 def _is_smaller(size: t.Any, wanted: t.Any) -> bool:
     """Whether the size is below the wanted one; a PVC that was expanded is large enough."""
     try:

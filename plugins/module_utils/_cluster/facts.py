@@ -70,7 +70,7 @@ class Objects(Source):
         pods = self.list_objects("Pod", namespace, selector=selector) or []
         return [pod["metadata"]["name"] for pod in pods if is_unready(pod)]
 
-    def get_log(self, _namespace: str, _pod: str, _container: str) -> str:
+    def get_log(self, _namespace: str, _pod: str, _container: str, _lines: int = 0) -> str:
         return ""
 
     def fetch(self, _url: str, _namespace: str, _service: str) -> Json:

@@ -80,14 +80,16 @@ class Reader(Source):
         table = self.client.list_table(path, includeObject="None", labelSelector=selector)
         return unready_names(table)
 
-    def get_log(self, namespace: str, pod: str, container: str) -> str:
-        """The log; empty while a starting container has none."""
+    def get_log(self, namespace: str, pod: str, container: str, lines: int = 0) -> str:
+        """The log, or its last lines; empty while a starting container has none."""
         path = f"{api_path('Pod', namespace, pod)}/log"
         query = {"container": container, "limitBytes": str(LOG_LIMIT)}
+        if lines:
+            query["tailLines"] = str(lines)
         try:
             return self.client.get_text(path, LOG_LIMIT, **query)
         except ApiError as error:
-            if error.status in (400, 404):
+            if error.status in (400, 404) or (lines and error.status >= 500):
                 return ""
             raise
 

@@ -206,11 +206,13 @@ class Requeue:
     ``after``: something will change that no watch reports: requeue soon, then at growing intervals.
     ``slow``: less often, because a pass occupies a worker for long, or a change should trigger one
     anyway. ``wake_on_child``: hardly ever, where changes of a child's status trigger a pass.
+    ``follow``: twice a minute in addition, as a pod reports its progress.
     """
 
     after: bool = False
     slow: bool = False
     wake_on_child: bool = False
+    follow: bool = False
 
 
 NO_REQUEUE = Requeue()

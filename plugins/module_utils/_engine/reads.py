@@ -27,6 +27,7 @@ LOG_LIMIT = 4 << 20
 """Maximum bytes to read of a log; a manifest of a thousand profiles has some hundred KiB."""
 
 _MAX_PODS = 500
+_TAIL_LINES = 60
 
 
 class Source(t.Protocol):
@@ -69,8 +70,11 @@ class Source(t.Protocol):
     def list_unready(self, namespace: str, selector: str) -> list[str]:
         """The names of a few unready pods with a label."""
 
-    def get_log(self, namespace: str, pod: str, container: str) -> str:
-        """The log of a container; empty while it has none."""
+    def get_log(self, namespace: str, pod: str, container: str, lines: int = 0) -> str:
+        """The log of a container, or its last lines; empty while it has none.
+
+        The last lines are also empty if the kubelet does not answer.
+        """
 
     def fetch(self, url: str, namespace: str, service: str) -> Manifest:
         """The response of a model server, as documented on `ReadHttp`."""
@@ -418,6 +422,16 @@ class ReadLog(Read):
     def answer(self, source: Source) -> str:
         """The first bytes, up to `LOG_LIMIT`."""
         return source.get_log(self.namespace, self.pod, self.container)
+
+
+class ReadLogTail(ReadLog):
+    """The last lines of a log, in which a program reports its progress."""
+
+    is_optional = True
+
+    def answer(self, source: Source) -> str:
+        """The text; a line that a carriage return updates is split after 16 KiB."""
+        return source.get_log(self.namespace, self.pod, self.container, _TAIL_LINES)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from .status import requeue_period, stored_status, wake_period
 
 _CONFLICT_TRIES = 4
 _AFTER_RACE = "1s"
+_FOLLOW = "30s"
 
 
 class Cluster(t.Protocol):
@@ -229,6 +230,8 @@ def _period(
         return requeue_period(*known, at_least=cluster.slow_period)
     if not requeue.after:
         return ""
+    if requeue.follow:
+        return _FOLLOW
     if requeue.wake_on_child:
         return wake_period(*known, is_watched=_is_woken(outcome, cluster))
     at_least = cluster.slow_period if requeue.slow else None

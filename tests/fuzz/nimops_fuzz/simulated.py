@@ -256,7 +256,7 @@ class SimulatedCluster(Source):
     def list_unready(self, _namespace: str, selector: str) -> list[str]:
         return [pod["metadata"]["name"] for pod in self._fleet.select(selector, "")]
 
-    def get_log(self, _namespace: str, _pod: str, _container: str) -> str:
+    def get_log(self, _namespace: str, _pod: str, _container: str, _lines: int = 0) -> str:
         if self._chance(0.3):
             return self._random.choice((*_LOGS, *ODD_TEXTS))
         text = (

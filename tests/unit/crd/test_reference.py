@@ -236,9 +236,12 @@ DIFFERENCES: dict[str, Difference] = {
                 "properties": {
                     "profiles": {"type": "integer", "format": "int32", **INT32},
                     "started": {"type": "boolean"},
+                    "bytes": {"type": "integer", "format": "int64"},
+                    "totalBytes": {"type": "integer", "format": "int64"},
+                    "percent": {"type": "integer", "format": "int32", **INT32},
                 },
             },
-            "what is fetched; tells a rule that the volume may hold a part of the model",
+            "what is fetched, and its progress; tells a rule that the volume may hold a part of the model",
         ),
         ("status.selection", "+"): (
             {
@@ -593,7 +596,7 @@ def test_names_and_subresources(plural: str) -> None:
     scale = ours["spec"]["versions"][0]["subresources"].pop("scale", None)
     assert scale == (SCALE if kind_of(ours["spec"]["names"]).is_scalable else None)
     assert ours == theirs
-    added = {"Reason", "Model", "Endpoint"}
+    added = {"Reason", "Model", "Endpoint", "Percent"}
     kept = [column for column in columns["ours"] if column["name"] not in added]
     if plural in WITH_TIMESTAMPS:
         kept[-1] = {**kept[-1], "type": "string"}

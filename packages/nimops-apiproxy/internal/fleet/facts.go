@@ -24,6 +24,8 @@ type facts struct {
 	// replicas has the numbers of a status without a workload; nil if there are none.
 	replicas map[string]int64
 	profiles map[string]int
+	// bytes has the bytes of a download, downloaded and in total, as far as they are known.
+	bytes map[string]int64
 	// devices has the number of devices of a device class for each pod.
 	devices        map[string]int64
 	upgradesDriver bool
@@ -101,6 +103,10 @@ type status struct {
 	Profiles          []struct {
 		Model string `json:"model"`
 	} `json:"profiles"`
+	Download struct {
+		Bytes *int64 `json:"bytes"`
+		Total *int64 `json:"totalBytes"`
+	} `json:"download"`
 	Selection *struct {
 		Considered int   `json:"considered"`
 		Selected   []any `json:"selected"`
@@ -116,7 +122,7 @@ func readFacts(text []byte) (facts, string) {
 		kind: from.Kind, namespace: from.Metadata.Namespace, name: from.Metadata.Name, created: instant(from.Metadata.Created),
 		state: from.Status.State, operatorVersion: from.Status.OperatorVersion,
 		model: modelOf(from), image: imageOf(from.Spec), platform: platformOf(from),
-		profiles: profilesOf(from), devices: devicesOf(from.Spec), replicas: replicasOf(from.Status),
+		profiles: profilesOf(from), bytes: bytesOf(from), devices: devicesOf(from.Spec), replicas: replicasOf(from.Status),
 		upgradesDriver: from.Spec.Driver.UpgradePolicy.AutoUpgrade,
 	}
 	found.since, found.isNew = found.created, found.state == ""
@@ -171,6 +177,16 @@ func profilesOf(from object) map[string]int {
 	if selection := from.Status.Selection; selection != nil {
 		found["considered"], found["selected"] = selection.Considered, len(selection.Selected)
 		found["dropped"] = len(selection.Dropped)
+	}
+	return found
+}
+
+func bytesOf(from object) map[string]int64 {
+	found := map[string]int64{}
+	for of, count := range map[string]*int64{"downloaded": from.Status.Download.Bytes, "total": from.Status.Download.Total} {
+		if from.Kind == "NIMCache" && count != nil {
+			found[of] = *count
+		}
 	}
 	return found
 }

@@ -145,6 +145,21 @@ func TestCache(t *testing.T) {
 	)
 }
 
+func TestCacheBytes(t *testing.T) {
+	f := New()
+	f.List(caches)
+	cache := func(download string) []byte {
+		return fmt.Appendf(nil, `{"kind":"NIMCache","metadata":{"name":"c","namespace":"ns","uid":"c"},"status":{"state":"InProgress","download":%s}}`, download)
+	}
+	f.Observe(caches, cache(`{"bytes":5000000000000,"totalBytes":9000000000000}`))
+	has(t, written(t, f), `nimops_cache_bytes{namespace="ns",name="c",type="downloaded"} 5000000000000`,
+		`nimops_cache_bytes{namespace="ns",name="c",type="total"} 9000000000000`)
+	f.Observe(caches, cache(`{"started":true}`))
+	if text := written(t, f); strings.Contains(text, `nimops_cache_bytes{`) {
+		t.Errorf("bytes of a download that reports none:\n%s", text)
+	}
+}
+
 func TestClusterPolicy(t *testing.T) {
 	policy := func(name, state string) []byte {
 		return fmt.Appendf(nil, `{"kind":"ClusterPolicy","metadata":{"name":%q,"uid":%q},"spec":{"driver":{"upgradePolicy":{"autoUpgrade":true}}},"status":{"state":%q}}`,

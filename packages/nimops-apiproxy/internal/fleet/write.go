@@ -24,6 +24,7 @@ var resourceFamilies = []family{
 	{"nimops_replicas", "gauge", "Replicas of a custom resource's workload."},
 	{"nimops_gpus", "gauge", "GPUs of a custom resource's pods, by extended resource or device class."},
 	{"nimops_cache_profiles", "gauge", "Model profiles of a NIMCache."},
+	{"nimops_cache_bytes", "gauge", "Bytes of a NIMCache's download that is in progress."},
 }
 
 const timeToReady = "nimops_time_to_ready_seconds"
@@ -174,6 +175,7 @@ func render(of facts, workloads []counts) []string {
 		replicaLines(replicas, base),
 		gpuLines(gpus, base),
 		profileLines(of.profiles, named),
+		byteLines(of.bytes, named),
 	}
 }
 
@@ -227,6 +229,14 @@ func profileLines(profiles map[string]int, named string) string {
 	var text strings.Builder
 	for _, of := range slices.Sorted(maps.Keys(profiles)) {
 		text.WriteString(line("nimops_cache_profiles", int64(profiles[of]), named, label("type", of)))
+	}
+	return text.String()
+}
+
+func byteLines(bytes map[string]int64, named string) string {
+	var text strings.Builder
+	for _, of := range slices.Sorted(maps.Keys(bytes)) {
+		text.WriteString(line("nimops_cache_bytes", bytes[of], named, label("type", of)))
 	}
 	return text.String()
 }

@@ -16,6 +16,7 @@ from ..._engine.api_resources import identity
 from ..._engine.conditions import find_condition
 from ..._engine.metadata import controller_of
 from ..._engine.pause import PAUSED
+from ..progress_bar import write_bar
 from ..text import write_table
 
 WORKLOADS = ("Deployment", "LeaderWorkerSet", "InferenceService")
@@ -57,6 +58,7 @@ class Line:
     gpus: int | None
     claims: int
     age: int
+    progress: str = ""
 
     def to_dict(self) -> Json:
         """The row as plain data."""
@@ -69,7 +71,7 @@ class Line:
 
     def cells(self) -> list[str]:
         """The row as text cells."""
-        short = self.explain(_MAX_REASON)
+        short = self.progress or self.explain(_MAX_REASON)
         replicas = "" if self.replicas is None else f"{self.available or 0}/{self.replicas}"
         gpus = "" if self.gpus is None else str(self.gpus)
         if self.claims:
@@ -138,6 +140,7 @@ def _line_of(resource: Json, workload: Json | None, now: datetime) -> Line:
         gpus=None if workload is None else count_gpus(workload),
         claims=0 if workload is None else count_claims(workload),
         age=int(age),
+        progress="" if is_deleted else write_bar(status),
     )
 
 

@@ -18,6 +18,7 @@ from ..._engine.conditions import READY, STALLED, find_condition
 from ..._engine.metadata import finalizers_of, is_deleted
 from ..._engine.pause import PAUSED, is_paused
 from ..._engine.status import status_of
+from ..progress_bar import write_bar
 from ..references import Reference
 from ..status.status_table import find_reason
 
@@ -75,6 +76,7 @@ class State(t.NamedTuple):
     state: str = ""
     reason: str = ""
     message: str = ""
+    progress: str = ""
 
     def __str__(self) -> str:
         return ": ".join(part for part in self[1:] if part) or "no status yet"
@@ -108,7 +110,8 @@ def judge(goal: Goal, live: Fields | None, uid: str) -> State:
         kind, _namespace, name = identity(live)
         reason, message = PAUSED, f"it is paused: kubectl nim resume {Reference(kind, name)}"
     is_blocked = is_paused(live) or _holds(live, STALLED, "True")
-    return State(Outcome.FAILED if is_blocked else Outcome.WAITING, state, reason, message)
+    outcome = Outcome.FAILED if is_blocked else Outcome.WAITING
+    return State(outcome, state, reason, message, write_bar(status_of(live)))
 
 
 def describe(live: Fields) -> tuple[str, str, str]:

@@ -24,6 +24,7 @@ from ..._engine.drift import has_drifted
 from ..cache_spec import Source
 from .app import NIMCacheApp
 from .constants import CONTAINER
+from .measure import meter
 from .pods import placement, resources_of
 from .source import ALL_PROFILES, content_of, is_native, is_self_pulling, source_of
 
@@ -218,9 +219,13 @@ def _init_containers(app: NIMCacheApp, own_env: list[EnvVar], mounts: list[Json]
         for item in app.spec.init_containers
     ]
     if not app.spec.proxy.config_map:
-        return containers
+        return [*meter(app, mounts), *containers]
     image = source_of(app).puller
-    return [ca_init_container(image, own_env, [*ca_init_mounts(), *mounts]), *containers]
+    return [
+        ca_init_container(image, own_env, [*ca_init_mounts(), *mounts]),
+        *meter(app, mounts),
+        *containers,
+    ]
 
 
 def _pod_annotations(app: NIMCacheApp, orchestrator: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from ..profiles.profile_selection import short_id
 from .app import NIMCacheApp
 from .constants import NATIVE
 from .job import profiles_of
+from .measure import log_reads
 from .probe import Probe, stored_manifest
 from .source import ALL_PROFILES, source_of
 
@@ -50,14 +51,16 @@ def describe_content(job: Manifest, count: int) -> str:
 
 
 def pod_reads(app: NIMCacheApp) -> list[Read]:
-    """The read of the pods of a Job whose pod is not running yet."""
+    """The reads of a pod of the Job: why it does not run yet, or what it reports."""
     job = app.live("Job", app.job_name) or {}
     is_awaited = _is_awaited(job.get("status") or {}) and len(app.job_name) <= _MAX_LABEL
-    return [_pods_of(app)] if is_awaited else []
+    return [_pods_of(app)] if is_awaited else log_reads(app, job)
 
 
 def why_waiting(app: NIMCacheApp) -> str:
     """Why the pod of the Job is not running; empty if unknown."""
+    if not _is_awaited((app.live("Job", app.job_name) or {}).get("status") or {}):
+        return ""
     return explain_pods(app.observed.get(_pods_of(app).key) or [])
 
 

@@ -34,9 +34,12 @@ from .constants import (
     RECONCILE_FAILED,
     STARTED,
 )
+from .disk_need import show_bytes, whole_size
 from .job import BACKOFF_LIMIT, profiles_of
+from .measure import LOG, measure
 from .probe import PROTOCOL, unknown_profiles
 from .progress import count_profiles, describe_content, describe_progress, why_waiting
+from .puller_output import share_of
 from .record import Record
 from .source import ALL_PROFILES, source_of
 from .steps import (
@@ -57,6 +60,7 @@ JOB_PENDING = "NIM_CACHE_JOB_PENDING"
 JOB_COMPLETED = "NIM_CACHE_JOB_COMPLETED"
 
 CLAIM_ADOPTED = "ClaimAdopted"
+_QUARTER = 25
 _MODEL = "spec.source.ngc.model"
 _WAIT_EVENTS = {SPEC_CHANGED: "Normal", PVC_AWAITED: "Warning"}
 """The reasons of waits that an event reports, and its type."""
@@ -208,6 +212,7 @@ def _follow_job(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, outcome:
         if "profiles" not in (builder.status.get("download") or {}):
             builder.set_field("download", {**_started(builder), **_counted(app, job, steps)})
         _progress(builder, app, job)
+        _measure(builder, app, job, steps)
 
 
 def _started(builder: StatusBuilder) -> Json:
@@ -333,6 +338,30 @@ def _progress(builder: StatusBuilder, app: NIMCacheApp, job: Manifest) -> None:
         builder.set_field("state", PENDING)
     builder.reconciling = (progress[0], _describe(builder, progress[1], job, why_waiting(app)))
     builder.requeue = replace(builder.requeue, wake_on_child=True)
+
+
+def _measure(builder: StatusBuilder, app: NIMCacheApp, job: Manifest, steps: Steps) -> None:
+    """Set the progress of the download; an event reports each quarter.
+
+    It never goes back: a pod that resumes a download does not report what is already there.
+    """
+    if LOG not in app.observed.answers:
+        return
+    builder.requeue = replace(builder.requeue, follow=True)
+    found = measure(app, whole_size(app, job, steps.probe))
+    if found is None:
+        return
+    before = builder.status.get("download") or {}
+    fields = {key: max(value, before.get(key) or 0) for key, value in found.to_status().items()}
+    if fields.get("bytes") and fields.get("totalBytes"):
+        fields["percent"] = share_of(fields["bytes"], fields["totalBytes"])
+    builder.set_field("download", {**before, **fields})
+    percent = fields.get("percent", 0)
+    if percent // _QUARTER > (before.get("percent") or 0) // _QUARTER:
+        total = fields.get("totalBytes")
+        of_total = f" of {show_bytes(total)}" if total else ""
+        text = f"{percent // _QUARTER * _QUARTER} %{of_total} are downloaded"
+        builder.events.append(Event("Normal", "DownloadProgress", text))
 
 
 def _finish(builder: StatusBuilder, app: NIMCacheApp) -> Assessment:

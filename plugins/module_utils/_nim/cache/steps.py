@@ -25,6 +25,7 @@ from ..profiles.model_manifest import Profile
 from ..profiles.profile_selection import Selection, discover_gpus, select_profiles, summarize
 from .app import NIMCacheApp
 from .constants import NATIVE, READY, RECONCILE_FAILED, SELECTED_PROFILES
+from .disk_need import refuse_small_claim
 from .job import build_job, downloads_otherwise, profiles_of
 from .probe import Probe, probe_image, stored_manifest, stored_type
 from .record import Record, record_of, refuse_other_model
@@ -245,6 +246,8 @@ def _start_job(app: NIMCacheApp, steps: Steps) -> Steps:
     if steps.problem:
         return steps
     job = build_job(app, steps.probe.cache_type, profiles, app.observed.orchestrator)
+    if app.live("Job", app.job_name) is None:
+        refuse_small_claim(app, job, steps.probe)
     if steps.pvc is not None:
         return replace(steps, waiting=("PVCCreated", f"waiting for Job {app.job_name} to start"))
     return replace(steps, job=job)

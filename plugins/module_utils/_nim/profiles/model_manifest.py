@@ -56,16 +56,21 @@ _V1_FIELDS = ("model", "release", "tags", "container_url")
 _V2_FIELDS = ("id", "tags")
 _WRAPPED, _WRAPPED_MODEL = "manifest", "model_profile"
 _EXCERPT = 200
+_SIZE, _MAX_SIZE_DIGITS = "size", 15
 
 
 @dataclass(frozen=True)
 class Profile:
-    """One way to run the model. ``model`` and ``release`` are empty in manifests of version 2."""
+    """One way to run the model. ``model`` and ``release`` are empty in manifests of version 2.
+
+    ``size``: the bytes of its files, 0 if the manifest does not list them.
+    """
 
     id: str
     tags: dict[str, str] = field(default_factory=dict)
     model: str = ""
     release: str = ""
+    size: int = 0
 
     def to_status(self) -> Json:
         """The profile as an entry of `status.profiles`."""
@@ -175,7 +180,7 @@ def _parse_v1(document: Json) -> ModelManifest:
         what = f"profile {_quote(name)}"
         kept = _keep(_mapping(entries[name], what), _V1_FIELDS, what)
         model, release = (kept.get(key, "") for key in ("model", "release"))
-        profiles.append(Profile(_id(name), kept["tags"], model, release))
+        profiles.append(Profile(_id(name), kept["tags"], model, release, size_of(kept)))
         stripped[profiles[-1].id] = kept
     if not profiles:
         raise _error("it has no profiles")
@@ -223,7 +228,7 @@ def _parse_v2(document: Json) -> ModelManifest:
         if not found.get("id"):
             raise _error(f"{what} has no id")
         kept.append(found)
-        profiles.append(Profile(_id(found["id"]), found["tags"]))
+        profiles.append(Profile(_id(found["id"]), found["tags"], size=size_of(found)))
     head = ("schema_version", _CRITERIA)
     stripped = {key: document[key] for key in head if key in document}
     return ModelManifest(2, profiles, stripped | {"profiles": kept})
@@ -232,7 +237,24 @@ def _parse_v2(document: Json) -> ModelManifest:
 def _keep(entry: Json, fields: t.Iterable[str], what: str) -> Json:
     """The given fields of a profile, and its tags."""
     kept = {key: _text(entry, key, f"{what}:") for key in fields if key in entry and key != "tags"}
-    return kept | {"tags": _tags(entry, what)}
+    size = _sum_sizes(entry.get("workspace")) or size_of(entry)
+    return kept | {"tags": _tags(entry, what)} | ({_SIZE: str(size)} if size else {})
+
+
+def size_of(entry: Json) -> int:
+    """The size in a file's entry or in a stored profile; 0 if it has none."""
+    value = entry.get(_SIZE)
+    is_number = isinstance(value, str) and value.isdecimal() and len(value) <= _MAX_SIZE_DIGITS
+    return int(value) if is_number and isinstance(value, str) else 0
+
+
+def _sum_sizes(found: t.Any) -> int:
+    """The sum of all sizes in a workspace; YAML of bounded depth has no aliases."""
+    if isinstance(found, list):
+        return sum(map(_sum_sizes, found))
+    if not isinstance(found, dict):
+        return 0
+    return size_of(found) + sum(map(_sum_sizes, found.values()))
 
 
 def _id(name: str) -> str:

@@ -25,6 +25,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import com
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadClaimUsers,
     ReadLog,
+    ReadLogTail,
     ReadNodes,
     ReadObject,
     ReadObjects,
@@ -116,6 +117,7 @@ class World:
     job_pods: list = field(default_factory=list)
     refused: dict = field(default_factory=dict)
     failure: str = ""
+    reads: dict = field(default_factory=dict)
 
     def observe(self):
         answers = {"operator": {"version": ""}}
@@ -125,6 +127,7 @@ class World:
         ]:
             for read in new:
                 asked.append(read.key)
+                self.reads[read.key] = read
                 answers[read.key] = {
                     ReadObject: lambda key=read.key: copy.deepcopy(self.objects.get(key)),
                     ReadClaimUsers: lambda: self.pods,
@@ -132,6 +135,7 @@ class World:
                     ReadPods: lambda: self.job_pods,
                     ReadObjects: lambda key=read.key: self.users.get(key),
                     ReadLog: lambda: self.log,
+                    ReadLogTail: lambda: self.log,
                     ReadProtocol: lambda: self.protocol,
                 }[type(read)]()
         return asked, Observed(answers)

@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The space that a download needs, and whether its claim has it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._base.errors import NimError
+from ..._base.quantity import parse_quantity
+from ..._base.types import Manifest
+from ..._builders.pvc import capacity_of
+from .app import NIMCacheApp
+from .job import profiles_of
+from .probe import Probe, stored_manifest
+from .source import source_of
+
+MODEL_SIZE = "nimops.nim/model-size"
+"""Annotation of a NIMCache: the size of the model as a quantity; 0 turns the check off."""
+
+CLAIM_TOO_SMALL = "ClaimTooSmall"
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def refuse_small_claim(app: NIMCacheApp, job: Manifest, probe: Probe) -> None:
+    """NimError if the claim is smaller than what the Job downloads, before hours are lost."""
+    need, source = find_need(app, job, probe)
+    space = _space_of(app)
+    if not need or not space or need <= space:
+        return
+    claim = app.spec.claim
+    raise NimError(
+        f'PersistentVolumeClaim "{claim.name}" has {show_bytes(space)}, and the model needs'
+        f" {show_bytes(need)} according to {source}: expand the claim, or set the annotation"
+        f" {MODEL_SIZE} to the size of the model, with 0 to download nevertheless",
+        reason=CLAIM_TOO_SMALL,
+    )
+
+
+def find_need(app: NIMCacheApp, job: Manifest, probe: Probe) -> tuple[int, str]:
+    """The bytes that the Job downloads at least, and the source of the number; 0 if unknown.
+
+    Profiles share files, so the largest one counts.
+    """
+    given = (app.resource["metadata"].get("annotations") or {}).get(MODEL_SIZE)
+    if given:
+        return _parse_size(given), f"the annotation {MODEL_SIZE}"
+    if not source_of(app).is_optimized:
+        return 0, ""
+    ids = set(profiles_of(job))
+    try:
+        profiles = stored_manifest(app, probe).profiles
+    except NimError:  # the download may not need the manifest
+        return 0, ""
+    return max((item.size for item in profiles if item.id in ids), default=0), (
+        f"the manifest of image {source_of(app).puller}"
+    )
+
+
+def whole_size(app: NIMCacheApp, job: Manifest, probe: Probe) -> int | None:
+    """The size of the whole download, if it is known: files of several profiles may be the same."""
+    annotations = app.resource["metadata"].get("annotations") or {}
+    if len(profiles_of(job)) > 1 and not annotations.get(MODEL_SIZE):
+        return None
+    try:
+        return find_need(app, job, probe)[0] or None
+    except NimError:  # an annotation that became invalid; the download continues
+        return None
+
+
+def show_bytes(count: int) -> str:
+    """A number of bytes for users, in the largest unit of which it has one."""
+    size, unit = float(count), 0
+    while size >= 1024 and unit < len(_UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    return f"{size:.1f} {_UNITS[unit]}" if unit else f"{count} {_UNITS[0]}"
+
+
+def _parse_size(text: t.Any) -> int:
+    try:
+        size = parse_quantity(str(text).strip())
+    except ValueError as error:
+        raise NimError(
+            f"metadata.annotations[{MODEL_SIZE}]: {str(text)[:40]!r} is not a quantity such as"
+            " 140Gi",
+            reason="InvalidAnnotation",
+        ) from error
+    return max(0, int(size))
+
+
+def _space_of(app: NIMCacheApp) -> int:
+    """The bytes of the claim: of the bound volume, or else the requested ones; 0 if unknown."""
+    live = app.live("PersistentVolumeClaim", app.spec.claim.name)
+    return capacity_of(live) if live else 0
