@@ -28,6 +28,9 @@ _NODES = {
 _ROOM = {"cpu": "256", "memory": "2Ti", "ephemeral-storage": "10Ti", "pods": "200"}
 ROOT = Path(__file__).resolve().parents[3]
 _OWN = {"sandbox.nimops/fleet": "true"}
+_H100 = {**_OWN, "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
+_FIRST = {**_OWN, "kubernetes.io/hostname": "h100-1"}
+"""Where pods run. The scheduler chooses by chance among nodes that are as empty."""
 _SECONDS = 120
 TOKEN = "hf_nimopsFleetCanary2468"
 """A credential in the spec of a resource."""
@@ -149,17 +152,17 @@ _LLAMA, _CODE, _EMBED = "meta/llama-3.3-70b-instruct", "qwen/qwen3-coder", "nvid
 FLEET: dict[str, list[Json]] = {
     "chat": [
         _cache("llama-70b", _LLAMA, "300Gi"),
-        _service("llama-70b", _LLAMA, 4, 2, **_named("llama-70b")),
-        _service("coder", _CODE, 8, env=[{"name": "HF_TOKEN", "value": TOKEN}]),
+        _service("llama-70b", _LLAMA, 4, 2, nodeSelector=_H100, **_named("llama-70b")),
+        _service("coder", _CODE, 8, nodeSelector=_H100, env=[{"name": "HF_TOKEN", "value": TOKEN}]),
         _service("guard", "nvidia/nemoguard-8b", resource=MIG, replicas=2),
     ],
     "rag": [
         _cache("embedqa", _EMBED, "50Gi"),
         _pipeline(
             "rag",
-            (_service("rag-llm", _LLAMA, 2), []),
-            (_service("rag-embed", _EMBED, **_named("embedqa")), []),
-            (_service("rag-rerank", "nvidia/nv-rerankqa-1b"), ["rag-embed"]),
+            (_service("rag-llm", _LLAMA, 2, nodeSelector=_FIRST), []),
+            (_service("rag-embed", _EMBED, nodeSelector=_FIRST, **_named("embedqa")), []),
+            (_service("rag-rerank", "nvidia/nv-rerankqa-1b", nodeSelector=_FIRST), ["rag-embed"]),
             (_service("rag-answers", "nvidia/nemotron-nano", resource=MIG), ["rag-llm", "rag-rerank"]),
             (_service("rag-speech", "nvidia/parakeet"), ["rag-answers"]),
             disabled={"rag-speech"},
@@ -189,8 +192,11 @@ def create_fleet(nim: Run) -> None:
         kubectl("create", "namespace", namespace)
         for resource in resources:  # caches first
             nim("apply", "-n", namespace, "--no-wait", "-f", "-", text=json.dumps(resource))
-            if resource["kind"] == "NIMCache" and namespace in _CACHES:
+            kind, name = resource["kind"], resource["metadata"]["name"]
+            if kind == "NIMCache" and namespace in _CACHES:
                 _set_cache_ready(namespace, *_CACHES[namespace])
+            if kind == "NIMService" and name in _READY.get(namespace, ()):
+                _wait_for_pods(namespace, name)  # before others need GPUs
     for name in _READY["rag"]:  # of the pipeline
         nim("reconcile", "-n", "rag", "--no-wait", f"nimservice/{name}")
     for namespace, names in _READY.items():
