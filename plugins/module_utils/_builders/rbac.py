@@ -8,10 +8,15 @@ from __future__ import annotations
 import typing as t
 
 from .._base.types import Fields, Json, Manifest
+from .._engine.created_once import has_spec_changed
+from .._engine.desired import Child, Desired
+from .._engine.reads import Read, ReadChild, ReadServed
 from .app import App
 
 _RBAC_GROUP = "rbac.authorization.k8s.io"
 SCC_GROUP, SCC_RESOURCE = "security.openshift.io", "securitycontextconstraints"
+CONSTRAINTS_READ = ReadServed(SCC_GROUP)
+_ROLE_KINDS = ("Role", "RoleBinding")
 
 
 def build_service_account(app: App, name: str = "") -> Manifest:
@@ -36,8 +41,62 @@ def build_role_binding(app: App, name: str = "") -> Manifest:
     )
 
 
+def account_reads(app: App, *, has_rules: bool = False) -> list[Read]:
+    """The ServiceAccount, and the Role and its RoleBinding if they are wanted or may be leftovers.
+
+    ``has_rules``: whether the Role grants more than SCCs.
+    """
+    found = [CONSTRAINTS_READ, ReadChild("ServiceAccount", app.namespace, app.name)]
+    if has_rules or may_have_constraints(app):
+        found += [ReadChild(kind, app.namespace, app.name) for kind in _ROLE_KINDS]
+    return found
+
+
+def account_children(app: App, rules: t.Sequence[Fields] = ()) -> Desired:
+    """The ServiceAccount, and a Role with its RoleBinding if there is anything to grant.
+
+    ``rules``: what the Role grants besides the SCC of the pods.
+    """
+    role = app.live("Role")
+    if grants_constraints(app, role if app.controls(role) else None):
+        rules = [constraint_rule(app.security_constraint), *rules]
+    made = [build_service_account(app)]
+    if not rules:
+        return Desired([Child(made[0])], [(kind, app.name) for kind in reversed(_ROLE_KINDS)])
+    made += [build_role(app, rules), build_role_binding(app)]
+    return Desired([Child(item) for item in made])
+
+
+def may_have_constraints(app: App) -> bool:
+    """Whether Roles grant SCCs, or did so for an earlier spec; False while that is unknown."""
+    is_served = app.observed.get(CONSTRAINTS_READ.key)
+    return is_served is not None and (is_served is not False or app.may_have_leftovers)
+
+
+def grants_constraints(app: App, role: Manifest | None) -> bool:
+    """Whether the Role of pods grants SCCs: on OpenShift, or where the cluster is unknown.
+
+    ``role``: the live Role. It keeps its SCCs until the spec changes: neither an upgrade nor a
+    takeover changes objects.
+    """
+    if app.observed.get(CONSTRAINTS_READ.key) is not False:
+        return True
+    return bool(granted_constraints(role)) and not has_spec_changed(app.resource)
+
+
+def granted_constraints(role: Manifest | None) -> set[str]:
+    """The names of the SCCs that a Role grants."""
+    rules: list[dict[str, t.Any]] = (role or {}).get("rules") or []
+    return {
+        name
+        for rule in rules
+        if SCC_RESOURCE in (rule.get("resources") or [])
+        for name in rule.get("resourceNames") or []
+    }
+
+
 def constraint_rule(*names: str) -> Json:
-    """Permission to use SCCs; granted on every Kubernetes, although most have no SCCs."""
+    """Permission to use SCCs."""
     return {
         "apiGroups": [SCC_GROUP],
         "resources": [SCC_RESOURCE],

@@ -13,8 +13,11 @@ from .._base.json_copy import copy_json
 from .._base.types import Json
 from .._engine.api_resources import ObjectKey, identity, object_identity
 from .._engine.node_rows import row_of_node
+from .._engine.observed import OPENSHIFT, Observed
 from .._engine.pod_rows import is_unready
-from .._engine.reads import Read, Source
+from .._engine.reads import Read, Source, list_key
+
+_OPENSHIFT_GROUPS = ".openshift.io"
 
 Assumed = tuple[Read, Json]
 """A read, and the object that is assumed to exist if its answer is empty."""
@@ -59,6 +62,18 @@ class Objects(Source):
             and _has_label(item, selector)
         ]
         return found[: limit or None]
+
+    def serves_group(self, group: str) -> bool:
+        """True, except for groups of OpenShift where the known nodes are of another distribution.
+
+        A CustomResourceDefinition of the group proves that it is served.
+        """
+        nodes = self.list_nodes()
+        if not nodes or not group.endswith(_OPENSHIFT_GROUPS):
+            return True
+        is_openshift = Observed({list_key("Node"): nodes}).orchestrator == OPENSHIFT
+        definitions = self.list_objects("CustomResourceDefinition") or []
+        return is_openshift or any(_has_field(item, f"spec.group={group}") for item in definitions)
 
     def list_nodes(self) -> list[Json]:
         return [{"metadata": item["metadata"]} for item in self.list_objects("Node") or []]

@@ -50,6 +50,9 @@ class Reader(Source):
     def get_secret(self, namespace: str, name: str) -> Json | None:
         return self._find_secret(namespace, name)
 
+    def serves_group(self, group: str) -> bool:
+        return self.client.get(f"/apis/{group}") is not None
+
     def list_objects(
         self,
         kind: str,

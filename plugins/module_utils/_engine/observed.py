@@ -17,11 +17,11 @@ from .._base.types import Fields, Manifest
 from .api_resources import object_key
 from .reads import ReadAny, list_key
 
-TKGS = "TKGS"
+TKGS, OPENSHIFT = "TKGS", "OpenShift"
 _ORCHESTRATORS = (
     ("node.vmware.com/tkg", TKGS),
     ("vsphere-tanzu", TKGS),
-    ("node.openshift.io/os_id", "OpenShift"),
+    ("node.openshift.io/os_id", OPENSHIFT),
     ("cloud.google.com/gke-nodepool", "GKE"),
     ("eks.amazonaws.com/nodegroup", "EKS"),
     ("kubernetes.azure.com/cluster", "AKS"),

@@ -42,6 +42,9 @@ class Source(t.Protocol):
     def get_secret(self, namespace: str, name: str) -> Manifest | None:
         """A Secret, the same for all reads of a pass; they do not return its values."""
 
+    def serves_group(self, group: str) -> bool:
+        """Whether the API server serves an API group."""
+
     def is_assumed(self, _kind: str, _namespace: str, _name: str) -> bool:
         """Whether a missing object is assumed to exist."""
         return False
@@ -389,6 +392,22 @@ class ReadNodeRows(_ReadNodes):
 
     def answer(self, source: Source) -> list[Manifest]:
         return source.list_node_rows()
+
+
+@dataclass(frozen=True)
+class ReadServed(Read):
+    """Whether the API server serves a group; all passes share the answer. Answer: a boolean."""
+
+    group: str
+    is_lasting = True
+    is_optional = True
+
+    @property
+    def key(self) -> str:
+        return f"apis/{self.group}"
+
+    def answer(self, source: Source) -> bool:
+        return source.serves_group(self.group)
 
 
 @dataclass(frozen=True)

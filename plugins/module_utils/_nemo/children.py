@@ -32,7 +32,7 @@ from .._builders.inputs import (
 from .._builders.name_rules import check_name, check_not_reserved
 from .._builders.pod import pull_secrets, without_empty
 from .._builders.pvc import build_claim, refuse_foreign_claim
-from .._builders.rbac import build_role, build_role_binding, build_service_account, constraint_rule
+from .._builders.rbac import account_children, account_reads
 from .._builders.replicas import Scaling, record_replicas, scaling_reads, wanted_replicas
 from .._builders.rollout import readiness_of_deployment
 from .._builders.service import build_service
@@ -46,7 +46,7 @@ from .._engine.metadata import Labels
 from .._engine.reads import Read, ReadChild, ReadObject, ReadPresence, ReadSecretPlaceholders
 from .app import PORT_API, NemoApp
 
-_ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service", "Deployment")
+_ALWAYS = ("Service", "Deployment")
 
 
 def _build_ingress(app: NemoApp) -> Manifest:
@@ -84,7 +84,8 @@ def reads(app: NemoApp) -> list[Read]:
         kind for kind, is_wanted, _build in FEATURES if is_wanted(app) or app.may_have_leftovers
     ]
     kinds = [*_ALWAYS, *features]
-    found: list[Read] = [ReadChild(kind, app.namespace, app.name) for kind in kinds]
+    found = account_reads(app, has_rules=bool(app.grants()))
+    found += [ReadChild(kind, app.namespace, app.name) for kind in kinds]
     found += _secret_reads(app)
     if app.spec.claim:
         found.append(ReadObject("PersistentVolumeClaim", app.namespace, app.spec.claim.name))
@@ -143,23 +144,15 @@ def desired(app: NemoApp) -> Desired:
         ]
     )
     made = [
-        build_service_account(app),
-        build_role(
-            app,
-            [
-                constraint_rule(app.security_constraint),
-                *(grant.role_rule() for grant in app.grants()),
-            ],
-        ),
-        build_role_binding(app),
         build_service(
             app, _service_ports(app), dict.fromkeys(app.selected_by, app.name), app.spec.expose
         ),
     ]
     made += [build(app) for _kind, is_wanted, build in FEATURES if is_wanted(app)]
-    wanted = Desired(
-        [Child(item) for item in made],
-        [(kind, app.name) for kind, is_wanted, _build in FEATURES if not is_wanted(app)],
+    wanted = account_children(app, [grant.role_rule() for grant in app.grants()])
+    wanted.children.extend(Child(item) for item in made)
+    wanted.unwanted.extend(
+        (kind, app.name) for kind, is_wanted, _build in FEATURES if not is_wanted(app)
     )
     wanted.children.extend(_claims(app))
     missing, secret = find_missing(app), app.secret()

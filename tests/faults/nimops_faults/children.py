@@ -31,11 +31,7 @@ KINDS: tuple[Resource, ...] = (
 # Each workload or run has one of these, under a generated name.
 UNNAMED = ("replicasets", "pods")
 # All caches of a namespace share these; they have no owner and outlive the caches.
-SHARED = {
-    "serviceaccounts/nim-cache-sa",
-    "roles/nim-cache-role",
-    "rolebindings/nim-cache-rolebinding",
-}
+SHARED = {"serviceaccounts/nim-cache-sa"}
 # Objects of every namespace.
 OTHERS = {"serviceaccounts/default", "configmaps/kube-root-ca.crt"}
 
@@ -51,7 +47,7 @@ def expected_of(resource: Json) -> set[str]:
             f"jobs/{name}-job",
             f"configmaps/{name}-manifest",
         }
-    kinds = ["deployments", "services", "serviceaccounts", "roles", "rolebindings"]
+    kinds = ["deployments", "services", "serviceaccounts"]
     return {f"{plural}/{name}" for plural in kinds} | (
         {f"servicemonitors/{name}"} if "metrics" in resource["spec"] else set()
     )

@@ -158,7 +158,12 @@ class SimulatedCluster(Source):
         """(kind, name) of objects that others have made, and keep."""
         self._digests: dict[str, Json | None] = {}
         self._is_calm = self._chance(0.4)
+        self._is_openshift = self._chance(0.5)
         self._fleet = Fleet(number, resource["metadata"]["name"], self._status)
+
+    def serves_group(self, _group: str) -> bool:
+        """Whether the cluster is OpenShift, where Roles grant SCCs."""
+        return self._is_openshift
 
     def ask(self, read: Read) -> t.Any:
         """The answer to a read; a digest would take long."""

@@ -5,9 +5,13 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ..._base.types import Manifest
+from ..._builders.rbac import (
+    SCC_GROUP,
+    SCC_RESOURCE,
+    granted_constraints,
+    grants_constraints,
+)
 from ..._engine.api_resources import manifest
 from ..._engine.desired import Child
 from ..._engine.metadata import MANAGED_BY, MANAGED_BY_LABEL
@@ -15,7 +19,6 @@ from .app import NIMCacheApp
 from .constants import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 
 _RBAC_GROUP = "rbac.authorization.k8s.io"
-_SCC_GROUP, _SCC = "security.openshift.io", "securitycontextconstraints"
 _ANY_USER, _NON_ROOT = "anyuid", "nonroot"
 _LABELS = {"app": MANAGED_BY, MANAGED_BY_LABEL: MANAGED_BY}
 
@@ -23,7 +26,7 @@ _LABELS = {"app": MANAGED_BY, MANAGED_BY_LABEL: MANAGED_BY}
 def build_rbac(
     app: NIMCacheApp, live_role: Manifest | None, *, is_root: bool = True
 ) -> list[Child]:
-    """The three objects, in the order of their references.
+    """The ServiceAccount, and a Role with its RoleBinding if pods need SCCs.
 
     ``is_root``: whether pods of caches may run as root.
     """
@@ -35,6 +38,9 @@ def build_rbac(
         namespace,
         metadata={"labels": {MANAGED_BY_LABEL: MANAGED_BY}},
     )
+    children = [Child(account, create_only=True, shared=True)]
+    if not grants_constraints(app, live_role):
+        return children
     binding = manifest(
         "RoleBinding",
         ROLE_BINDING,
@@ -44,7 +50,7 @@ def build_rbac(
         subjects=[subject],
     )
     return [
-        Child(account, create_only=True, shared=True),
+        *children,
         Child(_build_role(app, live_role, is_root=is_root), shared=True, merged=True),
         Child(binding, shared=True),
     ]
@@ -58,9 +64,9 @@ def _build_role(app: NIMCacheApp, live: Manifest | None, *, is_root: bool) -> Ma
     needed = {_NON_ROOT} | ({_ANY_USER} if app.spec.proxy.is_given else set())
     grantable = {_NON_ROOT, _ANY_USER} if is_root else {_NON_ROOT}
     rule = {
-        "apiGroups": [_SCC_GROUP],
-        "resourceNames": sorted((needed | _granted(live)) & grantable),
-        "resources": [_SCC],
+        "apiGroups": [SCC_GROUP],
+        "resourceNames": sorted((needed | granted_constraints(live)) & grantable),
+        "resources": [SCC_RESOURCE],
         "verbs": ["use"],
     }
     return manifest(
@@ -70,13 +76,3 @@ def _build_role(app: NIMCacheApp, live: Manifest | None, *, is_root: bool) -> Ma
         metadata={"labels": dict(_LABELS)},
         rules=[rule],
     )
-
-
-def _granted(live: Manifest | None) -> set[str]:
-    rules: list[dict[str, t.Any]] = (live or {}).get("rules") or []
-    return {
-        name
-        for rule in rules
-        if _SCC in (rule.get("resources") or [])
-        for name in rule.get("resourceNames") or []
-    }

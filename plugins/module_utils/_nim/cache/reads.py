@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ..._builders.claim_users import claim_user_reads
+from ..._builders.rbac import CONSTRAINTS_READ, may_have_constraints
 from ..._builders.traffic import selector_reads
 from ..._engine.metadata import is_deleted
 from ..._engine.reads import Read, ReadNodes, ReadObject, ReadObjects, ReadProtocol
@@ -24,7 +25,8 @@ def reads(app: NIMCacheApp) -> list[Read]:
     if is_deleted(app.resource):
         return farewell_reads(app)
     namespace = app.namespace
-    wanted: list[Read] = [
+    wanted: list[Read] = [CONSTRAINTS_READ]
+    wanted += [
         ReadObject(kind, namespace, name)
         for kind, name in (
             ("PersistentVolumeClaim", app.spec.claim.name),
@@ -32,8 +34,7 @@ def reads(app: NIMCacheApp) -> list[Read]:
             ("Job", app.job_name),
             ("Pod", app.pod_name),
             ("ServiceAccount", SERVICE_ACCOUNT),
-            ("Role", ROLE),
-            ("RoleBinding", ROLE_BINDING),
+            *((("Role", ROLE), ("RoleBinding", ROLE_BINDING)) if may_have_constraints(app) else ()),
         )
     ]
     if all(app.observed.has(read.key) for read in wanted):

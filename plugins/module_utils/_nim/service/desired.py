@@ -12,12 +12,7 @@ from ..._base.types import Manifest
 from ..._builders.autoscaler import keep_aimed
 from ..._builders.name_rules import check_name
 from ..._builders.pvc import build_claim, refuse_foreign_claim
-from ..._builders.rbac import (
-    build_role,
-    build_role_binding,
-    build_service_account,
-    constraint_rule,
-)
+from ..._builders.rbac import account_children
 from ..._builders.within_limits import within_limits
 from ..._engine.desired import Child, Desired
 from ..._engine.metadata import finalizers_of, operator_labels
@@ -85,13 +80,7 @@ def _desired(app: NIMServiceApp) -> Desired:
         return Desired(_scaled_down(app))
     check_name(app.resource, is_label=True)
     refuse_forbidden(app)
-    wanted = Desired(
-        [
-            Child(build_service_account(app)),
-            Child(build_role(app, [constraint_rule(app.security_constraint)])),
-            Child(build_role_binding(app)),
-        ]
-    )
+    wanted = account_children(app)
     if app.spec.is_kserve:
         wanted.unwanted.extend(unscraped(app))
     else:

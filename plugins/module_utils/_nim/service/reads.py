@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ..._base.errors import NimError
+from ..._builders.rbac import account_reads
 from ..._builders.traffic import selector_reads
 from ..._engine.observed import tanzu_reads
 from ..._engine.reads import Read, ReadChild, ReadObject
@@ -27,8 +28,6 @@ from .served_model import model_reads, needs_model
 from .unready_pods import pod_reads
 from .workload import DEPLOYMENT, INFERENCE_SERVICE, is_known, live_workload
 
-_ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service")
-
 
 def reads(app: NIMServiceApp) -> list[Read]:
     """The children, including those of disabled features, the cache, and TKGS nodes.
@@ -36,10 +35,10 @@ def reads(app: NIMServiceApp) -> list[Read]:
     Dependent reads follow: the image's protocol and the model server's answer.
     """
     name, namespace = app.name, app.namespace
-    children = [(kind, name) for kind in (*_ALWAYS, *_platform_kinds(app))]
+    children = [(kind, name) for kind in ("Service", *_platform_kinds(app))]
     if service_name(app) != name:
         children.append(("Service", service_name(app)))
-    found: list[Read] = [*tanzu_reads()]
+    found: list[Read] = [*tanzu_reads(), *account_reads(app)]
     found += [ReadChild(kind, namespace, item) for kind, item in children]
     storage = app.spec.storage
     if storage.creates_claim:

@@ -22,6 +22,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadProtocol,
     ReadRedacted,
     ReadSecretPlaceholders,
+    ReadServed,
     ReadTime,
     ReadUnready,
 )
@@ -132,3 +133,33 @@ def test_facts_redacted(gpu):
     assert len(facts.ask(ReadRedacted("Pod", selector="app=llm"))) == 2
     assert facts.ask(ReadRedacted("Pod", selector="app=other")) == []
     assert facts.ask(ReadTime()) == ""
+
+
+OPENSHIFT_NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "o", "labels": {"node.openshift.io/os_id": "rhcos"}},
+}
+SCC_DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "securitycontextconstraints.security.openshift.io"},
+    "spec": {"group": "security.openshift.io"},
+}
+
+
+@pytest.mark.parametrize(
+    ("objects", "group", "is_served"),
+    [
+        pytest.param([], "security.openshift.io", True, id="nothing is known"),
+        pytest.param([NODE], "security.openshift.io", False, id="nodes of another distribution"),
+        pytest.param(
+            [NODE, OPENSHIFT_NODE], "security.openshift.io", True, id="a node of OpenShift"
+        ),
+        pytest.param([NODE, SCC_DEFINITION], "security.openshift.io", True, id="its CRD"),
+        pytest.param([NODE, SCC_DEFINITION], "route.openshift.io", False, id="another CRD"),
+        pytest.param([NODE], "gateway.networking.k8s.io", True, id="another group"),
+    ],
+)
+def test_facts_served_groups(objects, group, is_served):
+    assert Facts(objects).ask(ReadServed(group)) is is_served

@@ -26,6 +26,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadProtocol,
     ReadRedacted,
     ReadSecretPlaceholders,
+    ReadServed,
     ReadTime,
     ReadUnready,
 )
@@ -47,6 +48,13 @@ def test_read_each_object_once(cluster, see):
         POD,
         "/api/v1/namespaces/nim/services/llm",
     ]
+
+
+def test_read_served_groups(cluster, see):
+    cluster.put("/apis/security.openshift.io", {"metadata": {}})
+    found = see(ReadServed("security.openshift.io"), ReadServed("other.example.com"))
+    assert found["apis/security.openshift.io"] is True
+    assert found["apis/other.example.com"] is False
 
 
 def test_observe_repeats_until_nothing_is_new(cluster, see):

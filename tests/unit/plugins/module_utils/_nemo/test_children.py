@@ -358,6 +358,9 @@ def test_desired_without_input(nemo: t.Any) -> None:
     assert found.unwanted == [(kind, "x") for kind in FEATURES]
 
 
+SERVED = "apis/security.openshift.io"
+
+
 def keys(app: t.Any, kind: type[Read] = Read) -> list[str]:
     return [read.key for read in reads(app) if isinstance(read, kind)]
 
@@ -366,13 +369,30 @@ def keys(app: t.Any, kind: type[Read] = Read) -> list[str]:
 def test_reads_first_pass(nemo: t.Any, kind: str) -> None:
     sealed = ["Secret"] if kind == "NemoEvaluator" else []
     wanted = [*ALWAYS, "Deployment", *sealed]
-    assert keys(nemo.app(kind)) == [f"{item}/ns/x" for item in wanted]
+    app = nemo.app(kind, observed=nemo.observe(**{SERVED: True}))
+    assert keys(app) == [SERVED, *(f"{item}/ns/x" for item in wanted)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "roles"),
+    [
+        pytest.param("NemoGuardrail", {}, [], id="a new one"),
+        pytest.param("NemoGuardrail", {"state": "Ready"}, ["Role", "RoleBinding"], id="leftovers"),
+        pytest.param("NemoEvaluator", {}, ["Role", "RoleBinding"], id="more permissions"),
+    ],
+)
+def test_reads_without_openshift(
+    nemo: t.Any, kind: str, status: dict[str, t.Any], roles: list[str]
+) -> None:
+    app = nemo.app(kind, observed=nemo.observe(**{SERVED: False}), status=status)
+    assert [key.partition("/")[0] for key in keys(app) if key.startswith("Role")] == roles
 
 
 def test_reads_leftovers(nemo: t.Any) -> None:
-    app = nemo.app("NemoGuardrail", status={"state": "Ready"})
+    observed = nemo.observe(**{SERVED: True})
+    app = nemo.app("NemoGuardrail", observed=observed, status={"state": "Ready"})
     wanted = [*ALWAYS, "Deployment", *FEATURES, "Secret"]
-    assert keys(app) == [f"{item}/ns/x" for item in wanted]
+    assert keys(app) == [SERVED, *(f"{item}/ns/x" for item in wanted)]
     assert keys(app, ReadPresence) == ["Secret/ns/x"], "without its values"
 
 

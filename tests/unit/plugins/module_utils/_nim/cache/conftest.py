@@ -31,6 +31,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadObjects,
     ReadPods,
     ReadProtocol,
+    ReadServed,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.claim_fate import (
@@ -118,6 +119,7 @@ class World:
     refused: dict = field(default_factory=dict)
     failure: str = ""
     reads: dict = field(default_factory=dict)
+    is_openshift: bool = True
 
     def observe(self):
         answers = {"operator": {"version": ""}}
@@ -136,6 +138,7 @@ class World:
                     ReadObjects: lambda key=read.key: self.users.get(key),
                     ReadLog: lambda: self.log,
                     ReadLogTail: lambda: self.log,
+                    ReadServed: lambda: self.is_openshift,
                     ReadProtocol: lambda: self.protocol,
                 }[type(read)]()
         return asked, Observed(answers)

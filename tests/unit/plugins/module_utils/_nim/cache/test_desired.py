@@ -39,3 +39,22 @@ def test_desired_without_observations(cache):
         child.manifest["kind"] for child in desired(NIMCacheApp(cache(), Observed({}))).children
     ]
     assert kinds == ["ServiceAccount", "Role", "RoleBinding", "PersistentVolumeClaim", "Pod"]
+
+
+def test_desired_without_openshift(world):
+    cluster = world()
+    cluster.is_openshift = False
+    assert cluster.reconcile().applied == [RBAC[0], CLAIM, POD]
+
+
+def test_desired_leaves_shared_roles(world):
+    cluster = world().become_ready()
+    cluster.is_openshift = False
+    cluster.cr["status"]["conditions"] = [{"type": "Reconciling", "status": "True"}]
+    cluster.cr["metadata"]["generation"] = cluster.cr["status"]["observedGeneration"] = 2
+    unchanged = cluster.reconcile()
+    assert set(RBAC[1:]) <= set(unchanged.keys)
+    assert (unchanged.applied, unchanged.pruned) == ([], [])
+    cluster.change(userID=2000)
+    assert set(RBAC).isdisjoint([*cluster.reconcile().pruned, *cluster.reconcile().applied])
+    assert set(RBAC) <= set(cluster.objects)

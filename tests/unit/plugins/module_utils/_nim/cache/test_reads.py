@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+SERVED = "apis/security.openshift.io"
 RBAC = [
     "ServiceAccount/nim/nim-cache-sa",
     "Role/nim/nim-cache-role",
@@ -15,17 +16,23 @@ CLAIM, POD, KEPT, JOB = (
 
 def test_reads_of_ready_cache(world):
     cluster = world().become_ready()
-    assert cluster.reconcile().keys == [CLAIM, KEPT, JOB, POD, *RBAC]
+    assert cluster.reconcile().keys == [SERVED, CLAIM, KEPT, JOB, POD, *RBAC]
 
 
 def test_reads_of_each_pass(world):
     cluster = world()
-    children, users = [CLAIM, KEPT, JOB, POD, *RBAC], ["NIMBuild/nim/*", "NIMService/nim/*"]
+    children, users = [SERVED, CLAIM, KEPT, JOB, POD, *RBAC], ["NIMBuild/nim/*", "NIMService/nim/*"]
     assert cluster.reconcile().keys == [*children, *users, "Node/*", "protocol"]
     assert cluster.reconcile().keys == [*children, *users, "Node/*"]
     cluster.run_pod()
     assert cluster.reconcile().keys == [*children, *users, "Node/*", "log"]
     assert cluster.reconcile().keys == [*children, *users, "Node/*"]
+
+
+def test_reads_without_openshift(world):
+    cluster = world().become_ready()
+    cluster.is_openshift = False
+    assert cluster.reconcile().keys == [SERVED, CLAIM, KEPT, JOB, POD, RBAC[0]]
 
 
 def test_reads_without_claim(world):

@@ -9,9 +9,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads impo
 
 MODELS = "http://10.0.0.1:8000/v1/models"
 PROTOCOL = "protocol/registry.example/nim:1.0"
+SERVED = "apis/security.openshift.io"
 CHILDREN = [
-    "Node/*?node.vmware.com/tkg", "Node/*?vsphere-tanzu", "ServiceAccount/ns/llm", "Role/ns/llm",
-    "RoleBinding/ns/llm", "Service/ns/llm", "Deployment/ns/llm", "Ingress/ns/llm",
+    "Node/*?node.vmware.com/tkg", "Node/*?vsphere-tanzu", SERVED, "ServiceAccount/ns/llm",
+    "Role/ns/llm", "RoleBinding/ns/llm", "Service/ns/llm", "Deployment/ns/llm", "Ingress/ns/llm",
     "HTTPRoute/ns/llm", "GRPCRoute/ns/llm", "HorizontalPodAutoscaler/ns/llm",
     "ServiceMonitor/ns/llm",
 ]  # fmt: skip
@@ -26,7 +27,7 @@ def keys(cr, observed):
     return [read.key for read in reads(NIMServiceApp(cr, observed))]
 
 
-FEATURES = CHILDREN[7:]
+FEATURES = CHILDREN[8:]
 
 
 @pytest.mark.parametrize(
@@ -81,15 +82,31 @@ READS_FIRST_CASES = {
 @pytest.mark.parametrize(("spec", "more"), READS_FIRST_CASES.values(), ids=READS_FIRST_CASES)
 def test_reads_first(make, spec, more):
     settled = {"state": "NotReady", "observedGeneration": 2}
-    assert keys(make.cr(spec, settled), make.observe()) == CHILDREN + more
+    assert keys(make.cr(spec, settled), make.observe(**{SERVED: True})) == CHILDREN + more
 
 
 def test_reads_new_service(make):
-    assert keys(make.cr(), make.observe()) == CHILDREN[:7]
-    assert keys(make.cr({"metrics": {"enabled": True}}), make.observe()) == [
-        *CHILDREN[:7],
+    served = make.observe(**{SERVED: True})
+    assert keys(make.cr(), served) == CHILDREN[:8]
+    assert keys(make.cr({"metrics": {"enabled": True}}), served) == [
+        *CHILDREN[:8],
         "ServiceMonitor/ns/llm",
     ]
+
+
+@pytest.mark.parametrize(
+    ("status", "is_read"),
+    [
+        pytest.param(None, False, id="new"),
+        pytest.param(READY, False, id="settled"),
+        pytest.param(READY | {"observedGeneration": 1}, True, id="the spec has changed"),
+        pytest.param({"state": "Ready"}, True, id="taken over"),
+    ],
+)
+def test_reads_roles_without_openshift(make, status, is_read):
+    found = keys(make.cr({}, status), make.observe(**{SERVED: False}))
+    roles = {"Role/ns/llm", "RoleBinding/ns/llm"}
+    assert roles & set(found) == (roles if is_read else set())
 
 
 def test_reads_protocol_of_new_image(make):
