@@ -58,7 +58,7 @@ def account_children(app: App, rules: t.Sequence[Fields] = ()) -> Desired:
     ``rules``: what the Role grants besides the SCC of the pods.
     """
     role = app.live("Role")
-    if grants_constraints(app, role if app.controls(role) else None):
+    if has_constraints(app) or (app.controls(role) and _keeps_constraints(app, role)):
         rules = [constraint_rule(app.security_constraint), *rules]
     made = [build_service_account(app)]
     if not rules:
@@ -69,18 +69,22 @@ def account_children(app: App, rules: t.Sequence[Fields] = ()) -> Desired:
 
 def may_have_constraints(app: App) -> bool:
     """Whether Roles grant SCCs, or did so for an earlier spec; False while that is unknown."""
-    is_served = app.observed.get(CONSTRAINTS_READ.key)
-    return is_served is not None and (is_served is not False or app.may_have_leftovers)
+    is_known = app.observed.has(CONSTRAINTS_READ.key)
+    return is_known and (has_constraints(app) or app.may_have_leftovers)
+
+
+def has_constraints(app: App) -> bool:
+    """Whether the cluster has SCCs, because it is OpenShift, or unknown."""
+    return app.observed.get(CONSTRAINTS_READ.key) is not False
 
 
 def grants_constraints(app: App, role: Manifest | None) -> bool:
-    """Whether the Role of pods grants SCCs: on OpenShift, or where the cluster is unknown.
+    """Whether a shared Role grants SCCs; ``role``: the live one."""
+    return has_constraints(app) or _keeps_constraints(app, role)
 
-    ``role``: the live Role. It keeps its SCCs until the spec changes: neither an upgrade nor a
-    takeover changes objects.
-    """
-    if app.observed.get(CONSTRAINTS_READ.key) is not False:
-        return True
+
+def _keeps_constraints(app: App, role: Manifest | None) -> bool:
+    """Whether the live Role keeps its SCCs: neither an upgrade nor a takeover changes objects."""
     return bool(granted_constraints(role)) and not has_spec_changed(app.resource)
 
 

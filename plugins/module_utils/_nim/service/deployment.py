@@ -41,7 +41,7 @@ def build_deployment(app: NIMServiceApp, store: Store) -> Manifest:
         strategy=build_strategy(live, pods),
         annotations={
             **app.annotations,
-            **running.annotation,
+            **running.annotations,
             **record_replicas(app, scaling_of(app, live)),
         },
     )

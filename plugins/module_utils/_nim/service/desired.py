@@ -21,6 +21,7 @@ from .app import NIMServiceApp
 from .compute_domain import creates_domain
 from .deployment import build_deployment
 from .dra import build_templates, find_error
+from .disruption_budget import budget_children, budget_leftovers
 from .endpoint_picker.picker import picker_children, picker_leftovers
 from .expose.routing import ROUTING, Feature
 from .expose.service import build_service, service_name, service_names
@@ -85,6 +86,8 @@ def _desired(app: NIMServiceApp) -> Desired:
         wanted.unwanted.extend(unscraped(app))
     else:
         _expose(app, wanted)
+    wanted.children.extend(budget_children(app))
+    wanted.unwanted.extend(budget_leftovers(app))
     wanted.unwanted.extend(picker_leftovers(app))
     wanted.unwanted.extend(_replaced(app))
     failure = None

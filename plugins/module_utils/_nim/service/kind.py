@@ -57,6 +57,7 @@ KIND = Kind(
             f"{_CHILD} list",
             "autoscaling; listed to find a foreign one where the replica count differs",
         ),
+        Access("PodDisruptionBudget", _CHILD, "limits evictions, on request"),
         Access("Ingress", _CHILD, "external access"),
         Access("HTTPRoute", _CHILD, "external access"),
         Access("GRPCRoute", _CHILD, "external access"),

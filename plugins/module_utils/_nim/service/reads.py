@@ -13,6 +13,7 @@ from ..._engine.reads import Read, ReadChild, ReadObject
 from .app import NIMServiceApp
 from .deployment import strategy_reads
 from .desired import FEATURES
+from .disruption_budget import budget_reads
 from .dra import dra_reads
 from .endpoint_picker.picker import picker_reads
 from .endpoints import cluster_endpoint, missing_endpoint
@@ -53,6 +54,7 @@ def reads(app: NIMServiceApp) -> list[Read]:
     found += replica_reads(app)
     found += dra_reads(app)
     found += picker_reads(app)
+    found += budget_reads(app)
     if is_known(app):
         found += layout_reads(app)
         found += _model_reads(app)

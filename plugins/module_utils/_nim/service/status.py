@@ -39,6 +39,8 @@ from ..dra.statuses import has_vanishing_claims
 from . import compute_domain
 from .app import NIMServiceApp
 from .desired import why_recreated
+from .disruption_budget import FIELD as BUDGET_FIELD
+from .disruption_budget import budget_name
 from .dra import dra_statuses, find_error, has_claims, missing_source, shared_claims
 from .endpoint_picker.picker import picker_readiness, why_picker_unready
 from .endpoints import cluster_endpoint, external_endpoint, missing_endpoint
@@ -216,6 +218,7 @@ def _set_fields(builder: StatusBuilder, app: NIMServiceApp) -> None:
     """Set the other status fields; values that were not read stay unchanged."""
     if is_known(app):
         builder.set_replicas(*_counts_of(app), selector_of(app))
+    builder.set_field(BUDGET_FIELD, budget_name(app))
     builder.set_field(_AT_DELETION, pvc_at_deletion(app))
     warn_of_differences(builder, app, app.spec.storage.claim)
     name = compute_domain.domain_name(app)

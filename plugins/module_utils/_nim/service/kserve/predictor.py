@@ -59,7 +59,7 @@ def build_inference_service(app: NIMServiceApp, store: Store, mode: str) -> Mani
         return app.child(
             INFERENCE_SERVICE,
             labels=_labels(app, given.get("labels") or {}),
-            annotations={**_annotations(app, mode, name, live), **running.annotation},
+            annotations={**_annotations(app, mode, name, live), **running.annotations},
             spec={"predictor": running.pods},
         )
 

@@ -67,7 +67,7 @@ def build_groups(app: NIMServiceApp, store: Store) -> Manifest:
         spec["replicas"] = replicas
     annotations = {
         **app.annotations,
-        **running.annotation,
+        **running.annotations,
         **record_replicas(app, scaling_of(app, live)),
     }
     kind, name = groups_of(app)

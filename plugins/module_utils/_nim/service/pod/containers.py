@@ -53,7 +53,7 @@ def build_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> l
         "volumeMounts": mounts,
         "resources": build_resources(app, store),
         **variant.probes,
-        **drain.container_fields(app, serves="readinessProbe" in variant.probes),
+        **drain.container_fields(app, variant.drain, serves="readinessProbe" in variant.probes),
     }
     sidecars, claims = spec.sidecars, pod_claims(app)
     _refuse_copies(app, "spec.sidecarContainers", len(sidecars), mounts, claims)

@@ -13,7 +13,8 @@ from ...._engine.kept_lists import has_equivalent
 from ...._engine.metadata import Labels
 from ..app import NIMServiceApp
 from ..model_store import Store, only_profile
-from ..workload import live_workload
+from ..workload import live_template, live_workload
+from . import drain
 
 PROFILE = "nimops.nim/profile"
 """Annotation of a workload: the profile of its pods, because the cache had no other one."""
@@ -25,18 +26,19 @@ class Form(t.NamedTuple):
     ``requires_key``: as in `base_env`. Releases of the reference before 3.1.3 require the key of
     `spec.authSecret`, and so did ours. ``profile``: the only profile of the cache, if the spec
     names none. The reference and our former releases do not pass it on, and a NIMBuild may add a
-    second one.
+    second one. ``drain``: the operator's default of `drain.py` when the pods were created.
     """
 
     requires_key: bool = False
     profile: str = ""
+    drain: int = 0
 
 
 class Running(t.NamedTuple):
-    """The pods to have, and the annotation of their workload."""
+    """The pods to have, and the annotations of their workload."""
 
     pods: Json
-    annotation: Labels
+    annotations: Labels
 
 
 def keep_running(
@@ -46,14 +48,16 @@ def keep_running(
 
     A change of the form restarts the pods, so it waits for a change that also does.
     """
-    wanted = Form(profile=only_profile(app, store))
+    wanted = Form(profile=only_profile(app, store), drain=drain.default_seconds(app))
     first = build(wanted)
     if not live:
         return _running(wanted, first)
     annotations = ((live_workload(app) or {}).get("metadata") or {}).get("annotations") or {}
     profiles = dict.fromkeys((wanted.profile, str(annotations.get(PROFILE) or "")))
     keys = (False, True) if app.spec.auth_secret else (False,)
-    for form in (Form(key, profile) for profile in profiles for key in keys):
+    kept = drain.kept_default(app, live_template(app).get("spec") or {}, annotations)
+    seconds = wanted.drain if kept is None else kept
+    for form in (Form(key, profile, seconds) for profile in profiles for key in keys):
         pods = first if form == wanted else build(form)
         if has_equivalent(live, without_scaling(pods)):
             return _running(form, pods)
@@ -61,4 +65,5 @@ def keep_running(
 
 
 def _running(form: Form, pods: Json) -> Running:
-    return Running(pods, {PROFILE: form.profile} if form.profile else {})
+    given = {PROFILE: form.profile, drain.RECORD: str(form.drain or "")}
+    return Running(pods, {key: value for key, value in given.items() if value})

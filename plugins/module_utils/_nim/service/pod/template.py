@@ -36,7 +36,7 @@ def _build_spec(app: NIMServiceApp, store: Store, variant: PodVariant) -> dict[s
     return without_empty(
         {
             **spec.scheduling,
-            **drain.pod_fields(app),
+            **drain.pod_fields(app, variant.drain),
             "serviceAccountName": app.name,
             "imagePullSecrets": pull_secrets(dict.fromkeys(spec.image.pull_secrets)),
             "securityContext": {

@@ -19,8 +19,7 @@ class PodVariant:
     ``container``: name of the model container; ``probes``: its probe fields. ``live``: the live
     template, empty if there is none. ``is_selected``: whether a Service selects the pods. ``args``
     replace missing arguments of the user. The remaining fields are appended to those that all
-    model containers have. ``requires_key`` and
-    ``profile``: as in `Form`.
+    model containers have. ``requires_key``, ``profile`` and ``drain``: as in `Form`.
     """
 
     container: str
@@ -34,3 +33,4 @@ class PodVariant:
     mounts: list[Json] = field(default_factory=list)
     requires_key: bool = False
     profile: str = ""
+    drain: int = 0

@@ -106,6 +106,7 @@ class Harness:
 
 @pytest.fixture
 def harness(nemo: t.Any, cluster: t.Any, tmp_path: Path) -> t.Callable[..., Harness]:
+    cluster.texts["/apis/security.openshift.io"] = "{}"
     return lambda kind=KIND, **spec: Harness(nemo, cluster, tmp_path, kind, spec)
 
 

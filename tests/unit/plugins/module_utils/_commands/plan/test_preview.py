@@ -52,7 +52,7 @@ def test_preview_without_write_permission(cluster, client, make_service, refused
     del given["spec"]["inferencePlatform"]
     cluster.refuse["PATCH", SERVICE] = [refused(403, "forbidden")]
     found = preview(client, [given])
-    assert [change.action for change in found.changes] == ["create"] * 6
+    assert [change.action for change in found.changes] == ["create"] * 4
     assert found.changes[0].after["spec"]["inferencePlatform"] == "standalone"
 
 

@@ -71,7 +71,7 @@ def put_secret(cluster, name, **data):
 def test_read_rendered_writes_nothing(cluster, read, make_service):
     rendered, _facts = read(make_service(), make_service("second"))
     kinds = [item.key.kind for item in rendered.planned if item.parent == SERVICE]
-    assert kinds == ["ServiceAccount", "Role", "RoleBinding", "Service", "Deployment"]
+    assert kinds == ["ServiceAccount", "Service", "Deployment"]
     assert cluster.objects == {}
     assert {call.query.get("dryRun") for call in cluster.calls("PATCH")} == {"All"}
 

@@ -7,6 +7,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
 
+BUDGET = "PodDisruptionBudget/ns/llm"
 MODELS = "http://10.0.0.1:8000/v1/models"
 PROTOCOL = "protocol/registry.example/nim:1.0"
 SERVED = "apis/security.openshift.io"
@@ -82,7 +83,7 @@ READS_FIRST_CASES = {
 @pytest.mark.parametrize(("spec", "more"), READS_FIRST_CASES.values(), ids=READS_FIRST_CASES)
 def test_reads_first(make, spec, more):
     settled = {"state": "NotReady", "observedGeneration": 2}
-    assert keys(make.cr(spec, settled), make.observe(**{SERVED: True})) == CHILDREN + more
+    assert keys(make.cr(spec, settled), make.observe(**{SERVED: True})) == [*CHILDREN, *more, BUDGET]
 
 
 def test_reads_new_service(make):

@@ -233,7 +233,7 @@ def test_platform_reads_settled_service(make, cluster):
         },
     }
     cr = make.cr(KSERVE, STATUS)
-    assert reads_of(cluster, cr) == {INFERENCE, PROTOCOL}
+    assert reads_of(cluster, cr) == {INFERENCE, PROTOCOL, "apis/security.openshift.io"}
 
 
 def test_platform_reads_new_service(make, cluster):

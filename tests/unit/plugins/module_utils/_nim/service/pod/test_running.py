@@ -9,6 +9,11 @@ import json
 import re
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._builders.pod_templates import (
+    at,
+    pod_of,
+    templates_of,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.deployment import (
     build_deployment,
 )
@@ -34,6 +39,55 @@ OPTIONAL = '"key": "NGC_API_KEY", "optional": true'
 
 def without_optional(item):
     return json.loads(json.dumps(item).replace(OPTIONAL, '"key": "NGC_API_KEY"'))
+
+
+DRAIN = "nimops.nim/drain-seconds"
+DEFAULT = "nimops.nim/default-drain-seconds"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "change", "seconds"),
+    [
+        pytest.param({}, {"setting": "120"}, {}, None, id="existing pods"),
+        pytest.param({}, {"setting": "120"}, {"replicas": 3}, None, id="scaled"),
+        pytest.param({}, {"setting": "120"}, {"authSecret": "b"}, 125, id="replaced"),
+        pytest.param({"setting": "120"}, {"setting": "120"}, {}, 125, id="new pods"),
+        pytest.param({"setting": "120"}, {"setting": "60"}, {}, 125, id="another default"),
+        pytest.param({"setting": "120"}, {}, {}, 125, id="no default any more"),
+        pytest.param({"setting": "120"}, {}, {"authSecret": "b"}, None, id="replaced without"),
+        pytest.param({"setting": "120"}, {DRAIN: "9"}, {}, 14, id="annotated"),
+        pytest.param({DRAIN: "9"}, {DRAIN: "9", "setting": "120"}, {}, 14, id="stays annotated"),
+        pytest.param({DRAIN: "9"}, {"setting": "120"}, {}, 125, id="annotation removed"),
+        pytest.param({DRAIN: "9"}, {}, {}, None, id="annotation removed, without default"),
+    ],
+)
+@pytest.mark.parametrize("workload", ["Deployment", "LeaderWorkerSet", "KServe"])
+def test_keep_running_default_drain(make, workload, first, then, change, seconds):
+    spec, build = WORKLOADS[workload]
+
+    def run(given, more, *live):
+        annotations = {DRAIN: given[DRAIN]} if DRAIN in given else {}
+        settings = {"drain_seconds": given.get("setting", "")}
+        cr = make.cr(spec | more, annotations=annotations)
+        return build(make.app(cr, *live, operator=settings), STORE)
+
+    made = run(then, change, run(first, {}))
+    pods = [at(made, path) for path in templates_of(made)]
+    assert pods
+    for pod in map(pod_of, pods):
+        assert pod.get("terminationGracePeriodSeconds") == seconds
+        assert ("lifecycle" in pod["containers"][0]) == (seconds is not None)
+    recorded = made["metadata"].get("annotations", {}).get(DEFAULT)
+    assert recorded == (str(seconds - 5) if seconds == 125 else None)
+
+
+@pytest.mark.parametrize("text", ["0", "x", "9" * 5000, "-1"])
+def test_keep_running_foreign_record(make, text):
+    live = build_deployment(make.app(), STORE)
+    live["metadata"].setdefault("annotations", {})[DEFAULT] = text
+    made = build_deployment(make.app({}, live), STORE)
+    assert made["spec"] == live["spec"]
+    assert DEFAULT not in made["metadata"].get("annotations", {})
 
 
 @pytest.fixture(params=WORKLOADS.values(), ids=WORKLOADS)

@@ -1,0 +1,133 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Children that depend on the cluster or on annotations, on a real API server."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply import (
+    reconcile_once,
+    submit,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
+from nimops_harness.cluster import kubectl
+
+Json = dict[str, Any]
+
+NAMESPACE = "nimops-children"
+SCC = "securitycontextconstraints.security.openshift.io"
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": SCC},
+    "spec": {
+        "group": "security.openshift.io",
+        "scope": "Cluster",
+        "names": {"plural": "securitycontextconstraints", "kind": "SecurityContextConstraints"},
+        "versions": [
+            {
+                "name": "v1", "served": True, "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+            }
+        ],
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def namespace(api_server: Any) -> Iterator[str]:
+    kubectl("create", "namespace", NAMESPACE)
+    yield NAMESPACE
+    kubectl("delete", "namespace", NAMESPACE, "--wait=true")
+
+
+@pytest.fixture
+def run(namespace: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """A pass over a NIMService with these fields."""
+    monkeypatch.setenv("NIMOPS_REGISTRIES", "")
+    client = Client()
+
+    def act(name: str, annotations: dict[str, str] | None = None, **spec: Any) -> None:
+        resource = {
+            "apiVersion": "apps.nvidia.com/v1alpha1",
+            "kind": "NIMService",
+            "metadata": {"name": name, "namespace": namespace, "annotations": annotations or {}},
+            "spec": {
+                "image": {"repository": "registry.example/llm", "tag": "1"},
+                "storage": {"emptyDir": {}},
+                **spec,
+            },
+        }
+        reconcile_once(client, submit(client, [resource]), lambda _text: None)
+
+    return act
+
+
+def await_true(check: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not check():
+        assert time.monotonic() < end
+        time.sleep(0.2)
+
+
+def serves_constraints() -> bool:
+    return Client().get("/apis/security.openshift.io") is not None
+
+
+@pytest.fixture
+def openshift(api_server: Any) -> Iterator[None]:
+    kubectl("create", "-f", "-", stdin=json.dumps(DEFINITION))
+    await_true(serves_constraints)
+    yield
+    kubectl("delete", "--ignore-not-found", "customresourcedefinition", SCC)
+
+
+def roles(namespace: str, name: str) -> list[str]:
+    found = json.loads(kubectl("-n", namespace, "get", "roles,rolebindings", "-o", "json"))
+    return sorted(item["kind"] for item in found["items"] if item["metadata"]["name"] == name)
+
+
+def test_roles_follow_openshift(
+    run: Callable[..., None], namespace: str, request: pytest.FixtureRequest
+) -> None:
+    run("plain")
+    assert roles(namespace, "plain") == []
+    request.getfixturevalue("openshift")
+    run("strict")
+    assert roles(namespace, "strict") == ["Role", "RoleBinding"]
+    kubectl("delete", "customresourcedefinition", SCC)
+    await_true(lambda: not serves_constraints())
+    run("strict")
+    assert roles(namespace, "strict") == ["Role", "RoleBinding"], "its spec did not change"
+    run("strict", replicas=2)
+    assert roles(namespace, "strict") == []
+
+
+def budgets(namespace: str) -> list[Json]:
+    found: Json = json.loads(kubectl("-n", namespace, "get", "pdb", "-o", "json"))
+    return list(found["items"])
+
+
+def test_disruption_budget(run: Callable[..., None], namespace: str) -> None:
+    run("guarded", {"nimops.nim/max-unavailable": "1"}, replicas=2)
+    (budget,) = budgets(namespace)
+    (owner,) = budget["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["controller"]) == ("NIMService", "guarded", True)
+    await_true(lambda: budgets(namespace)[0].get("status", {}).get("currentHealthy") == 2)
+    listed = kubectl("-n", namespace, "get", "pods", "-l", "app=guarded", "-o", "name").split()
+    first, second = (item.partition("/")[2] for item in listed)
+    client = Client()
+    client.evict(api_path("Pod", namespace, first), first, namespace)
+    with pytest.raises(ApiError) as refused:
+        client.evict(api_path("Pod", namespace, second), second, namespace)
+    assert refused.value.status == 429
+    run("guarded", replicas=2)
+    assert budgets(namespace) == []
