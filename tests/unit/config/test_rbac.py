@@ -44,7 +44,7 @@ PAST_THE_CACHE = {
 WORKLOADS = {"ComputeDomain", "ConfigMap", "Deployment", "InferenceService", "LeaderWorkerSet"}
 PICKER = {"Role", "RoleBinding", "Service", "ServiceAccount", "InferencePool"}
 PRUNED = {kind for kind, *_ in FEATURES} | WORKLOADS | PICKER
-PRUNED |= {"Pod", "Job", "NIMService", "Secret"}
+PRUNED |= {"Pod", "PodDisruptionBudget", "Job", "NIMService", "Secret"}
 """Kinds that a `desired` may list as unwanted."""
 
 GRANT = "to grant it, one must have it"
