@@ -131,3 +131,52 @@ def test_disruption_budget(run: Callable[..., None], namespace: str) -> None:
     assert refused.value.status == 429
     run("guarded", replicas=2)
     assert budgets(namespace) == []
+
+
+QUOTA = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "tenant"},
+    "spec": {"hard": {"requests.nvidia.com/gpu": "1", "services.loadbalancers": "0"}},
+}
+BREACHES = {
+    "gpus": (
+        {"resources": {"limits": {"nvidia.com/gpu": 2}}},
+        "exceeded quota: tenant",
+        "change spec.resources.requests[nvidia.com/gpu] or spec.replicas",
+    ),
+    "balanced": (
+        {"expose": {"service": {"port": 8000, "type": "LoadBalancer"}}},
+        "exceeded quota: tenant",
+        "change spec.expose.service.type",
+    ),
+}
+
+
+def messages_of(namespace: str, name: str) -> str:
+    found = json.loads(kubectl("-n", namespace, "get", "nimservice", name, "-o", "json"))
+    return " ".join(item["message"] for item in found["status"]["conditions"])
+
+
+@pytest.mark.parametrize("name", BREACHES)
+def test_quota_breach_names_field(run: Callable[..., None], namespace: str, name: str) -> None:
+    spec, what, advice = BREACHES[name]
+    kubectl("-n", namespace, "apply", "-f", "-", stdin=json.dumps(QUOTA))
+    try:
+        await_true(
+            lambda: (
+                "hard"
+                in json.loads(
+                    kubectl("-n", namespace, "get", "resourcequota", "tenant", "-o", "json")
+                )["status"]
+            )
+        )
+
+        def is_named() -> bool:
+            run(name, **spec)
+            text = messages_of(namespace, name)
+            return what in text and advice in text
+
+        await_true(is_named)
+    finally:
+        kubectl("-n", namespace, "delete", "resourcequota", "tenant")

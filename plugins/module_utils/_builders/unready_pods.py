@@ -10,6 +10,7 @@ from .._engine.conditions import find_condition
 from .._engine.reads import Read, ReadPods
 from .app import App
 from .pod_problems import describe, explain_pods
+from .quota_advice import quota_advice
 from .tenant_limits import POD_SECURITY_ANNOTATION, restricts_pods
 
 _MAX_LABEL = 63
@@ -42,9 +43,9 @@ def why_unready(app: App, pods: ReadPods, live: Fields | None) -> str:
 
 
 def _remedy(app: App, message: str) -> str:
-    """The setting with which Pod Security admits the pods; empty if it does not apply."""
+    """What to change so that the API server admits the pods; empty if that is unknown."""
     if _REFUSED not in message or restricts_pods(app):
-        return ""
+        return quota_advice(message)
     return f" (set the annotation {POD_SECURITY_ANNOTATION}: restricted)"
 
 

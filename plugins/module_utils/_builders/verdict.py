@@ -13,6 +13,7 @@ from .._base.types import Fields
 from .._engine.conditions import find_condition
 from .._engine.desired import NO_REQUEUE, Event, Outcome, Refusal, Requeue
 from .._engine.status_builder import StatusBuilder
+from .quota_advice import quota_advice
 
 READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
 SCALED_TO_ZERO = "ScaledToZero"
@@ -85,7 +86,7 @@ def _explain(refusal: Refusal, providers: t.Mapping[str, str]) -> str:
         return f"{refusal.message}: install {provider}"
     if provider and "field not declared in schema" in refusal.message:
         return f"{refusal.message}: its release on this cluster is too old, upgrade {provider}"
-    return refusal.message
+    return f"{refusal.message}{quota_advice(refusal.message)}"
 
 
 def with_pods(status: Fields, message: str, why: str) -> str:

@@ -40,9 +40,7 @@ def budgets_of(wanted):
         pytest.param("1", {}, 1, {"app": "llm"}, id="a number"),
         pytest.param(" 25% ", {}, "25%", {"app": "llm"}, id="a percentage"),
         pytest.param("0", {}, 0, {"app": "llm"}, id="none"),
-        pytest.param(
-            "1", GROUPS, 1, {"leaderworkerset.sigs.k8s.io/name": "llm-lws"}, id="groups"
-        ),
+        pytest.param("1", GROUPS, 1, {"leaderworkerset.sigs.k8s.io/name": "llm-lws"}, id="groups"),
         pytest.param(
             "1",
             {"inferencePlatform": "kserve"},

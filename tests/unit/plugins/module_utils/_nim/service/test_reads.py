@@ -83,7 +83,11 @@ READS_FIRST_CASES = {
 @pytest.mark.parametrize(("spec", "more"), READS_FIRST_CASES.values(), ids=READS_FIRST_CASES)
 def test_reads_first(make, spec, more):
     settled = {"state": "NotReady", "observedGeneration": 2}
-    assert keys(make.cr(spec, settled), make.observe(**{SERVED: True})) == [*CHILDREN, *more, BUDGET]
+    assert keys(make.cr(spec, settled), make.observe(**{SERVED: True})) == [
+        *CHILDREN,
+        *more,
+        BUDGET,
+    ]
 
 
 def test_reads_new_service(make):
