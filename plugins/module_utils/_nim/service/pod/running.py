@@ -13,7 +13,7 @@ from ...._engine.kept_lists import has_equivalent
 from ...._engine.metadata import Labels
 from ..app import NIMServiceApp
 from ..model_store import Store, only_profile
-from ..workload import live_template, live_workload
+from ..workload import live_template, live_workload, spec_of
 from . import drain
 
 PROFILE = "nimops.nim/profile"
@@ -55,7 +55,7 @@ def keep_running(
     annotations = ((live_workload(app) or {}).get("metadata") or {}).get("annotations") or {}
     profiles = dict.fromkeys((wanted.profile, str(annotations.get(PROFILE) or "")))
     keys = (False, True) if app.spec.auth_secret else (False,)
-    kept = drain.kept_default(app, live_template(app).get("spec") or {}, annotations)
+    kept = drain.kept_default(app, spec_of(live_template(app)), annotations)
     seconds = wanted.drain if kept is None else kept
     for form in (Form(key, profile, seconds) for profile in profiles for key in keys):
         pods = first if form == wanted else build(form)
