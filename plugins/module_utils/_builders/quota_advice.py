@@ -42,7 +42,7 @@ def quota_advice(message: str) -> str:
 
 
 def _requested(message: str) -> list[str]:
-    """The names in the list of the API server, such as `requested: pods=1,requests.cpu=2, used:`."""
+    """The names in a list such as `requested: pods=1,requests.cpu=2, used:`."""
     text = message.partition(_EXCEEDED)[2].partition("requested: ")[2].partition(", used:")[0]
     return [entry.partition("=")[0].strip() for entry in text.split(",")[:_MAX_ENTRIES]]
 

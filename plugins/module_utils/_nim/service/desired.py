@@ -20,8 +20,8 @@ from ..dra.applied import workload_child
 from .app import NIMServiceApp
 from .compute_domain import creates_domain
 from .deployment import build_deployment
-from .dra import build_templates, find_error
 from .disruption_budget import budget_children, budget_leftovers
+from .dra import build_templates, find_error
 from .endpoint_picker.picker import picker_children, picker_leftovers
 from .expose.routing import ROUTING, Feature
 from .expose.service import build_service, service_name, service_names

@@ -52,8 +52,8 @@ def _build(app: NIMServiceApp, text: str) -> Manifest:
     """The budget. Pods that are not ready may always be evicted: they give no answers."""
     if not _COUNT.fullmatch(text):
         raise NimError(
-            f"metadata.annotations[{ANNOTATION}]: {text[:_MAX_SHOWN]!r} is neither a number of pods,"
-            " such as 1, nor a percentage, such as 25%",
+            f"metadata.annotations[{ANNOTATION}]: {text[:_MAX_SHOWN]!r} is neither a number of"
+            " pods, such as 1, nor a percentage, such as 25%",
             reason="InvalidAnnotation",
         )
     return app.child(
