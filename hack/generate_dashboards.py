@@ -8,13 +8,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from generated_files import make_parser, update
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "config/monitoring/dashboards"
@@ -580,22 +581,9 @@ def render_board(board: Board) -> str:
 
 def main() -> int:
     """Write or check the files."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 on a difference"
-    )
-    check = parser.parse_args().check
-    FOLDER.mkdir(exist_ok=True)
-    wrong = []
-    for name, board in BOARDS.items():
-        path, text = FOLDER / f"{name}.json", render_board(board)
-        if not path.exists() or path.read_text() != text:
-            wrong.append(path.name)
-            if not check:
-                path.write_text(text)
-    if check and wrong:
-        print(f"out of date: {', '.join(wrong)}: run make generate", file=sys.stderr)
-    return int(check and bool(wrong))
+    options = make_parser(__doc__ or "").parse_args()
+    files = {FOLDER / f"{name}.json": render_board(board) for name, board in BOARDS.items()}
+    return update(files, check=options.check)
 
 
 if __name__ == "__main__":

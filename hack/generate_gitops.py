@@ -11,12 +11,12 @@ around them. All kinds report their state in the same way, so all have the same 
 
 from __future__ import annotations
 
-import argparse
 import sys
 import textwrap
 from pathlib import Path
 
 import yaml
+from generated_files import make_parser, update
 
 ROOT = Path(__file__).resolve().parent.parent
 BASES = ROOT / "config/crd/bases"
@@ -58,42 +58,24 @@ def write_expressions(kinds: list[tuple[str, str, str]], expressions: dict[str, 
 
 
 def generate() -> dict[Path, str]:
-    """Map files below config/gitops to contents."""
+    """The files of config/gitops and their contents."""
     kinds = read_kinds()
     script = (SOURCES / SCRIPT).read_text()
     expressions = yaml.safe_load((SOURCES / "expressions.yaml").read_text())
-    files = {ARGO / group / kind / SCRIPT: script for group, _version, kind in kinds}
+    files = {TARGET / ARGO / group / kind / SCRIPT: script for group, _version, kind in kinds}
     for name, checks in (
         ("argocd/argocd-cm.yaml", write_config_map(kinds, script)),
         ("flux/models.yaml", write_expressions(kinds, expressions)),
     ):
         template = (SOURCES / Path(name).name).read_text()
-        files[Path(name)] = template.replace("# @checks@\n", checks)
+        files[TARGET / name] = template.replace("# @checks@\n", checks)
     return files
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Generate the health checks of config/gitops.")
-    parser.add_argument("--check", action="store_true", help="exit 1 when a file would change")
-    options = parser.parse_args()
-    files = generate()
-    present = {path.relative_to(TARGET) for path in (TARGET / ARGO).rglob(SCRIPT)}
-    stale = [
-        path
-        for path in sorted({*files, *present})
-        if not (TARGET / path).is_file() or (TARGET / path).read_text() != files.get(path)
-    ]
-    for path in stale:
-        if options.check:
-            print(f"{path} differs from hack/gitops: run make generate", file=sys.stderr)
-        elif path in files:
-            (TARGET / path).parent.mkdir(parents=True, exist_ok=True)
-            (TARGET / path).write_text(files[path])
-            print(f"wrote {path}")
-        else:
-            (TARGET / path).unlink()
-            print(f"deleted {path}")
-    return 1 if options.check and stale else 0
+    options = make_parser(__doc__ or "").parse_args()
+    present = (TARGET / ARGO).rglob(SCRIPT)
+    return update(generate(), check=options.check, present=present)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ by "+". Each CustomResourceDefinition has a file of its own.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import re
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from generated_files import make_parser, update
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = ROOT / "config"
@@ -108,27 +108,9 @@ def generate() -> dict[str, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Generate the manifests of nim_install.")
-    parser.add_argument("--check", action="store_true", help="exit 1 when a file would change")
-    options = parser.parse_args()
-    files = generate()
-    present = {path.name: path for path in MANIFESTS.glob("*")}
-    stale = [
-        name
-        for name in sorted({*files, *present})
-        if name not in files or name not in present or present[name].read_text() != files[name]
-    ]
-    for name in stale:
-        if options.check:
-            print(f"{name} differs from config/: run make generate", file=sys.stderr)
-        elif name in files:
-            MANIFESTS.mkdir(exist_ok=True)
-            (MANIFESTS / name).write_text(files[name])
-            print(f"wrote {name}")
-        else:
-            present[name].unlink()
-            print(f"deleted {name}")
-    return 1 if options.check and stale else 0
+    options = make_parser(__doc__ or "").parse_args()
+    files = {MANIFESTS / name: text for name, text in generate().items()}
+    return update(files, check=options.check, present=MANIFESTS.glob("*"))
 
 
 if __name__ == "__main__":

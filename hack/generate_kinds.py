@@ -10,7 +10,6 @@ the lists of config/*/kustomization.yaml, and the tables of kinds of the engine 
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import importlib
 import json
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from generated_files import find_stale, make_parser, update
 
 ROOT = Path(__file__).resolve().parent.parent
 UTILS = ROOT / "plugins/module_utils"
@@ -905,28 +905,13 @@ def generate(kinds: Kinds) -> dict[str, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Generate the files that name our kinds.")
-    parser.add_argument("--check", action="store_true", help="exit 1 when a file would change")
-    options = parser.parse_args()
-    stale = {}
-    for name, text in generate(load()).items():
-        file = ROOT / name
-        if not file.is_file() or file.read_text() != text:
-            stale[file] = text
-    for file, text in stale.items():
-        path = file.relative_to(ROOT)
-        if options.check:
-            old = file.read_text().splitlines() if file.is_file() else []
-            lines = difflib.unified_diff(old, text.splitlines(), str(path), "declared", lineterm="")
-            print("\n".join(lines))
-            continue
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-        print(f"wrote {path}")
-    if options.check and stale:
-        print("generated files differ from the declared kinds: run make generate", file=sys.stderr)
-        return 1
-    return 0
+    options = make_parser(__doc__ or "").parse_args()
+    files = {ROOT / name: text for name, text in generate(load()).items()}
+    for path in find_stale(files) if options.check else ():
+        old = path.read_text().splitlines() if path.is_file() else []
+        new, name = files[path].splitlines(), str(path.relative_to(ROOT))
+        print("\n".join(difflib.unified_diff(old, new, name, "declared", lineterm="")))
+    return update(files, check=options.check)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,13 @@ for each module, its kind and its examples.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import yaml
+from generated_files import make_parser, update
 
 Json = dict[str, Any]
 
@@ -156,23 +156,9 @@ def generate() -> dict[str, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Generate the modules for custom resources.")
-    parser.add_argument("--check", action="store_true", help="exit 1 when a file would change")
-    options = parser.parse_args()
-    files = generate()
-    stale = [
-        name
-        for name, text in files.items()
-        if not (MODULES / name).is_file() or (MODULES / name).read_text() != text
-    ]
-    if options.check:
-        for name in stale:
-            print(f"{name} differs from the CRDs: run make generate", file=sys.stderr)
-        return 1 if stale else 0
-    for name in stale:
-        (MODULES / name).write_text(files[name])
-        print(f"wrote {name}")
-    return 0
+    options = make_parser(__doc__ or "").parse_args()
+    files = {MODULES / name: text for name, text in generate().items()}
+    return update(files, check=options.check)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
+from generated_files import make_parser, update
 
 ROOT = Path(__file__).resolve().parent.parent
 ALERTS = ROOT / "config/monitoring/alerts.yaml"
@@ -51,21 +51,9 @@ def render_index(rules: dict[str, Any]) -> str:
 
 def main() -> int:
     """Write or check the files."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 on a difference"
-    )
-    check = parser.parse_args().check
-    wrong = []
-    for path, text in {INDEX: render_index(yaml.safe_load(ALERTS.read_text()))}.items():
-        if path.exists() and path.read_text() == text:
-            continue
-        wrong.append(str(path.relative_to(ROOT)))
-        if not check:
-            path.write_text(text)
-    if check and wrong:
-        print(f"out of date: {', '.join(wrong)}: run make generate", file=sys.stderr)
-    return int(check and bool(wrong))
+    options = make_parser(__doc__ or "").parse_args()
+    index = render_index(yaml.safe_load(ALERTS.read_text()))
+    return update({INDEX: index}, check=options.check)
 
 
 if __name__ == "__main__":

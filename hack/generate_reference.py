@@ -8,9 +8,10 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
+
+from generated_files import make_parser, update
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/reference/kubectl-nim.md"
@@ -22,18 +23,8 @@ from kubectl_nim.reference import write_page  # noqa: E402  # found by the path 
 
 def main() -> int:
     """Write or check the page."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 on a difference"
-    )
-    text = write_page()
-    if PAGE.is_file() and PAGE.read_text() == text:
-        return 0
-    if parser.parse_args().check:
-        print(f"{PAGE.relative_to(ROOT)} would change: make generate", file=sys.stderr)
-        return 1
-    PAGE.write_text(text)
-    return 0
+    options = make_parser(__doc__ or "").parse_args()
+    return update({PAGE: write_page()}, check=options.check)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ Parts that only users or the API server need (descriptions, CEL, merge keys) are
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
+from generated_files import make_parser, update
 
 Json = dict[str, Any]
 
@@ -64,23 +64,10 @@ def generate(crds: list[Json]) -> dict[str, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Generate the schemas of the verbs.")
-    parser.add_argument("--check", action="store_true", help="exit 1 when a file would change")
-    options = parser.parse_args()
-    files = generate([yaml.safe_load(file.read_text()) for file in sorted(BASES.glob("*.yaml"))])
-    stale = [
-        name
-        for name, text in files.items()
-        if not (SCHEMAS / name).is_file() or (SCHEMAS / name).read_text() != text
-    ]
-    if options.check:
-        for name in stale:
-            print(f"{name} differs from the CRDs: run make generate", file=sys.stderr)
-        return 1 if stale else 0
-    for name in stale:
-        (SCHEMAS / name).write_text(files[name])
-        print(f"wrote {name}")
-    return 0
+    options = make_parser(__doc__ or "").parse_args()
+    crds = [yaml.safe_load(file.read_text()) for file in sorted(BASES.glob("*.yaml"))]
+    files = {SCHEMAS / name: text for name, text in generate(crds).items()}
+    return update(files, check=options.check)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,11 @@ versions of their own; kubectl-nim has that of the collection, which its wheel c
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from pathlib import Path
+
+from generated_files import make_parser, update
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = "galaxy.yml"
@@ -87,20 +88,13 @@ def generate(root: Path) -> dict[Path, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Write the version of galaxy.yml everywhere.")
-    parser.add_argument("--check", action="store_true", help="exit 1 when a file would change")
+    parser = make_parser(__doc__ or "")
     parser.add_argument("--set", metavar="VERSION", help="first change the version in galaxy.yml")
     options = parser.parse_args()
     if options.set:
         set_version(ROOT, options.set)
-    stale = generate(ROOT)
-    for name, text in stale.items():
-        if options.check:
-            print(f"{name} names another version than {SOURCE}: run make generate", file=sys.stderr)
-        else:
-            (ROOT / name).write_text(text)
-            print(f"wrote {name}")
-    return 1 if options.check and stale else 0
+    files = {ROOT / name: text for name, text in generate(ROOT).items()}
+    return update(files, check=options.check)
 
 
 if __name__ == "__main__":
