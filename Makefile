@@ -19,6 +19,8 @@ export PATH := $(BIN):$(PATH)
 export ANSIBLE_COLLECTIONS_PATH := $(COLLECTIONS)
 export ANSIBLE_HOME := $(CURDIR)/build/ansible
 export PYTHONDONTWRITEBYTECODE := 1
+# Thousands of tests import the same modules in many processes: pytest compiles them once, outside of the source tree.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/build/pycache $(BIN)/pytest
 
 include make/environment.mk make/checks.mk make/cluster.mk make/load.mk make/release.mk
 
@@ -61,8 +63,8 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production),
 
 .PHONY: unit
 unit: collection ## The unit tests, against the installed collection
-	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n auto --dist loadfile tests/unit
-	@$(BIN)/pytest -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
+	@PYTHONPATH=$(COLLECTIONS) $(PYTEST) -n auto --dist loadfile tests/unit
+	@$(PYTEST) -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
 
 .PHONY: test
 test: venv collection $(RELEASE_VENV)/.installed ## Lint, unit tests, sanity and the scenarios on the sandbox; prints how long each part took

@@ -11,8 +11,8 @@ prose: ## vale on documents, comments and docstrings
 # ansible-runner.
 .PHONY: plugins
 plugins: collection ## Tests of what Ansible loads: action plugins, filters, the inventory, playbooks, modules
-	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n auto --dist loadfile $(addprefix tests/unit/plugins/,action filter inventory playbooks)
-	@$(BIN)/pytest -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
+	@PYTHONPATH=$(COLLECTIONS) $(PYTEST) -n auto --dist loadfile $(addprefix tests/unit/plugins/,action filter inventory playbooks)
+	@$(PYTEST) -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
 
 .PHONY: image-versions
 image-versions: ## Tests of plugins, and prefork, with the image's versions: Python 3.12, ansible-core 2.18
