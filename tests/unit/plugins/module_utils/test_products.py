@@ -49,7 +49,8 @@ UNSEARCHED = {
 } | {"apps_v1alpha1_nimservice"}  # fmt: skip
 """Samples whose pods are those of another one: a search takes half a minute of CPU."""
 N, MOST_DEEP, MOST_PASSES = 2, 4, 5
-HEAVY_BYTES = 100_000
+HEAVY_BYTES, MOST_ELEMENTS = 100_000, 4000
+GROUP = 8
 MOST_MIB = 64
 """Memory of a refused pass, of a custom resource of up to two heavy fields."""
 
@@ -200,7 +201,7 @@ class Growth:
     def count_of(self, place: Place) -> int:
         """How many elements are heavy."""
         few, none = (json_size(self.resource({place: count})) for count in (50, 0))
-        return HEAVY_BYTES * 50 // (few - none)
+        return min(HEAVY_BYTES * 50 // (few - none), MOST_ELEMENTS)
 
     def shared(self, place: Place, others: t.Iterable[Place], count: int) -> int:
         """The size that a field adds only in combination with others."""
@@ -213,11 +214,25 @@ class Growth:
         once, twice, thrice = (self.shared(place, others, times * N) for times in (1, 2, 3))
         return thrice - 2 * twice + once > N
 
+    def bend(self, places: t.Iterable[Place]) -> int:
+        """The second difference of the size while these fields grow: 0 without a product of two of them."""
+        once, twice, thrice = (self.size(dict.fromkeys(places, times * N)) for times in (1, 2, 3))
+        return thrice - 2 * twice + once
+
+    def may_multiply(self, group: t.Collection[Place]) -> bool:
+        """Whether one of these fields may be in a product: few groups are searched field by field."""
+        rest = [place for place in self.places if place not in group]
+        inside = self.bend(group)
+        return inside > N or self.bend(self.places) - self.bend(rest) - inside > N
+
     @cached_property
     def products(self) -> list[tuple[Place, Place]]:
+        groups = (self.places[first : first + GROUP] for first in range(0, len(self.places), GROUP))
         factors = [
             place
-            for place in self.places
+            for group in groups
+            if self.may_multiply(group)
+            for place in group
             if self.multiplies(place, [other for other in self.places if other != place])
         ]
         pairs = [(a, b) for index, a in enumerate(factors) for b in factors[index + 1 :]]
