@@ -5,6 +5,37 @@
 
 from __future__ import annotations
 
+_MODES = """
+  check_mode:
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed or possibly needs changing in C(check_mode).
+    support: none
+"""
+_OWN_ATTRIBUTES = f"""
+options: {{}}
+attributes:{_MODES}"""
+_CONNECTION = f"""
+options:
+  kubeconfig:
+    description:
+      - Path of a kubeconfig file.
+      - By default E(K8S_AUTH_KUBECONFIG), then E(KUBECONFIG), then the service account of the pod.
+    type: path
+  context:
+    description: The context of the kubeconfig to use.
+    type: str
+requirements:
+  - kubernetes >= 24.2.0
+  - urllib3 >= 2.0
+attributes:{_MODES}
+  action_group:
+    description: Use C(group/nimops.nim.nim) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership: [nimops.nim.nim]
+"""
+
 
 class ModuleDocFragment:
     """Named by `extends_documentation_fragment`."""
@@ -21,28 +52,11 @@ options:
     required: true
 """
 
-    CONNECTION = r"""
-options:
-  kubeconfig:
-    description:
-      - Path of a kubeconfig file.
-      - By default E(K8S_AUTH_KUBECONFIG), then E(KUBECONFIG), then the service account of the pod.
-    type: path
-  context:
-    description: The context of the kubeconfig to use.
-    type: str
-attributes:
-  action_group:
-    description: Use C(group/nimops.nim.nim) in C(module_defaults) to set defaults for this module.
-    support: full
-    membership: [nimops.nim.nim]
-requirements:
-  - kubernetes >= 24.2.0
-  - urllib3 >= 2.0
-"""
+    ATTRIBUTES = _OWN_ATTRIBUTES
 
-    COMMAND = r"""
-options: {}
+    CONNECTION = _CONNECTION
+
+    COMMAND = f"""{_CONNECTION}
 notes:
   - If no API server answers, or there is no usable kubeconfig, the result is C(unreachable). Any other error is
     C(failed). As a command, it exits with 4 in the first case, and with 2 in the second.
@@ -74,6 +88,15 @@ options:
     type: str
 """
 
+    OUTPUT = r"""
+options:
+  output:
+    description: The format.
+    type: str
+    choices: [text, json]
+    default: text
+"""
+
     CUSTOM_RESOURCE = r"""
 options:
   state:
@@ -102,15 +125,4 @@ options:
     description: How many seconds to wait. Models are large, so downloads can take an hour.
     type: int
     default: 1800
-"""
-
-    ATTRIBUTES = r"""
-options: {}
-attributes:
-  check_mode:
-    description: Can run in C(check_mode) and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed or possibly needs changing in C(check_mode).
-    support: none
 """

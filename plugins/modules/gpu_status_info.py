@@ -15,8 +15,7 @@ short_description: Show the state of each GPU node, its pending pods, and the re
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.output
 description:
   - Prints for each node with GPUs its state, the pods that it waits for and since when, the log that explains the reason, and
     advice. Of several pods that are not ready, it omits those that only wait for another one of them.
@@ -30,11 +29,6 @@ options:
     description: The maximum number of logs to read.
     type: int
     default: 20
-  output:
-    description: The format.
-    type: str
-    choices: [text, json]
-    default: text
 """
 
 EXAMPLES = r"""

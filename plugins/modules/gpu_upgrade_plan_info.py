@@ -15,8 +15,7 @@ short_description: Show the nodes that a GPU driver upgrade would drain, and the
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.output
 description:
   - Prints the nodes to drain in order, the NIMServices that lose replicas meanwhile, whether the remaining GPUs are sufficient
     for them, and the nodes that would have to wait.
@@ -38,11 +37,6 @@ options:
     type: str
     choices: [auto, "on", "off"]
     default: auto
-  output:
-    description: The format.
-    type: str
-    choices: [text, json]
-    default: text
 """
 
 EXAMPLES = r"""

@@ -16,8 +16,6 @@ version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.resources
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - Writes custom resources of C(apps.nvidia.com) by server-side apply and reconciles them as the operator does, until
     all are Ready. It needs no operator in the cluster, and does not interfere with one.

@@ -16,8 +16,6 @@ version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.resources
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - Reads C(spec.databaseConfig) of NemoCustomizer, NemoDatastore, NemoEntitystore, NemoEvaluator and NemoGuardrail. For
     each it creates a user that may log in, and a database that this user owns, on one PostgreSQL server.

@@ -15,8 +15,6 @@ short_description: Write a report about custom resources and GPUs as an HTML fil
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - Writes one HTML file about the custom resources of a namespace or cluster. It contains their states, with advice about
     problems, the GPUs of each node and what uses them, caches and volumes, pipelines as graphs, and what the next reconcile

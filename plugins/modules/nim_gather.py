@@ -15,8 +15,6 @@ short_description: Collect support data of a cluster in one file, without secret
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - Writes one C(tar.gz) about a custom resource of C(apps.nvidia.com), or about all of a namespace or cluster. It contains
     the resources and everything that belongs to them, events, logs of all containers, the operator, nodes and versions.

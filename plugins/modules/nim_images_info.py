@@ -15,6 +15,7 @@ short_description: List the images that a cluster pulls, for mirrors
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.resources
+  - nimops.nim._cluster.output
   - nimops.nim._cluster.attributes
 description:
   - Prints the images of all pods of custom resources, and the images that the resources name for their own jobs, one per
@@ -48,11 +49,6 @@ options:
     type: list
     elements: path
     default: []
-  output:
-    description: The format.
-    type: str
-    choices: [text, json]
-    default: text
 """
 
 EXAMPLES = r"""

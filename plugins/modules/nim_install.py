@@ -15,8 +15,6 @@ short_description: Install the CRDs of nimops.nim and the operator, or remove th
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - Applies the CRDs, admission policies and roles for users of this release by server-side apply, and waits until the API server
     serves the CRDs. M(nimops.nim.nim_apply) needs no more.

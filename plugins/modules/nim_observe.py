@@ -16,7 +16,6 @@ version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
   - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - Reads, in one task, the children of a custom resource of C(apps.nvidia.com) and everything else that
     determines them. This includes node labels, the NIMCache in use, the log of a probe pod and the

@@ -16,8 +16,6 @@ version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.custom_resource
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - A NIMPipeline creates several NIMServices that belong together.
   - Creates, changes or deletes one, and waits until an operator has made it Ready.

@@ -16,8 +16,7 @@ version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.resources
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.output
 description:
   - Compares the objects of custom resources with a cluster, and prints the objects to create, change, adopt and delete, with
     a diff for each changed object, and whether its pods are replaced.
@@ -38,12 +37,6 @@ attributes:
     details:
       - It never modifies the target, and returns the same with and without check mode.
     support: full
-options:
-  output:
-    description: The format.
-    type: str
-    choices: [text, json]
-    default: text
 """
 
 EXAMPLES = r"""

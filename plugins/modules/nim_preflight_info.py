@@ -16,8 +16,7 @@ version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.resources
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.output
 description:
   - Renders the objects of custom resources, compares them with a cluster, and prints a line for each check with its level
     (C(ok), C(warning) or C(error)) and, if something is wrong, the remedy.
@@ -40,12 +39,6 @@ attributes:
     details:
       - It never modifies the target, and returns the same with and without check mode.
     support: full
-options:
-  output:
-    description: The format.
-    type: str
-    choices: [text, json]
-    default: text
 """
 
 EXAMPLES = r"""

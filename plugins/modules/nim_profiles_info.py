@@ -15,8 +15,6 @@ short_description: List the profiles of a NIM image, and whether they fit the GP
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - Prints a table of the profiles in a model manifest, fitting ones first. For each of the others, it shows the unmet
     criterion.

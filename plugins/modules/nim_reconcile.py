@@ -16,7 +16,6 @@ version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
   - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - Runs in one task the pass that the operator runs for each event. Reads the dependencies of the custom resource like
     M(nimops.nim.nim_observe), plans, executes the plan by server-side apply, merge patches and deletions, and writes the

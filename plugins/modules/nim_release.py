@@ -15,8 +15,6 @@ short_description: Remove the operator's finalizers from custom resources
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - Lists the custom resources of all kinds that have a finalizer of our operator, and removes this finalizer. Other finalizers
     and all else stay.

@@ -16,7 +16,6 @@ version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
   - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - Computes the status of a custom resource of C(apps.nvidia.com) from the observed objects and from the results
     of writing its children, and writes it if it differs.

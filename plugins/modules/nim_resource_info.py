@@ -15,8 +15,6 @@ short_description: Read custom resources with their state, endpoint and models
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - Returns the custom resources of one kind or of all kinds, with what their status says.
   - It does not fail if the cluster lacks the CRD of a kind, or has no operator.

@@ -15,8 +15,7 @@ short_description: Show the state of all custom resources of a namespace or clus
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.output
 description:
   - Prints a table of all custom resources of C(apps.nvidia.com), with state, reason, model, endpoint, replicas, GPUs and
     age of each.
@@ -28,11 +27,6 @@ options:
     description: The namespace to show. By default all namespaces.
     type: str
     default: ""
-  output:
-    description: The format.
-    type: str
-    choices: [text, json]
-    default: text
 """
 
 EXAMPLES = r"""

@@ -15,8 +15,6 @@ short_description: Take a cluster over from the reference operator, or return it
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.command
-  - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - Finds the reference operator, which is the one with the image C(k8s-nim-operator) or the Lease C(a0715c6e.nvidia.com),
     and prints the changes of our operator to each object, and the pods that would restart.

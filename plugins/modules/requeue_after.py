@@ -16,7 +16,6 @@ version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
   - nimops.nim._cluster.connection
-  - nimops.nim._cluster.attributes
 description:
   - Does the same as M(nimops.nim.nim_reconcile), and returns the requeue period to the Ansible operator runtime.
   - The runtime searches the events of a run for a task of exactly this name, without a collection, reads RV(period) from

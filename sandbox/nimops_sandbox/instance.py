@@ -22,8 +22,6 @@ from .state import State
 
 _API = ("etcd", "kube-apiserver")
 _WAIT_SECONDS = 90.0
-# The neighbors that read the metrics of simulated pods.
-_METERED = {"metrics", "prometheus"}
 # An API server that runs but has not answered for this long is restarted.
 _HANG_SECONDS = 15.0
 # A killed process may hold its port for a moment after it has disappeared.
@@ -182,7 +180,7 @@ class Instance:
         if said:
             self.notify(f"pods' logs contain {said}")
         kubelet = tools.kubernetes_version(self.settings.kubernetes)
-        is_metered = bool(_METERED & set(current.neighbors))
+        is_metered = neighbors.are_metered(current.neighbors)
         if files.write_kwok_config(self.directory, kubelet, is_metered):
             processes.stop(it for name, it in current.alive().items() if name == "kwok")
 

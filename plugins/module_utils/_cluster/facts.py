@@ -44,13 +44,7 @@ class Objects(Source):
         return self.get("Secret", namespace, name)
 
     def list_objects(
-        self,
-        kind: str,
-        namespace: str = "",
-        *,
-        selector: str = "",
-        field: str = "",
-        limit: int = 0,
+        self, kind: str, namespace: str = "", *, selector: str = "", field: str = "", limit: int = 0
     ) -> list[Json] | None:
         found = [
             item

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import types
 import typing as t
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -62,14 +61,9 @@ class LiveCluster:
     def __enter__(self) -> t.Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: types.TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self._patience:
-            self._patience.__exit__(kind, error, trace)
+            self._patience.__exit__(*raised)
 
     def settings(self) -> Json:
         """The operator's configuration from the environment."""

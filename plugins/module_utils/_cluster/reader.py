@@ -54,13 +54,7 @@ class Reader(Source):
         return self.client.get(f"/apis/{group}") is not None
 
     def list_objects(
-        self,
-        kind: str,
-        namespace: str = "",
-        *,
-        selector: str = "",
-        field: str = "",
-        limit: int = 0,
+        self, kind: str, namespace: str = "", *, selector: str = "", field: str = "", limit: int = 0
     ) -> list[Json] | None:
         fields = [field] if limit else [_UNCACHED, field]
         query = {

@@ -50,13 +50,7 @@ class Source(t.Protocol):
         return False
 
     def list_objects(
-        self,
-        kind: str,
-        namespace: str = "",
-        *,
-        selector: str = "",
-        field: str = "",
-        limit: int = 0,
+        self, kind: str, namespace: str = "", *, selector: str = "", field: str = "", limit: int = 0
     ) -> list[Manifest] | None:
         """The objects in one or all namespaces; None if the API server does not serve the kind.
 

@@ -10,7 +10,6 @@ only if a slot of `slots` is free. All requests of a pass share its time.
 from __future__ import annotations
 
 import time
-import types
 import typing as t
 
 from .slots import Slots
@@ -44,12 +43,7 @@ class Patience:
     def __enter__(self) -> Patience:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: types.TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._slots and self._has_slot:
             self._slots.release()
 

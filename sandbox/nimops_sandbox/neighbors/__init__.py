@@ -30,6 +30,11 @@ def programs_of(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(program for name in names for program in BY_NAME[name].programs)
 
 
+def are_metered(names: Iterable[str]) -> bool:
+    """Return whether one of the neighbors reads the metrics of simulated pods."""
+    return any(BY_NAME[name].is_metering for name in names)
+
+
 def command_lines(directory: Path, ports: Ports, names: Iterable[str]) -> dict[str, list[str]]:
     """Return command and arguments of each program, by program."""
     return {

@@ -82,7 +82,7 @@ class Neighbor:
     pins, of resource definitions that only the neighbor needs. files: the content of its files, by
     name; JSON, which is YAML, for anything but text. objects: to apply before it starts.
     manifests: globs in its module, of objects to apply after those. environs: variables of a
-    program's environment.
+    program's environment. is_metering: whether it reads the metrics of simulated pods.
     """
 
     name: str
@@ -94,6 +94,7 @@ class Neighbor:
     objects: Callable[[Place], list[dict[str, Any]]] = lambda _: []
     manifests: tuple[str, ...] = ()
     environs: Mapping[str, dict[str, str]] = field(default_factory=dict)
+    is_metering: bool = False
 
     @property
     def tool(self) -> Tool:

@@ -44,6 +44,7 @@ def _custom(place: Place) -> list[str]:
 METRICS = Neighbor(
     "metrics",
     {"metrics-server": _resource, "custom-metrics-adapter": _custom},
+    is_metering=True,
     apis=(
         Api("metrics.k8s.io", "v1beta1", "resource"),
         Api("custom.metrics.k8s.io", "v1beta2", "custom"),

@@ -65,4 +65,4 @@ def _arguments(place: Place) -> list[str]:
     ]
 
 
-PROMETHEUS = Neighbor("prometheus", {"prometheus": _arguments}, files=_files)
+PROMETHEUS = Neighbor("prometheus", {"prometheus": _arguments}, files=_files, is_metering=True)

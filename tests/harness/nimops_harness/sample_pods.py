@@ -35,8 +35,8 @@ OURS = {*MAKING_PODS, "NIMPipeline"}
 
 def pods_of(files: t.Iterable[Path], facts: t.Iterable[Path] = ()) -> list[tuple[str, str, Json]]:
     """Kinds of the custom resource and of the object, and pod: of all that is ever written."""
-    objects = _read(files)
-    others = [*_read(facts), *(item for item in objects if item["kind"] not in OURS)]
+    objects = read(files)
+    others = [*read(facts), *(item for item in objects if item["kind"] not in OURS)]
     for item in objects:
         item["metadata"].setdefault("namespace", "nim")
         if item["kind"] in MAKING_PODS and item["spec"].get("userID") == 0:
@@ -45,6 +45,14 @@ def pods_of(files: t.Iterable[Path], facts: t.Iterable[Path] = ()) -> list[tuple
             side = {"name": "side", "image": {"repository": "side", "tag": "1"}}
             item["spec"][field] = [*(item["spec"].get(field) or []), side | {"name": field.lower()}]
     ours = [item for item in objects if item["kind"] in OURS]
+    return [
+        (item["metadata"]["ownerReferences"][0]["kind"], item["kind"], pod)
+        for item, pod in write(ours, others)
+    ]
+
+
+def write(resources: t.Iterable[Json], others: list[Json]) -> list[tuple[Json, Json]]:
+    """Each object with pods that is ever written for the resources, and its pod."""
     written: list[Json] = []
     put = SimulatedCluster.put
 
@@ -54,15 +62,12 @@ def pods_of(files: t.Iterable[Path], facts: t.Iterable[Path] = ()) -> list[tuple
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SimulatedCluster, "put", spy)
-        simulate(ours, Facts(others, assumed=assumed_objects(), namespace="nim").ask)
-    return [
-        (item["metadata"]["ownerReferences"][0]["kind"], item["kind"], pod_of(at(item, path)))
-        for item in written
-        for path in templates_of(item)
-    ]
+        simulate(resources, Facts(others, assumed=assumed_objects(), namespace="nim").ask)
+    return [(item, pod_of(at(item, path))) for item in written for path in templates_of(item)]
 
 
-def _read(files: t.Iterable[Path]) -> list[Json]:
+def read(files: t.Iterable[Path]) -> list[Json]:
+    """The objects in files, also those of lists."""
     found: list[Json] = []
     for file in files:
         for item in yaml.safe_load_all(file.read_text()):

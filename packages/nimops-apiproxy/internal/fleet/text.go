@@ -14,8 +14,11 @@ type writer struct{ parts []string }
 
 func (w *writer) text(text string) { w.parts = append(w.parts, text) }
 
-func (w *writer) head(of family) {
-	w.text("# HELP " + of.name + " " + of.help + "\n# TYPE " + of.name + " " + of.kind + "\n")
+func (w *writer) head(of family) { w.text(Head(of.name, of.kind, of.help)) }
+
+// Head returns the lines above the samples of a metric.
+func Head(name, kind, help string) string {
+	return "# HELP " + name + " " + help + "\n# TYPE " + name + " " + kind + "\n"
 }
 
 func (w *writer) gauge(name, help string, value int) {

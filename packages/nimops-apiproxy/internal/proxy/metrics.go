@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"nimops.nim/apiproxy/internal/fleet"
 	"nimops.nim/apiproxy/internal/nodes"
 )
 
@@ -196,7 +197,7 @@ func writeNodes(out *bufio.Writer, of nodes.Counts) {
 }
 
 func head(out io.Writer, name, kind, help string) {
-	fmt.Fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+	_, _ = io.WriteString(out, fleet.Head(name, kind, help))
 }
 
 // access remembers which clients may read metrics.

@@ -57,13 +57,7 @@ class _QuickReader(Reader):
         return [{"metadata": item["metadata"]} for item in self._nodes()]
 
     def list_objects(
-        self,
-        kind: str,
-        namespace: str = "",
-        *,
-        selector: str = "",
-        field: str = "",
-        limit: int = 0,
+        self, kind: str, namespace: str = "", *, selector: str = "", field: str = "", limit: int = 0
     ) -> list[Json] | None:
         """Like the base class, but nodes are those of the facts."""
         if kind != "Node":

@@ -6,43 +6,17 @@
 from __future__ import annotations
 
 import typing as t
-from pathlib import Path
 
 import pytest
-import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._builders.pod_templates import (
-    at,
-    pod_of,
-    templates_of,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
-from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import simulate
-from ansible_collections.nimops.nim.plugins.module_utils._kinds import assumed_objects
+from nimops_harness.sample_pods import FACTS, OURS, SAMPLES, read, write
+from nimops_harness.sample_pods import MAKING_PODS as WITH_ENV
 
 Json = dict[str, t.Any]
 Env = dict[tuple[str, str, str], dict[str, Json]]
 """The variables of each container, by resource, child and container."""
 
-ROOT = Path(__file__).resolve().parents[4]
-SAMPLES = sorted((ROOT / "config/samples").glob("*_*.yaml"))
-FACTS = [ROOT / "config/samples/nemo-prerequisites.yaml", ROOT / "tests/golden/facts.yaml"]
-WITH_ENV = {
-    *("NIMBuild", "NIMCache", "NIMService"),
-    *("NemoCustomizer", "NemoDatastore", "NemoEntitystore", "NemoEvaluator", "NemoGuardrail"),
-}
-OURS = {*WITH_ENV, "NIMPipeline"}
 MARKER = "GIVEN_BY_THE_USER"
 PROXY = {"httpProxy": "http://proxy:3128", "httpsProxy": "http://proxy:3128", "noProxy": "svc"}
-
-
-def read(files: t.Iterable[Path]) -> list[Json]:
-    found: list[Json] = []
-    for file in files:
-        for item in yaml.load_all(file.read_text(), yaml.CSafeLoader):
-            if item:
-                found += item["items"] if item["kind"] == "List" else [item]
-    return found
 
 
 def add_proxy(spec: Json) -> None:
@@ -82,22 +56,11 @@ def samples(change: tuple[str, Change]) -> list[Json]:
 def render(resources: list[Json]) -> Env:
     """The variables of the containers of all pods that the resources have."""
     others = [*read(FACTS), *(item for item in read(SAMPLES) if item["kind"] not in OURS)]
-    written: list[Json] = []
-    put = SimulatedCluster.put
-
-    def spy(cluster: SimulatedCluster, manifest: Json) -> None:
-        written.append(manifest)
-        put(cluster, manifest)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SimulatedCluster, "put", spy)
-        simulate(resources, Facts(others, assumed=assumed_objects(), namespace="nim").ask)
-    pods = [(item, pod_of(at(item, path))) for item in written for path in templates_of(item)]
     return {
         (item["kind"], item["metadata"]["name"], container["name"]): {
             variable["name"]: variable for variable in container.get("env", [])
         }
-        for item, pod in pods
+        for item, pod in write(resources, others)
         for container in [*pod.get("initContainers", []), *pod["containers"]]
     }
 
