@@ -125,4 +125,4 @@ release: venv $(RELEASE_VENV)/.installed $(if $(WITHOUT_IMAGE),,image-programs) 
 .PHONY: bench
 bench: venv collection ## Measure reconciles on the sandbox (BENCH=--quick for a quick try)
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) $(BIN)/python tests/bench $(BENCH)
+	@$(IN_SANDBOX) $(BIN)/python tests/harness bench $(BENCH)

@@ -18,7 +18,6 @@ from nimops_harness.cases import (
     choose,
     make_parser,
     run_cases,
-    run_program,
 )
 from nimops_harness.runtime import Side
 from nimops_harness.sandbox import Sandbox
@@ -62,9 +61,3 @@ def run(options: argparse.Namespace) -> int:
             harness.stop()
 
     return run_cases(options, ATTACKS, run_all)
-
-
-def main() -> int:
-    """The exit code: see --help."""
-    options = parse_arguments()
-    return run_program("attack", lambda: run(options))

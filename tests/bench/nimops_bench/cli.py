@@ -10,7 +10,7 @@ import os
 import typing as t
 from functools import partial
 
-from nimops_harness.cases import make_parser, run_program, select
+from nimops_harness.cases import make_parser, select
 from nimops_harness.cluster import Api
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import say
@@ -119,9 +119,3 @@ def run(options: argparse.Namespace) -> int:
             scale.remove()
             bench.work.remove()
     return 1 if list_missing(figures, results) and not options.only else 0
-
-
-def main() -> int:
-    """The exit code: see --help."""
-    options = parse_arguments()
-    return run_program("bench", lambda: run(options))

@@ -15,7 +15,6 @@ from nimops_harness.cases import (
     choose,
     make_parser,
     run_cases,
-    run_program,
 )
 from nimops_harness.sandbox import Sandbox
 
@@ -67,9 +66,3 @@ def run(options: argparse.Namespace) -> int:
             rows.run(fault.name, fault.expected, partial(play, sandbox, sizes, fault))
 
     return run_cases(options, faults, run_all)
-
-
-def main() -> int:
-    """The exit code: see --help."""
-    options = parse_arguments()
-    return run_program("faults", lambda: run(options))

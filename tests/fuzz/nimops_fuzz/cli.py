@@ -21,7 +21,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import
     find_violations,
     schema_of,
 )
-from nimops_harness.cases import make_parser, print_table, run_program
+from nimops_harness.cases import make_parser, print_table
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import say
 
@@ -250,9 +250,3 @@ def write_results(tallies: t.Sequence[Tally], folder: Path) -> None:
         rows.append(("ok" if item.ok else "NOT", item.name, *map(str, numbers), findings))
     print_table(header, rows)
     say(f"written: {folder}/results.json, refusals.json")
-
-
-def main() -> int:
-    """The exit code: see --help."""
-    options = parse_arguments()
-    return run_program("fuzz", lambda: run(options))

@@ -92,9 +92,9 @@ def print_table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]]) -> N
 
 
 def make_parser(name: str, description: str, codes: str) -> argparse.ArgumentParser:
-    """The parser of the program tests/NAME, with the options of all of them."""
+    """The parser of the program in tests/NAME, with the options of all of them."""
     parser = argparse.ArgumentParser(
-        prog=f"tests/{name}", description=description, epilog=EXIT_CODES.format(codes)
+        prog=f"tests/harness {name}", description=description, epilog=EXIT_CODES.format(codes)
     )
     parser.add_argument("--output", type=Path, default=ROOT / "build" / name, help="folder of results and logs")  # fmt: skip
     return parser

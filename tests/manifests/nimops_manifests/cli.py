@@ -13,7 +13,7 @@ import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nimops_harness.cases import Row, Rows, make_parser, print_table, run_program
+from nimops_harness.cases import Row, Rows, make_parser, print_table
 from nimops_harness.cluster import SECRETS, Json, kubectl, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Deadline, say
@@ -193,9 +193,3 @@ def run(options: argparse.Namespace) -> int:
         print_table(("", "object", "result", "detail"), cells)
     say(f"written: {rows.path}; logs: {folder / 'logs'}")
     return 0 if rows and all(row.ok for row in rows) else 1
-
-
-def main() -> int:
-    """The exit code: see --help."""
-    options = parse_arguments()
-    return run_program("manifests", lambda: run(options))

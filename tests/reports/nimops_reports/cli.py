@@ -19,7 +19,6 @@ from nimops_harness.cases import (
     choose,
     make_parser,
     run_cases,
-    run_program,
 )
 from nimops_harness.cluster import Json
 from nimops_harness.errors import HarnessError
@@ -120,9 +119,3 @@ def run(options: argparse.Namespace) -> int:
             stage.operator.stop()
 
     return run_cases(options, cases, run_all)
-
-
-def main() -> int:
-    """The exit code: see --help."""
-    options = parse_arguments()
-    return run_program("reports", lambda: run(options))

@@ -45,7 +45,7 @@ LIMITS = rows_of("### A tenant cannot")
 
 @pytest.fixture(scope="module")
 def attacks() -> set[str]:
-    command = [sys.executable, str(ROOT / "tests/attack"), "--list"]
+    command = [sys.executable, str(ROOT / "tests/harness"), "attack", "--list"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
 
