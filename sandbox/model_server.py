@@ -13,6 +13,7 @@ The annotation `sandbox.nimops/model` on a Service chooses the answer:
 models    (default) a list with one model, which chats and completes
 embedding the same list; the model returns vectors
 rerank    the same list; the model ranks passages
+lora      the same list, with an adapter
 metadata  404 on /v1/models, the name in /v1/metadata
 error     503 on everything
 garbage   200 with text that is not JSON
@@ -50,7 +51,8 @@ DEFAULT_MODEL = "acme/tiny-llm"
 CHANGES = ("ADDED", "MODIFIED", "DELETED")
 FIRST_PAUSE, LAST_PAUSE = 0.5, 5.0  # seconds between two watches
 HANG_SECONDS = 300.0
-LISTING = ("models", "embedding", "rerank")
+LISTING = ("models", "embedding", "rerank", "lora")
+ADAPTER = "acme/tiny-lora"
 FIRST_FREE_PORT = 1024
 PROXY_OFFSET = 4
 """The port of the proxy after that of the API server; `nimops_sandbox/ports.py` reserves it."""
@@ -81,7 +83,9 @@ def answer_to(mode: str, path: str, model: str, question: Question | None = None
         return reply_to(mode, path, model, question)
     if path == "/v1/models" and mode in LISTING:
         entry = {"id": model, "object": "model", "owned_by": "system", "root": model}
-        return 200, json.dumps({"object": "list", "data": [entry]}).encode()
+        adapter = {"id": ADAPTER, "object": "model", "root": ADAPTER, "parent": model}
+        data = [entry, adapter] if mode == "lora" else [entry]
+        return 200, json.dumps({"object": "list", "data": data}).encode()
     if path == "/v1/metadata" and mode == "metadata":
         return 200, json.dumps({"modelInfo": [{"shortName": f"{model}:1.0"}]}).encode()
     return 404, b'{"error": "no such path"}'

@@ -145,3 +145,39 @@ def test_tenant_quota() -> None:
     quota = yaml.safe_load((FOLDER / "quota.yaml").read_text())
     quota["metadata"]["namespace"] = NAMESPACE
     assert apply(quota, "--dry-run=server") == ""
+
+
+def manifests_of(name: str) -> list[dict[str, Any]]:
+    """The objects of a file, in the namespace of these tests."""
+    text = (FOLDER / name).read_text().replace("namespace: nim", f"namespace: {NAMESPACE}")
+    return list(yaml.safe_load_all(text))
+
+
+@pytest.mark.usefixtures("tenant")
+@pytest.mark.parametrize("name", ["limit_range.yaml", "priority_classes.yaml", "quota.yaml"])
+def test_limits_accepted(name: str) -> None:
+    for manifest in manifests_of(name):
+        assert apply(manifest, "--dry-run=server") == ""
+
+
+@pytest.mark.usefixtures("tenant")
+def test_quota_of_device_class() -> None:
+    (quota,) = manifests_of("quota.yaml")
+    entry = "gpu.nvidia.com.deviceclass.resource.k8s.io/devices"
+    quota["spec"]["hard"] = {entry: quota["spec"]["hard"][entry]}
+    device = {"deviceClassName": "gpu.nvidia.com", "count": int(quota["spec"]["hard"][entry]) + 1}
+    claim = {
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": METADATA,
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": device}]}},
+    }  # fmt: skip
+    assert apply(claim, "--dry-run=server") == ""
+    assert apply(quota) == ""
+    try:
+        deadline = time.monotonic() + 30
+        while f"exceeded quota: {quota['metadata']['name']}" not in apply(
+            claim, "--dry-run=server"
+        ):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+    finally:
+        kubectl("-n", NAMESPACE, "delete", "resourcequota", quota["metadata"]["name"])

@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +25,7 @@ from nimops_harness.cluster import kubectl
 
 Json = dict[str, Any]
 
+ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "nimops-children"
 SCC = "securitycontextconstraints.security.openshift.io"
 DEFINITION = {
@@ -180,3 +184,28 @@ def test_quota_breach_names_field(run: Callable[..., None], namespace: str, name
         await_true(is_named)
     finally:
         kubectl("-n", namespace, "delete", "resourcequota", "tenant")
+
+
+@pytest.fixture
+def model_server(api_server: Any) -> Iterator[None]:
+    """The servers of the sandbox's models, unless they run already."""
+    program = ROOT / "sandbox/model_server.py"
+    with subprocess.Popen([sys.executable, str(program)], stderr=subprocess.DEVNULL) as server:
+        yield
+        server.terminate()
+
+
+@pytest.mark.usefixtures("model_server")
+def test_adapters_in_status(run: Callable[..., None], namespace: str) -> None:
+    service = {"port": 8000, "annotations": {"sandbox.nimops/model": "lora"}}
+    env = [{"name": "NIM_PEFT_SOURCE", "value": "/model-store/loras"}]
+    found: Json = {}
+
+    def is_ready() -> bool:
+        run("adapted", expose={"service": service}, env=env)
+        text = kubectl("-n", namespace, "get", "nimservice", "adapted", "-o", "json")
+        found.update(json.loads(text)["status"])
+        return "model" in found
+
+    await_true(is_ready)
+    assert found["model"]["adapters"] == ["acme/tiny-lora"]

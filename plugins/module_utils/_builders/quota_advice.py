@@ -28,7 +28,7 @@ _MAX_ENTRIES = 32
 
 
 def quota_advice(message: str) -> str:
-    """What to change after this refusal, in parentheses; empty for another refusal."""
+    """Advice after this refusal, in parentheses; empty for another refusal."""
     if _EXCEEDED in message:
         fields = _unique(map(_field_of, _requested(message)))
         return f" (change {_either(fields)}, or ask for a larger quota)" if fields else ""

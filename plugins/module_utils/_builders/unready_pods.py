@@ -43,7 +43,7 @@ def why_unready(app: App, pods: ReadPods, live: Fields | None) -> str:
 
 
 def _remedy(app: App, message: str) -> str:
-    """What to change so that the API server admits the pods; empty if that is unknown."""
+    """Advice by which the API server admits the pods; empty if there is none."""
     if _REFUSED not in message or restricts_pods(app):
         return quota_advice(message)
     return f" (set the annotation {POD_SECURITY_ANNOTATION}: restricted)"

@@ -28,6 +28,7 @@ from .measure import meter
 from .pods import placement, resources_of
 from .source import ALL_PROFILES, content_of, is_native, is_self_pulling, source_of
 
+_QUEUE_PREFIX = "kueue.x-k8s.io/"
 BACKOFF_LIMIT = 5
 _TTL_SECONDS = 600
 _STORE = "/model-store"
@@ -80,13 +81,20 @@ def build_job(
         "template": template,
     }
     marks = marks_of(app.resource, content_of(app))
-    return app.child("Job", spec, name=app.job_name, labels={}, annotations=marks)
+    return app.child("Job", spec, name=app.job_name, labels=_queue(app), annotations=marks)
+
+
+def _queue(app: NIMCacheApp) -> dict[str, str]:
+    """The labels of the resource by which Kueue admits the Job."""
+    given = app.resource["metadata"].get("labels") or {}
+    return {key: value for key, value in given.items() if key.startswith(_QUEUE_PREFIX)}
 
 
 def downloads_otherwise(live: Manifest, built: Manifest) -> bool:
-    """Whether a live Job differs from the one to create, in any other way than its annotations."""
+    """Whether a live Job differs from the one to create, other than by annotations and labels."""
     annotations = live["metadata"].get("annotations") or {}
     metadata = {**built["metadata"], "annotations": dict(annotations)}
+    metadata.pop("labels", None)
     return has_drifted(live, {**built, "metadata": metadata})
 
 

@@ -14,7 +14,10 @@ from ..._engine.observed import Observed
 from ..._engine.reads import Read, ReadHttp
 from .app import NIMServiceApp
 
-MAX_NAME = 253
+MAX_NAME, MAX_ADAPTERS = 253, 100
+_MAX_MODELS = 1000
+_ADAPTER_SOURCE = "NIM_PEFT_SOURCE"
+"""The variable by which NIMs for LLMs find LoRA adapters."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,11 @@ def needs_model(app: NIMServiceApp, endpoint: str) -> bool:
     """Whether to query the model server.
 
     This is unnecessary while the service is Ready with the same generation and address and a known
-    model: a change of the workload interrupts readiness.
+    model: a change of the workload interrupts readiness. But servers of LoRA adapters load new ones
+    at any time.
     """
+    if any(item.get("name") == _ADAPTER_SOURCE for item in app.spec.env):
+        return True
     status = app.status
     model = status.get("model") or {}
     return not (
@@ -71,6 +77,21 @@ def read_answer(endpoint: str, observed: Observed) -> Answer | None:
     return Answer() if _status(answer) == 404 else _interpret(url, answer, _short_name)
 
 
+def read_adapters(endpoint: str, observed: Observed, model: str) -> list[str] | None:
+    """The LoRA adapters beside a model, sorted; None if the model server was not contacted."""
+    answer = observed.get(_models_url(endpoint))
+    if answer is None:
+        return None
+    models = _dicts((_body_of(answer) or {}).get("data")) if model else []
+    found = {_clean(item.get("id")) for item in models[:_MAX_MODELS] if _is_adapter(item, model)}
+    return sorted(found - {"", model})[:MAX_ADAPTERS]
+
+
+def _is_adapter(item: t.Mapping[str, t.Any], model: str) -> bool:
+    """Whether a listed model builds on the served one; other names of that have neither field."""
+    return bool(item.get("parent")) or item.get("root") == model
+
+
 def _models_url(endpoint: str) -> str:
     return f"{_base_url(endpoint)}/v1/models"
 
@@ -93,15 +114,21 @@ def _interpret(
     if _status(answer) != 200:
         problem = answer.get("error") or f"HTTP status {_status(answer)}"
         return Answer(error=f"GET {url}: {problem}", late=bool(answer.get("late")))
-    try:
-        body = json.loads(answer.get("body") or "")
-    except (ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
+    body = _body_of(answer)
+    if body is None:
         return Answer(
             error=f"GET {url}: the answer is not a JSON object", late=bool(answer.get("late"))
         )
     return Answer(name=_clean(find(body)))
+
+
+def _body_of(answer: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+    """The JSON object in an answer; None if it is none."""
+    try:
+        body = json.loads(answer.get("body") or "")
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None
 
 
 def _listed_name(body: t.Mapping[str, t.Any]) -> t.Any:

@@ -51,7 +51,7 @@ from .model_layout import is_layout_awaited
 from .model_store import Unusable, count_choices, pvc_at_deletion, select_store
 from .readiness import readiness_of
 from .scaling import replica_hold, scaling_of
-from .served_model import Answer, needs_model, read_answer
+from .served_model import Answer, needs_model, read_adapters, read_answer
 from .unready_pods import why_unready
 from .workload import count_pods, is_known, live_workload, selector_of
 
@@ -180,10 +180,14 @@ def _with_model(app: NIMServiceApp, rollout: Readiness) -> Verdict:
         answer = read_answer(endpoint, app.observed) or unasked
     if answer.error:
         return _without_model(app, rollout, answer)
+    adapters = read_adapters(endpoint, app.observed, answer.name)
+    if adapters is None:
+        adapters = model.get("adapters") or []
     known = {
         "name": answer.name,
         "clusterEndpoint": endpoint,
         "externalEndpoint": external_endpoint(app),
+        **({"adapters": adapters} if adapters else {}),
     }
     ready = Verdict(READY, READY, rollout.message, {"model": known})
     return _with_name(app, with_routes(app, app.spec.expose, _with_picker(app, ready)))

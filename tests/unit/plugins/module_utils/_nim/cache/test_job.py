@@ -10,6 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.errors import Nim
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.job import (
     build_job,
+    downloads_otherwise,
     profiles_of,
 )
 
@@ -295,3 +296,16 @@ def test_build_job_refuses_cert_config(cache):
 )
 def test_profiles_of_built_job(cache, profiles, found):
     assert profiles_of(build_job(NIMCacheApp(cache()), "", profiles, "Kubernetes")) == found
+
+
+def test_build_job_queue(cache):
+    queue = {"kueue.x-k8s.io/queue-name": "team-a"}
+    cr = cache()
+    plain = build_job(NIMCacheApp(cr), "", ["a"], "Kubernetes")
+    assert "labels" not in plain["metadata"]
+    cr["metadata"]["labels"] = queue | {"team": "a"}
+    queued = build_job(NIMCacheApp(cr), "", ["a"], "Kubernetes")
+    assert queued["metadata"]["labels"] == queue
+    assert queued["spec"] == plain["spec"]
+    plain["metadata"]["managedFields"] = [{"manager": "nimops.nim", "operation": "Apply"}]
+    assert not downloads_otherwise(plain, queued), "a label restarts no download"

@@ -24,10 +24,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._http.model_server impo
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.served_model import (
+    MAX_ADAPTERS,
     MAX_NAME,
     Answer,
     model_reads,
     needs_model,
+    read_adapters,
     read_answer,
 )
 
@@ -224,6 +226,12 @@ def test_served_model_name(reconcile_once, serve, answer, answers, name):
     assert asked == ["/v1/models", *([] if "/v1/models" in answers else ["/v1/metadata"])]
 
 
+def test_served_model_with_adapters(reconcile_once, serve, answer):
+    server = serve(lambda _request: answer(200, listing(BASE, LORA)))
+    model = reconcile_once(server.url)["model"]
+    assert (model["name"], model["adapters"]) == ("meta/llama", ["lora"])
+
+
 @pytest.mark.parametrize(
     ("path", "status", "body", "problem"),
     [
@@ -299,3 +307,45 @@ def test_served_model_refused_connection(reconcile_once, serve, answer):
     server = serve(lambda request: answer(200))
     server.close()
     assert message_of(reconcile_once(server.url)).endswith(": connection refused")
+
+
+CHILD = {"id": "child", "object": "model", "root": "/loras/child", "parent": "meta/llama"}
+ALIAS = {"id": "alias", "object": "model", "root": "/models/llama", "parent": None}
+
+
+@pytest.mark.parametrize(
+    ("answer", "adapters"),
+    [
+        pytest.param(None, None, id="not contacted"),
+        pytest.param(listed(BASE), [], id="none"),
+        pytest.param(listed(LORA, BASE, CHILD), ["child", "lora"], id="both forms"),
+        pytest.param(listed(BASE, ALIAS), [], id="another name of the model"),
+        pytest.param(listed(BASE, LORA, LORA), ["lora"], id="twice"),
+        pytest.param(listed(BASE, LORA | {"id": 5}, LORA | {"id": ESCAPES}), None, id="bad names"),
+        pytest.param(ok("[]"), [], id="no object"),
+        pytest.param(NOT_FOUND, [], id="not found"),
+    ],
+)
+def test_read_adapters(answer, adapters):
+    observed = Observed({} if answer is None else {MODELS: answer})
+    found = read_adapters(AT, observed, "meta/llama")
+    if answer is not None and adapters is None:
+        assert len(found or []) <= 1
+        assert all(name.isprintable() for name in found or [])
+    else:
+        assert found == adapters
+
+
+def test_read_adapters_are_bounded():
+    many = [LORA | {"id": f"a{number:04}" + "x" * 400} for number in range(5000)]
+    found = read_adapters(AT, Observed({MODELS: listed(BASE, *many)}), "meta/llama")
+    assert len(found) == MAX_ADAPTERS
+    assert max(map(len, found)) <= MAX_NAME
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("NIM_PEFT_SOURCE", True), ("OTHER", False)])
+def test_needs_model_with_adapters(make, name, wanted):
+    model = {"name": "m", "clusterEndpoint": AT, "externalEndpoint": ""}
+    status = {"state": "Ready", "observedGeneration": 2, "model": model}
+    cr = make.cr({"env": [{"name": name, "value": "/model-store/loras"}]}, status)
+    assert needs_model(make.app(cr), AT) is wanted

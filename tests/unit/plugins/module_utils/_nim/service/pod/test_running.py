@@ -212,3 +212,12 @@ def test_keep_running_profile_no_longer_named(make, profiles_of):
     live, profile = profiles_of(cache_store(make, "a", "b", profile="b"))
     assert (profile, "nimops.nim/profile" in live["metadata"]["annotations"]) == ("b", False)
     assert profiles_of(cache_store(make, "a", "b"), live)[1] == ""
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_workload_has_labels_of_queue(make, workload):
+    """Kueue reads a label of the object that runs the pods."""
+    spec, build = WORKLOADS[workload]
+    queue = {"kueue.x-k8s.io/queue-name": "team-a"}
+    made = build(make.app(spec | {"labels": queue}), STORE)
+    assert made["metadata"]["labels"].items() >= queue.items()
