@@ -242,6 +242,35 @@ def test_owned_object_changes(account, store) -> None:
     assert account.refuses("DELETE", path(item)) == ""
 
 
+def test_claim_that_outlives_its_cache(account, store) -> None:
+    """As `claim_fate.py`: it loses its owner, and the next NIMCache takes it."""
+    cache = store(make("NIMCache", "mine", spec=SPECS["NIMCache"]))
+    reference = owner_reference(cache)
+    size = {"requests": {"storage": "1Gi"}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": size}
+    item = make("PersistentVolumeClaim", "a", spec=spec)
+    item["metadata"] |= {"ownerReferences": [reference], "labels": MARK}
+    store(item)
+    record: Manifest = {"annotations": {"nimops.nim/cached-model": "{}"}}
+    left = {"metadata": record | {"ownerReferences": None}}
+    for change in (
+        {"metadata": {"ownerReferences": None}},
+        {"metadata": left["metadata"] | {"labels": {"a": "b"}}},
+        left | {"spec": {"resources": {"requests": {"storage": "2Gi"}}}},
+        {"metadata": record | {"ownerReferences": [reference | {"controller": False}]}},
+    ):
+        assert account.patch_merge(path(item), change) != ""
+    assert account.patch_merge(path(item), left) == ""
+    kept = make("PersistentVolumeClaim", "b", spec=spec, metadata=record | {"labels": MARK})
+    store(kept)
+    assert POLICY in account.refuses("DELETE", path(kept))
+    taken = {"annotations": {"nimops.nim/cached-model": None}, "ownerReferences": [reference]}
+    assert account.patch_merge(path(kept), {"metadata": taken}) == ""
+    other = make("ConfigMap", "a", metadata={"ownerReferences": [reference], "labels": MARK})
+    store(other)
+    assert POLICY in account.patch_merge(path(other), left)
+
+
 @pytest.mark.parametrize("kind", kind_names())
 def test_custom_resource_metadata_and_status(account, store, kind) -> None:
     item = store(make(kind, "account", spec=SPECS[kind]))

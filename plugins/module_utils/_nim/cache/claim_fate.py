@@ -25,6 +25,7 @@ from ..._engine.desired import (
     Patch,
 )
 from ..._engine.metadata import is_deleted, owner_reference
+from ..._engine.ownership import is_marked
 from ..._engine.reads import Read, ReadClaimUsers, ReadObject, ReadObjects
 from ..cache_spec import uses_claim
 from .app import NIMCacheApp
@@ -71,7 +72,8 @@ def claim_patches(app: NIMCacheApp) -> list[Patch]:
         return []
     if is_kept:
         return [_leave(app, live)]
-    return [_take(app, live)] if app.state == READY and _is_left(app) else []
+    may_take = app.state == READY and _is_left(app) and is_marked(live)
+    return [_take(app, live)] if may_take else []
 
 
 def finalize(app: NIMCacheApp) -> Desired:

@@ -128,6 +128,17 @@ def test_keep_claim_turned_off(world):
     assert (owners(cluster), record(cluster)) == (["u-cache"], None)
 
 
+def test_keep_claim_without_label_is_not_taken_back(world):
+    """Without the label, the operator's account may not become the owner."""
+    cluster = world().become_ready()
+    keep(cluster)
+    cluster.reconcile()
+    del cluster.objects[CLAIM]["metadata"]["labels"]
+    keep(cluster, "false")
+    cluster.reconcile()
+    assert owners(cluster) == []
+
+
 @pytest.mark.parametrize("value", ["yes", "1", "{{ 1 }}", "x" * 999])
 def test_keep_claim_invalid(world, value):
     """It changes nothing, and loses nothing at a deletion."""
