@@ -49,7 +49,7 @@ UNSEARCHED = {
 } | {"apps_v1alpha1_nimservice"}  # fmt: skip
 """Samples whose pods are those of another one: a search takes half a minute of CPU."""
 N, MOST_DEEP, MOST_PASSES = 2, 4, 5
-HEAVY_BYTES, MOST_ELEMENTS = 100_000, 4000
+HEAVY_BYTES, MOST_ELEMENTS = 100_000, 2000
 GROUP = 8
 MOST_MIB = 64
 """Memory of a refused pass, of a custom resource of up to two heavy fields."""

@@ -56,7 +56,7 @@ def test_takeover_without_consent(call, cluster, reference, tmp_path):
     assert out.splitlines()[0] == (
         "# the reference operator v3: Deployment nim-operator/k8s-nim-operator (1 replica)"
     )
-    assert out.splitlines()[-1] == "5 to create"
+    assert out.splitlines()[-1] == "3 to create"
     assert "nothing was written: run it again with -e yes=true" in err
     assert {item.method for item in cluster.server.requests} == {"GET"}
     assert not list(tmp_path.glob("nimops-takeover-*"))
