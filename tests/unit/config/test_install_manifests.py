@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import subprocess
 import sys
@@ -26,12 +27,13 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 pytestmark = pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def build():
     """Build an overlay with an image, below the checkout as kustomize wants."""
     folder = ROOT / "build/install-manifests"
     folder.mkdir(parents=True, exist_ok=True)
 
+    @functools.cache
     def run(overlay):
         name, _colon, tag = IMAGE.rpartition(":")
         images = [{"name": "example.com/nimops/nim-operator", "newName": name, "newTag": tag}]
