@@ -72,8 +72,14 @@ def claim_patches(app: NIMCacheApp) -> list[Patch]:
         return []
     if is_kept:
         return [_leave(app, live)]
-    may_take = app.state == READY and _is_left(app) and is_marked(live)
-    return [_take(app, live)] if may_take else []
+    return [_take(app, live)] if app.state == READY and may_take(app) else []
+
+
+def may_take(app: NIMCacheApp) -> bool:
+    """Whether the NIMCache becomes the owner of a claim that was left, once it is Ready."""
+    live = _live(app)
+    is_free = live is not None and _is_left(app) and is_marked(live)
+    return is_free and _VALUES.get(_annotation(app)) is False
 
 
 def finalize(app: NIMCacheApp) -> Desired:

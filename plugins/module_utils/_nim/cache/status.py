@@ -23,7 +23,7 @@ from ..cache_spec import named_cache
 from ..profiles.model_manifest import INPUT_TAG, list_profiles
 from ..profiles.profile_selection import summarize
 from .app import NIMCacheApp
-from .claim_fate import USERS
+from .claim_fate import USERS, may_take
 from .constants import (
     FAILED,
     IN_PROGRESS,
@@ -371,6 +371,8 @@ def _finish(builder: StatusBuilder, app: NIMCacheApp) -> Assessment:
         builder.events.append(Event("Normal", builder.state, text))
     if has_changed:
         builder.triggers += _trigger_users(builder, app)
+    if builder.state == READY and may_take(app):
+        builder.requeue = replace(builder.requeue, after=True)
     builder.derive_ready()
     return builder.finish()
 

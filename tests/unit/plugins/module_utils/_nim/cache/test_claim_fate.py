@@ -114,7 +114,7 @@ def test_keep_claim_leaves_at_once(world):
     keep(cluster)
     cluster.reconcile()
     assert (owners(cluster), record(cluster)["complete"]) == ([], True)
-    assert "annotations" not in cluster.reconcile().assessment.status
+    assert not cluster.reconcile().assessment.requeue.after
     events, _error = cluster.finalize()
     assert f"because the annotation {KEEP} is set" in events[0][1]
 
@@ -164,7 +164,9 @@ def test_adopt_without_download(world):
     assert cluster.cr["status"]["pvc"] == "llama-pvc"
     assert ("Normal", "ClaimAdopted") in done.events
     assert owners(cluster) == [], "until the status is stored, a crash must find the record"
+    assert done.assessment.requeue.after, "no event triggers the next pass"
     cluster.reconcile()
+    assert not cluster.reconcile().assessment.requeue.after
     assert (owners(cluster), record(cluster)) == (["u-cache-next"], None)
     assert cluster.finalize() == ([], "")
 
