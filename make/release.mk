@@ -15,6 +15,10 @@ dist/install.yaml: venv ## config/default in one file
 dist/admission.yaml: venv ## The admission policies, which an OLM bundle cannot contain
 	@$(BIN)/python release admission
 
+.PHONY: dist/namespaced.yaml
+dist/namespaced.yaml: venv ## The operator for one namespace, and dist/cluster.yaml, which an administrator applies before
+	@$(BIN)/python release one-namespace
+
 .PHONY: dist/monitoring.yaml
 dist/monitoring.yaml: venv ## The ServiceMonitor, rules and dashboards in one file, and the dashboards alone in dist/dashboards.tgz
 	@$(BIN)/python release monitoring

@@ -56,6 +56,11 @@ def _make_parser() -> argparse.ArgumentParser:
             "write admission.yaml: the admission policies, which OLM cannot install",
         ),
         (
+            "one-namespace",
+            _make(releases.write_one_namespace),
+            "write cluster.yaml and namespaced.yaml, for an operator of one namespace",
+        ),
+        (
             "monitoring",
             _make(releases.write_monitoring),
             "write monitoring.yaml, for Prometheus and Grafana, and dashboards.tgz",

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from . import bundle, wheel
+from . import bundle, one_namespace, wheel
 from .archives import checksums, find_files, pack, repack_collection
 from .chart import NAME, Chart
 from .compatibility import check_definitions
@@ -64,6 +64,22 @@ def write_admission(project: Project, output: Path) -> None:
         f"# {command} | kubectl apply --server-side -f -\n"
     )
     (output / "admission.yaml").write_text(head + to_yaml_stream(items))
+
+
+def write_one_namespace(project: Project, output: Path) -> None:
+    """Write cluster.yaml, for an administrator, and namespaced.yaml, for one namespace."""
+    items = project.build("overlays/namespaced")
+    head = f"# nimops.nim {project.version}, once, by an administrator: docs/operate/rbac.md\n"
+    text = to_yaml_stream(one_namespace.cluster_objects(items))
+    (output / "cluster.yaml").write_text(head + text)
+    place = one_namespace.PLACE
+    head = (
+        f"# nimops.nim {project.version} in the namespace {place}, after cluster.yaml. Elsewhere:\n"
+        f"# sed 's/namespace: {place}$/namespace: OTHER/; s/value: {place}$/value: OTHER/'"
+        " namespaced.yaml | kubectl apply -f -\n"
+    )
+    text = to_yaml_stream(one_namespace.namespaced_objects(items))
+    (output / "namespaced.yaml").write_text(head + text)
 
 
 def write_monitoring(project: Project, output: Path) -> None:
@@ -144,6 +160,7 @@ def upgrade_notes(version: str, changes: dict[str, Any]) -> str:
 MAKERS: tuple[Callable[[Project, Path], None], ...] = (
     write_install,
     write_admission,
+    write_one_namespace,
     write_monitoring,
     pack_chart,
     write_bundle,

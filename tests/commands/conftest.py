@@ -17,6 +17,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import 
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sandbox"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "release"))
 
 from nimops_harness.api_server import api_server
 from nimops_harness.cluster import kubectl

@@ -123,8 +123,10 @@ def test_checksums_all_files(dist):
         assert hashlib.sha256(present[name].read_bytes()).hexdigest() == digest
     assert {
         "admission.yaml",
+        "cluster.yaml",
         "install.yaml",
         "monitoring.yaml",
+        "namespaced.yaml",
         "dashboards.tgz",
         "images.txt",
         "CHANGELOG.rst",

@@ -10,7 +10,6 @@ from dataclasses import fields
 from datetime import UTC, datetime
 
 from .._base.environment import count_from
-from .._base.errors import ApiError
 from .._base.reserved_keys import refuse_reserved_keys
 from .._base.types import Json
 from .._engine.adjust import Adjust
@@ -22,7 +21,7 @@ from .._engine.status import SLOW_REQUEUE_SECONDS, merge_patch
 from .._http.slots import Slots
 from .._http.timeouts import Patience
 from .client import Client
-from .reader import Reader
+from .reader import Reader, answer_of
 from .settings import read_settings
 from .shared_cache import shared_answer, shared_fact
 from .status_writer import refetch, write_report
@@ -73,15 +72,7 @@ class LiveCluster:
         """The answer; empty for an optional read without permission."""
         if read.is_child and self.is_new:
             return None
-        return shared_answer(read, self._answer)
-
-    def _answer(self, read: Read) -> t.Any:
-        try:
-            return read.answer(self.reader)
-        except ApiError as error:
-            if error.status == 403 and read.is_optional:
-                return []
-            raise
+        return shared_answer(read, lambda asked: answer_of(asked, self.reader))
 
     def write(self, plan: Plan) -> Outcome:
         """Execute a plan; in a dry run, only the planned refusals are known.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
 from ..._cluster.client import Client
-from ..._cluster.reader import Reader
+from ..._cluster.reader import Reader, answer_of
 from ..._cluster.simulated import Ask
 from ..._engine.adjust import Adjust
 from ..._engine.api_resources import KINDS, api_path, identity
@@ -47,7 +47,7 @@ def preview(
     ``adjust``: see `_engine/adjust.py`.
     Writes nothing. Raises ApiError, and NimError if the API server refuses a resource.
     """
-    ask = remember(lambda read: read.answer(_ApiServerReader(client)))
+    ask = remember(lambda read: answer_of(read, _ApiServerReader(client)))
     found: dict[Key, Json] = {}
     for resource in resources:
         key = identity(resource)
