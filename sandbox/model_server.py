@@ -17,7 +17,7 @@ lora      the same list, with an adapter
 metadata  404 on /v1/models, the name in /v1/metadata
 error     503 on everything
 garbage   200 with text that is not JSON
-hang      accepts the request and does not answer for minutes
+hang      accepts the request and does not answer for minutes; metrics count these questions
 off       nothing listens
 
 Simulated pods have no network either. The API server of the sandbox sends what its Service proxy
@@ -91,12 +91,12 @@ def answer_to(mode: str, path: str, model: str, question: Question | None = None
     return 404, b'{"error": "no such path"}'
 
 
-def write_metrics(model: str, asked: int) -> bytes:
+def write_metrics(model: str, asked: int, running: int = 0) -> bytes:
     """Metrics with vLLM's names, as if each question had one token and its first took 50 ms."""
     name = f'model_name="{model}"'
     first = "vllm:time_to_first_token_seconds"
     lines = [
-        f"vllm:num_requests_running{{{name}}} 0",
+        f"vllm:num_requests_running{{{name}}} {running}",
         f"vllm:num_requests_waiting{{{name}}} 0",
         f"vllm:kv_cache_usage_perc{{{name}}} 0",
         f"vllm:generation_tokens_total{{{name}}} {asked}",
@@ -183,6 +183,10 @@ class _Server(http.server.ThreadingHTTPServer):
     model = DEFAULT_MODEL
     asked = 0
 
+    def __init__(self, *arguments: t.Any) -> None:
+        self.running: set[int] = set()
+        super().__init__(*arguments)
+
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
@@ -196,19 +200,30 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         return t.cast(Question, json.loads(content or b"{}"))
 
     def answer(self, server: _Server, path: str, question: Question | None) -> None:
-        if server.mode == "hang":
-            time.sleep(HANG_SECONDS)
         server.asked += question is not None
         if path == "/v1/metrics":
-            status, body, form = 200, write_metrics(server.model, server.asked), "text/plain"
+            text = write_metrics(server.model, server.asked, len(server.running))
+            status, body, form = 200, text, "text/plain"
         else:
-            status, body = answer_to(server.mode, path, server.model, question)
+            with self.count(server, question):
+                if server.mode == "hang":
+                    time.sleep(HANG_SECONDS)
+                status, body = answer_to(server.mode, path, server.model, question)
             form = "text/event-stream" if body.startswith(EVENTS) else "application/json"
         self.send_response(status)
         self.send_header("Content-Type", form)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    @contextlib.contextmanager
+    def count(self, server: _Server, question: Question | None) -> t.Iterator[None]:
+        if question is not None:
+            server.running.add(id(self))
+        try:
+            yield
+        finally:
+            server.running.discard(id(self))
 
     def log_message(self, format: str, *args: t.Any) -> None:  # noqa: A002 the base class's name
         """Log nothing: a line per request is useless."""

@@ -173,7 +173,7 @@ NEIGHBOR_TOOLS = {
             "metrics",
             {
                 "metrics-server": f"{_METRICS_SERVER}/cmd/metrics-server",
-                "custom-metrics-adapter": "./custom-metrics-adapter",
+                "prometheus-adapter": "./prometheus-adapter",
             },
             _METRICS_SERVER,
             ("k8s.io/component-base/version.gitVersion=v{major}.{minor}.{patch}",),

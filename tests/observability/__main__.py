@@ -20,16 +20,24 @@ from nimops_harness.cases import run_program  # noqa: E402
 from nimops_harness.runtime import ROOT  # noqa: E402
 from nimops_harness.sandbox import enter, open_sandbox  # noqa: E402
 from nimops_harness.workload import label_nodes  # noqa: E402
+from nimops_programs import build  # noqa: E402
 from nimops_stage import Stage  # noqa: E402
 
 OUTPUT = ROOT / "build" / "observability"
 
 
+PROGRAMS = ("prometheus", "promtool", "prometheus-adapter")
+
+
 def main() -> int:
+    for name in PROGRAMS:  # they are downloaded, and `enter` leaves the network
+        build(name)
     enter(OUTPUT)
     with open_sandbox(OUTPUT) as sandbox:
         label_nodes(sandbox.api)
-        return pytest.main([str(FOLDER), *sys.argv[1:]], plugins=[Stage(sandbox)])
+        # A report about all namespaces, before other tests leave resources in theirs.
+        files = [str(FOLDER / "test_report.py"), str(FOLDER)]
+        return pytest.main([*files, *sys.argv[1:]], plugins=[Stage(sandbox)])
 
 
 sys.exit(run_program("observability", main))

@@ -20,14 +20,14 @@ from nimops_programs import build
 
 
 class Prometheus:
-    """A client of a Prometheus."""
+    """A client of a Prometheus at a URL."""
 
     def __init__(self, port: int) -> None:
-        self._url = f"http://127.0.0.1:{port}"
+        self.url = f"http://127.0.0.1:{port}"
 
     def get(self, path: str, **arguments: Any) -> Any:
         text = urllib.parse.urlencode(arguments, doseq=True)
-        with urllib.request.urlopen(f"{self._url}/{path}?{text}", timeout=20) as answer:
+        with urllib.request.urlopen(f"{self.url}/{path}?{text}", timeout=20) as answer:
             return json.load(answer)["data"]
 
     def query(self, expression: str) -> list[Any]:
@@ -36,7 +36,7 @@ class Prometheus:
 
     def is_ready(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self._url}/-/ready", timeout=2) as answer:
+            with urllib.request.urlopen(f"{self.url}/-/ready", timeout=2) as answer:
                 return bool(answer.status == 200)
         except OSError:
             return False

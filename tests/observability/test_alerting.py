@@ -1,25 +1,32 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""docs/operate/monitoring.md, followed: a real Prometheus scrapes the operator and a model server.
+"""docs/operate/monitoring.md, followed: a real Prometheus scrapes the operator and model servers.
 
 The Prometheus operator is missing here. The test does its part: it reads the rules and the
-ServiceMonitor that the commands of the document created from the API server.
+ServiceMonitor that the commands of the document created from the API server. Commands, rules of
+prometheus-adapter and names are read from the page.
 """
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
+import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from nimops_adapter import run_adapter
 from nimops_harness.cluster import kubectl
 from nimops_harness.runtime import ContainedOperator
 from nimops_prometheus import Prometheus, run_prometheus, wait_for
@@ -28,12 +35,19 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/operate/monitoring.md").read_text()
 SERVED = "llama-3-2-1b-emptydir"
 ALERT = 'ALERTS{alertname="NIMResourceNotReady", namespace="alert"}'
+SCALED = "llama-3-2-1b-autoscaling"
 SECONDS = 120
+QUESTIONS = 20
+
+
+def read_section(title: str) -> str:
+    """The text below a heading, up to the next one."""
+    return re.split(r"(?m)^#+ ", PAGE.partition(f"# {title}\n")[2])[0]
 
 
 def read_steps() -> dict[str, list[str]]:
     """The commands of each step of the first section, by the first words of the step."""
-    section = PAGE.partition("## From install to the first alert\n")[2].partition("\n## ")[0]
+    section = read_section("From install to the first alert")
     return {
         step.partition(":")[0].partition(".")[0].strip(): re.findall(r"(?m)^ +\$ (.+)$", step)
         for step in re.split(r"(?m)^\d\. ", section)[1:]
@@ -68,12 +82,27 @@ def write_rules(folder: Path) -> None:
     (folder / "rules.yaml").write_text(yaml.safe_dump({"groups": groups}))
 
 
+def find_address(name: str) -> str:
+    """Where a model server of the namespace nim listens."""
+    service = json.loads(kubectl("--namespace", "nim", "get", "service", name, "-o", "json"))
+    return f"{service['spec']['clusterIP']}:{service['spec']['ports'][0]['port']}"
+
+
+def write_targets(folder: Path, *services: str) -> None:
+    """The model servers that Prometheus scrapes, with the labels of ServiceMonitors."""
+    targets = [
+        {"targets": [find_address(name)], "labels": {"namespace": "nim", "service": name}}
+        for name in services
+    ]
+    new = folder / "targets.new"
+    new.write_text(json.dumps(targets))
+    new.rename(folder / "targets.json")
+
+
 def write_settings(folder: Path, operator: ContainedOperator) -> None:
-    """Scrapes of the operator, as the ServiceMonitor describes them, and of a model server."""
+    """Scrapes of the operator, as the ServiceMonitor describes them, and of model servers."""
     [monitor] = list_items("servicemonitors.monitoring.coreos.com")
     [endpoint] = monitor["spec"]["endpoints"]
-    service = json.loads(kubectl("--namespace", "nim", "get", "service", SERVED, "-o", "json"))
-    address = f"{service['spec']['clusterIP']}:{service['spec']['ports'][0]['port']}"
     settings = {
         "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
         "rule_files": ["rules.yaml"],
@@ -93,9 +122,7 @@ def write_settings(folder: Path, operator: ContainedOperator) -> None:
                 "job_name": "models",
                 "metrics_path": "/v1/metrics",
                 "fallback_scrape_protocol": "PrometheusText0.0.4",
-                "static_configs": [
-                    {"targets": [address], "labels": {"namespace": "nim", "service": SERVED}}
-                ],
+                "file_sd_configs": [{"files": ["targets.json"], "refresh_interval": "5s"}],
             },
         ],
     }
@@ -115,7 +142,7 @@ def installed(
         item = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         kubectl("apply", "--filename", "-", stdin=json.dumps(item))
     samples = ROOT / "config/samples"
-    for name in ("apps_v1alpha1_nimservice", "nimservice_emptydir"):
+    for name in ("apps_v1alpha1_nimcache", "apps_v1alpha1_nimservice", "nimservice_emptydir"):
         kubectl("--namespace", "nim", "apply", "--filename", str(samples / f"{name}.yaml"))
     ready = ("wait", f"nimservice/{SERVED}", "--for=condition=Ready", "--timeout=180s")
     kubectl("--namespace", "nim", *ready)
@@ -124,12 +151,16 @@ def installed(
 
 
 @pytest.fixture(scope="module")
-def prometheus(
-    installed: ContainedOperator, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Prometheus]:
-    folder = tmp_path_factory.mktemp("prometheus")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The settings of Prometheus."""
+    return tmp_path_factory.mktemp("prometheus")
+
+
+@pytest.fixture(scope="module")
+def prometheus(installed: ContainedOperator, folder: Path) -> Iterator[Prometheus]:
     write_rules(folder)
     write_settings(folder, installed)
+    write_targets(folder, SERVED)
     with run_prometheus(folder) as client:
         yield client
 
@@ -168,3 +199,50 @@ def test_questions_become_requests_of_the_service(prometheus: Prometheus) -> Non
     wait_for(is_counted, SECONDS, "the requests are counted")
     late = rate.replace("requests:rate5m", "first_tokens_late:ratio_rate5m").replace("> 0", "== 0")
     wait_for(lambda: prometheus.query(late), SECONDS, "first tokens are counted")
+
+
+def keep_asking(address: str) -> None:
+    """Ask a model questions in the background, each again after its answer."""
+    question = json.dumps({"model": "acme/tiny-llm", "messages": []}).encode()
+
+    def ask() -> None:
+        request = urllib.request.Request(f"http://{address}/v1/chat/completions", question)
+        while True:
+            # A server that starts to hang closes connections first.
+            with (
+                contextlib.suppress(OSError, http.client.HTTPException),
+                urllib.request.urlopen(request, timeout=600) as answer,
+            ):
+                answer.read()
+            time.sleep(0.5)
+
+    for _number in range(QUESTIONS):
+        threading.Thread(target=ask, daemon=True).start()
+
+
+def test_autoscaler_scales_by_the_rules_of_prometheus_adapter(
+    prometheus: Prometheus, folder: Path, tmp_path: Path
+) -> None:
+    """The adapter, its rules and the sample, and a real HorizontalPodAutoscaler."""
+    section = read_section("With prometheus-adapter")
+    [block] = re.findall(r"(?s)```yaml\n(.*?)```", section)
+    apply, read = re.findall(r"(?m)^\$ (.+)$", section)
+
+    def value() -> str:
+        done = subprocess.run(read, shell=True, capture_output=True, text=True, check=False)
+        return str(json.loads(done.stdout)["items"][0]["value"]) if not done.returncode else ""
+
+    def replicas() -> int:
+        found = kubectl("--namespace", "nim", "get", f"nimservice/{SCALED}", "--output", "json")
+        return int(json.loads(found).get("status", {}).get("availableReplicas", 0))
+
+    with run_adapter(tmp_path, yaml.safe_load(block)["rules"]["custom"], prometheus.url):
+        follow([apply])
+        wait_for(lambda: replicas() == 1, SECONDS, "the service of the sample is Ready")
+        write_targets(folder, SERVED, SCALED)
+        wait_for(lambda: value() == "0", SECONDS, "the adapter serves the metric")
+        behave = (f"service/{SCALED}", "sandbox.nimops/model=hang")
+        kubectl("--namespace", "nim", "annotate", *behave)
+        keep_asking(find_address(SCALED))
+        wait_for(lambda: int(value() or 0) > 8, SECONDS, "the adapter serves the load")
+        wait_for(lambda: replicas() > 1, SECONDS, "one replica has eight questions at most")

@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .base import Api, Neighbor, Place
 from .prometheus import url_of
+
+RULES = "rules.yaml"
 
 
 def serving(place: Place, purpose: str) -> list[str]:
@@ -33,20 +37,41 @@ def _resource(place: Place) -> list[str]:
     ]
 
 
+def _rule(owner: str) -> dict[str, Any]:
+    """Return the rule that makes each series with this label a metric of those objects."""
+    return {
+        "seriesQuery": f'{{namespace!="",{owner}!="",__name__!~"^container_.*"}}',
+        "resources": {
+            "overrides": {it: {"resource": it} for it in ("namespace", owner)},
+        },
+        "name": {"matches": "", "as": ""},
+        "metricsQuery": "sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)",
+    }
+
+
+def _files(_place: Place) -> dict[str, Any]:
+    return {RULES: {"rules": [_rule("pod"), _rule("service")]}}
+
+
 def _custom(place: Place) -> list[str]:
     return [
         *serving(place, "custom"),
         f"--lister-kubeconfig={place.kubeconfig}",
         f"--prometheus-url={url_of(place)}",
+        f"--config={place.folder / RULES}",
+        # A new series is served at once, and one that was pushed stays.
+        "--metrics-relist-interval=2s",
+        "--metrics-max-age=1h",
     ]
 
 
 METRICS = Neighbor(
     "metrics",
-    {"metrics-server": _resource, "custom-metrics-adapter": _custom},
+    {"metrics-server": _resource, "prometheus-adapter": _custom},
     is_metering=True,
     apis=(
         Api("metrics.k8s.io", "v1beta1", "resource"),
         Api("custom.metrics.k8s.io", "v1beta2", "custom"),
     ),
+    files=_files,
 )

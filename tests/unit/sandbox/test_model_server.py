@@ -243,10 +243,26 @@ def test_hanging_server_recovers() -> None:
         ask(port, 10)
 
 
-def ask(port: int, seconds: float) -> bytes:
+def test_hanging_server_counts_questions() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    models = Models("acme/tiny-llm")
+    at = service("127.0.0.1", "hang")
+    at["spec"]["ports"][0]["port"] = port
+    models.follow({"type": "ADDED", "object": at})
+    running = b'vllm:num_requests_running{model_name="acme/tiny-llm"}'
+    assert running + b" 0\n" in ask(port, 10, "/v1/metrics")
+    for _number in range(2):
+        with pytest.raises(TimeoutError):
+            ask(port, 0.2, "/v1/chat/completions", "{}")
+    assert running + b" 2\n" in ask(port, 10, "/v1/metrics")
+    models.replace([])
+
+
+def ask(port: int, seconds: float, path: str = "/v1/models", question: str | None = None) -> bytes:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
     try:
-        connection.request("GET", "/v1/models")
+        connection.request("POST" if question else "GET", path, question)
         return connection.getresponse().read()
     finally:
         connection.close()
