@@ -35,9 +35,7 @@ def main() -> int:
     enter(OUTPUT)
     with open_sandbox(OUTPUT) as sandbox:
         label_nodes(sandbox.api)
-        # A report about all namespaces, before other tests leave resources in theirs.
-        files = [str(FOLDER / "test_report.py"), str(FOLDER)]
-        return pytest.main([*files, *sys.argv[1:]], plugins=[Stage(sandbox)])
+        return pytest.main([str(FOLDER), *sys.argv[1:]], plugins=[Stage(sandbox)])
 
 
 sys.exit(run_program("observability", main))

@@ -19,3 +19,7 @@ class Stage:
 
     def pytest_configure(self, config: pytest.Config) -> None:
         config.stash[SANDBOX] = self._sandbox
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """The report about all namespaces first, before other tests leave resources in theirs."""
+        items.sort(key=lambda item: item.path.name != "test_report.py")
