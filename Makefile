@@ -47,7 +47,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production),
 	@cd packages/nimops-supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@cd packages/kubectl-nim/src && MYPYPATH=$(COLLECTIONS) $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p kubectl_nim
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/dns/sitecustomize.py sandbox/model_server.py sandbox/run_pods.py hack/*.py molecule/gpu/*.py
-	@MYPYPATH=sandbox $(BIN)/mypy sandbox/postgresql.py
+	@MYPYPATH=sandbox $(BIN)/mypy sandbox/postgresql.py sandbox/run_gateway.py
 	@MYPYPATH=molecule/llm/image $(BIN)/mypy molecule/llm/*.py molecule/llm/image/*.py
 	@$(BIN)/mypy -p nimops_release
 	@$(BIN)/mypy release/chart/ready.py
@@ -73,7 +73,7 @@ test: venv collection $(RELEASE_VENV)/.installed ## Lint, unit tests, sanity and
 # What CI has no time for.
 .PHONY: nightly
 nightly: ## What `make test` leaves out: the matrix, all of attack, faults, reports and fuzz, endurance, a release, bench
-	@hack/run_parts.sh matrix prefork prefork-package operators attack faults reports observability fuzz endurance scenario-role kubernetes scenario-lws scenario-kserve scenario-epp scenario-autoscaling node-llm release-check bench
+	@hack/run_parts.sh matrix prefork prefork-package operators attack faults reports observability fuzz endurance scenario-role kubernetes scenario-lws scenario-kserve scenario-epp scenario-gateway scenario-autoscaling node-llm release-check bench
 
 .PHONY: generate
 generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas, modules, manifests, health checks (needs the API server of $KUBECONFIG)

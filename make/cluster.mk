@@ -80,6 +80,10 @@ scenario-kserve: collection ## Services with the real controller and webhooks of
 scenario-epp: collection ## The real endpoint picker in the pods that the operator deploys, on a sandbox of its own
 	@hack/scenario_neighbor.sh epp epp
 
+.PHONY: scenario-gateway
+scenario-gateway: collection ## Routes that Envoy Gateway and an Envoy serve, on a sandbox of its own
+	@hack/scenario_neighbor.sh gateway gateway
+
 RELEASES ?= 1.34
 
 .PHONY: kubernetes

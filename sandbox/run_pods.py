@@ -55,6 +55,7 @@ vllm:kv_cache_usage_perc 0
 LOG_BYTES, LOG_LINES = 2048, 80
 FIRST_PAUSE, LAST_PAUSE = 1.0, 8.0  # seconds before a restart
 GRACE_SECONDS = 5.0
+_KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
 AS_ROOT = os.geteuid() == 0
 UNSHARE = ["unshare", "--net", *([] if AS_ROOT else ["--map-root-user"])]
 NSENTER = ["nsenter", "--net", *([] if AS_ROOT else ["--user", "--preserve-credentials"])]
@@ -82,10 +83,16 @@ def environment_of(pod: Json, container: Json) -> dict[str, str]:
         "metadata.name": pod["metadata"]["name"],
         "metadata.namespace": pod["metadata"]["namespace"],
     }
+
+    def read(path: str) -> str:
+        if match := _KEYED.fullmatch(path):
+            return str((pod["metadata"].get(match[1]) or {}).get(match[2], ""))
+        return str(fields[path])
+
     return {
         item["name"]: item["value"]
         if "value" in item
-        else fields[item["valueFrom"]["fieldRef"]["fieldPath"]]
+        else read(item["valueFrom"]["fieldRef"]["fieldPath"])
         for item in container.get("env") or []
     }
 
@@ -241,11 +248,18 @@ def hold(channel: socket.socket, api_port: int) -> None:
 
 
 def relay(listener: socket.socket, target: tuple[str, int]) -> None:
-    """Connect everything that connects to the listener with the target, until it is closed."""
+    """Connect everything that connects to the listener with the target, until it is closed.
+
+    A connection ends at once while the target does not listen.
+    """
     with contextlib.suppress(OSError):
         while True:
             inside, _ = listener.accept()
-            outside = socket.create_connection(target)
+            try:
+                outside = socket.create_connection(target)
+            except OSError:
+                inside.close()
+                continue
             for pair in ((inside, outside), (outside, inside)):
                 threading.Thread(target=_copy, args=pair, daemon=True).start()
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from .errors import SandboxError, SetupError
 from .locks import locked
 
+_LOCKS = ("go.mod", "go.sum", "requirements.txt")
 _REPORT_EVERY = 15.0
 _LAST_LINES = 15
 
@@ -94,10 +95,10 @@ def read_compiler() -> str:
 
 
 def cache_key(source: Path, recipe: str, compiler: str) -> str:
-    """Return a key that changes with a module's sources, go.mod, go.sum, recipe and compiler."""
+    """Return a key that changes with a module's sources and locks, the recipe and the compiler."""
     digest = hashlib.sha256(f"{recipe}\n{compiler}\n".encode())
     for path in sorted(source.rglob("*")):
-        if path.name in ("go.mod", "go.sum") or path.suffix == ".go":
+        if path.name in _LOCKS or path.suffix == ".go":
             content = path.read_bytes()
             name = path.relative_to(source).as_posix()
             digest.update(f"{name} {len(content)}\n".encode() + content)

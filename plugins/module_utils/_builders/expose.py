@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import dataclass
 
@@ -25,6 +26,12 @@ BACKEND_FIELDS = {
     "GRPCRoute": f"{GATEWAY_FIELD}.backendRef",
 }
 """kind → the field that names its backend"""
+
+REQUEST_TIMEOUT = "nimops.nim/request-timeout"
+"""Annotation of a resource: how long its HTTPRoute waits for the end of an answer."""
+
+# A duration of the Gateway API.
+_DURATION = re.compile(r"(?:[0-9]{1,5}(?:h|ms|m|s)){1,4}", re.ASCII)
 
 Texts = t.Mapping[str, str]
 
@@ -110,11 +117,25 @@ def build_ingress(
 def build_http_route(app: App, expose: Expose, service: str) -> Manifest:
     """An HTTPRoute of all paths to a Service, or to the backend that the user names instead."""
     own = {"name": service, "port": expose.ports["api"]}
-    rule = {
+    rule: Json = {
         "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],
         "backendRefs": [expose.gateway.get("backendRef") or own],
     }
+    if timeout := _request_timeout(app):
+        rule["timeouts"] = {"request": timeout}
     return _build_route(app, expose, "HTTPRoute", rule)
+
+
+def _request_timeout(app: App) -> str:
+    """The duration of the annotation, empty without it; NimError if it is invalid."""
+    text = str((app.resource["metadata"].get("annotations") or {}).get(REQUEST_TIMEOUT) or "")
+    if text and not _DURATION.fullmatch(text.strip()):
+        raise NimError(
+            f"metadata.annotations[{REQUEST_TIMEOUT}]: {text[:40]!r} is not a duration such as 10m"
+            " or 1h30m; 0s is none",
+            reason="InvalidAnnotation",
+        )
+    return text.strip()
 
 
 def build_grpc_route(app: App, expose: Expose, service: str) -> Manifest:

@@ -18,10 +18,13 @@ from .verdict import READY, Verdict
 _ROUTES = ("HTTPRoute", "GRPCRoute")
 _PENDING = "Pending"
 _OF_HOST = "NoMatchingListenerHostname"
+_OVERLAP = "RouteRulesOverlap"
 _CONDITIONS = {
-    "Accepted": "the Gateway does not accept it",
-    "ResolvedRefs": "the Gateway cannot use its backend",
+    ("Accepted", "False"): "the Gateway does not accept it",
+    ("ResolvedRefs", "False"): "the Gateway cannot use its backend",
+    (_OVERLAP, "True"): "another route has the same rules, and one of them gets all requests",
 }
+"""type and status of a condition → what it means"""
 
 
 def with_routes(app: App, expose: Expose, verdict: Verdict) -> Verdict:
@@ -42,24 +45,31 @@ def route_problem(app: App, expose: Expose) -> str:
     for kind in _ROUTES:
         live = app.live(kind) if kind in expose.kinds else None
         for condition in _conditions_of(live or {}):
-            if why := _CONDITIONS.get(condition["type"]):
+            if (
+                kind == "HTTPRoute"
+                and condition["type"] == _OVERLAP
+                and "GRPCRoute" in expose.kinds
+            ):
+                continue  # of the GRPCRoute, which is the one that gets none
+            if why := _CONDITIONS.get((condition["type"], condition["status"])):
                 field = _field_of(kind, condition, expose)
                 return f'{kind} "{app.name}": {why}: {describe(condition)} ({field})'
     return ""
 
 
 def _conditions_of(route: Manifest) -> t.Iterator[Fields]:
-    """The conditions that are False for the present spec, of all parents."""
+    """The conditions of all parents that are known for the present spec."""
     generation = (route.get("metadata") or {}).get("generation", 0)
     for parent in (route.get("status") or {}).get("parents") or []:
         for condition in parent.get("conditions") or []:
             is_present = condition.get("observedGeneration", generation) >= generation
-            is_false = condition.get("status") == "False" and condition.get("reason") != _PENDING
-            if is_present and is_false:
+            if is_present and "status" in condition and condition.get("reason") != _PENDING:
                 yield condition
 
 
 def _field_of(kind: str, condition: Fields, expose: Expose) -> str:
+    if condition["type"] == _OVERLAP and kind == "GRPCRoute" and "HTTPRoute" in expose.kinds:
+        return f"{GATEWAY_FIELD}.httpRoutesEnabled"
     if condition["type"] == "ResolvedRefs" and kind == "HTTPRoute":
         return BACKEND_FIELDS[kind] if expose.gateway.get("backendRef") else GATEWAY_FIELD
     return HOST_FIELD if condition.get("reason") == _OF_HOST else GATEWAY_FIELD

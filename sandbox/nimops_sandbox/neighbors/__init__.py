@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,17 @@ from typing import Any
 from .. import thirdparty
 from ..gocache import GoCache
 from ..ports import Ports
+from ..settings import SANDBOX
 from .base import Neighbor, Place, api_registrations, webhook_configurations
 from .epp import EPP
+from .gateway import GATEWAY
 from .kserve import KSERVE
 from .lws import LWS
 from .metrics import METRICS
 from .prometheus import PROMETHEUS
 
 # In the order of NEIGHBORS, in which they start.
-_TABLE: tuple[Neighbor, ...] = (LWS, EPP, PROMETHEUS, KSERVE, METRICS)
+_TABLE: tuple[Neighbor, ...] = (LWS, EPP, PROMETHEUS, KSERVE, METRICS, GATEWAY)
 BY_NAME = {neighbor.name: neighbor for neighbor in _TABLE}
 
 
@@ -39,12 +42,18 @@ def command_lines(directory: Path, ports: Ports, names: Iterable[str]) -> dict[s
     """Return command and arguments of each program, by program."""
     return {
         program: [
+            *_runner_of(name),
             str(directory / "bin" / program),
             *arguments(Place(name, directory, ports)),
         ]
         for name in names
         for program, arguments in BY_NAME[name].programs.items()
     }
+
+
+def _runner_of(name: str) -> list[str]:
+    runner = BY_NAME[name].runner
+    return [sys.executable, str(SANDBOX / runner)] if runner else []
 
 
 def environs_of(names: Iterable[str]) -> dict[str, dict[str, str]]:

@@ -82,7 +82,8 @@ class Neighbor:
     pins, of resource definitions that only the neighbor needs. files: the content of its files, by
     name; JSON, which is YAML, for anything but text. objects: to apply before it starts.
     manifests: globs in its module, of objects to apply after those. environs: variables of a
-    program's environment. is_metering: whether it reads the metrics of simulated pods.
+    program's environment. is_metering: whether it reads the metrics of simulated pods. runner: a
+    program of the sandbox that runs the only one, whose path and arguments it gets.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Neighbor:
     manifests: tuple[str, ...] = ()
     environs: Mapping[str, dict[str, str]] = field(default_factory=dict)
     is_metering: bool = False
+    runner: str = ""
 
     @property
     def tool(self) -> Tool:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 import typing as t
 
 import pytest
@@ -43,6 +45,35 @@ def test_container_of_a_pod() -> None:
     assert variables == {"POOL": "llm", "NS": "ns"}
     assert run_pods.arguments_of(EPP, variables) == ["--pool=llm", "--other=$(NONE)"]
     assert run_pods.config_maps_of(POD, EPP) == {"/config": "a-epp-config"}
+
+
+def test_environment_of_labels() -> None:
+    pod = {"metadata": POD["metadata"] | {"labels": {"zone": "a"}}}
+    paths = {"ZONE": "metadata.labels['zone']", "NONE": "metadata.annotations['zone']"}
+    env = [
+        {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+        for name, path in paths.items()
+    ]
+    assert run_pods.environment_of(pod, {"env": env}) == {"ZONE": "a", "NONE": ""}
+
+
+def test_relay_outlives_its_target() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as target:
+        address = target.getsockname()
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=run_pods.relay, args=(listener, address), daemon=True).start()
+    with socket.create_connection(listener.getsockname(), timeout=5) as refused:
+        assert refused.recv(1) == b""
+    with (
+        socket.create_server(address) as target,
+        socket.create_connection(listener.getsockname(), timeout=5) as client,
+    ):
+        accepted, _ = target.accept()
+        accepted.sendall(b"x")
+        assert client.recv(1) == b"x"
+        accepted.close()
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
 
 
 def test_environment_of_unknown_source() -> None:

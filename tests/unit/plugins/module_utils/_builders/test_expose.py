@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._builders.expose import (
+    REQUEST_TIMEOUT,
     annotation_violations,
     build_grpc_route,
     build_http_route,
@@ -161,6 +162,28 @@ def test_build_routes_without_annotations(app: Make) -> None:
     router = {"hostDomainName": "example.com", "gateway": GATEWAY}
     made = build_http_route(app(), parse_expose({"router": router}), "b")
     assert "annotations" not in made["metadata"]
+
+
+@pytest.mark.parametrize("text", ["10m", "1h30m", "0s", " 500ms "])
+def test_build_http_route_timeout(app: Make, text: str) -> None:
+    expose = parse_expose({"router": ROUTER | {"gateway": GATEWAY}})
+    given = app()
+    given.resource["metadata"]["annotations"] = {REQUEST_TIMEOUT: text}
+    made = build_http_route(given, expose, "b")
+    assert made["spec"]["rules"][0]["timeouts"] == {"request": text.strip()}
+    assert REQUEST_TIMEOUT not in made["metadata"]["annotations"]
+
+
+@pytest.mark.parametrize(
+    "text", ["10", "-1s", "1.5h", "123456s", "1h1m1s1ms1h", "10m x", "\u0661s"]
+)
+def test_build_http_route_timeout_invalid(app: Make, text: str) -> None:
+    expose = parse_expose({"router": ROUTER | {"gateway": GATEWAY}})
+    given = app()
+    given.resource["metadata"]["annotations"] = {REQUEST_TIMEOUT: text}
+    with pytest.raises(NimError, match=r"annotations\[nimops\.nim/request-timeout\]") as raised:
+        build_http_route(given, expose, "b")
+    assert raised.value.reason == "InvalidAnnotation"
 
 
 def test_build_grpc_route_without_port(app: Make) -> None:

@@ -52,6 +52,7 @@ def judge(gateway: Json, verdict: Verdict = DONE, **live: Json) -> Verdict:
 
 REFUSED = condition("Accepted", "NotAllowedByListeners", "not from ns")
 UNRESOLVED = condition("ResolvedRefs", "InvalidKind", "no InferencePool")
+OVERLAP = condition("RouteRulesOverlap", "RouteRulesOverlap", "with a", status="True")
 CASES = {
     "accepted": (GATEWAY, {"HTTPRoute": route()}, ""),
     "not reported yet": (GATEWAY, {"HTTPRoute": {"metadata": {}}}, ""),
@@ -82,6 +83,19 @@ CASES = {
         'GRPCRoute "a": the Gateway cannot use its backend: InvalidKind: no InferencePool'
         " (spec.expose.router.gateway)",
     ),
+    "overlap": (
+        GATEWAY,
+        {"HTTPRoute": route(OVERLAP), "GRPCRoute": route(OVERLAP)},
+        'GRPCRoute "a": another route has the same rules, and one of them gets all requests:'
+        " RouteRulesOverlap: with a (spec.expose.router.gateway.httpRoutesEnabled)",
+    ),
+    "overlap with another route": (
+        GATEWAY | {"grpcRoutesEnabled": False},
+        {"HTTPRoute": route(OVERLAP)},
+        'HTTPRoute "a": another route has the same rules, and one of them gets all requests:'
+        " RouteRulesOverlap: with a (spec.expose.router.gateway)",
+    ),
+    "no overlap": (GATEWAY, {"HTTPRoute": route(OVERLAP | {"status": "False"})}, ""),
     "not wanted": (GATEWAY | {"grpcRoutesEnabled": False}, {"GRPCRoute": route(UNRESOLVED)}, ""),
     "of another kind": (GATEWAY, {"HTTPRoute": route(condition("PartiallyInvalid", "A"))}, ""),
 }
