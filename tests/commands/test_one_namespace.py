@@ -45,7 +45,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def administered(api_server: Any, files: Path) -> Iterator[None]:
-    """What the administrator has done: the file, a namespace, and a user who may install there."""
+    """The state that the administrator leaves: the file, a namespace, a user who may install there."""
     kubectl("apply", "--server-side", "--force-conflicts", "-f", str(files / "cluster.yaml"))
     kubectl("create", "namespace", NAMESPACE)
     kubectl("-n", NAMESPACE, "create", "serviceaccount", "user")
