@@ -45,7 +45,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def administered(api_server: Any, files: Path) -> Iterator[None]:
-    """The state that the administrator leaves: the file, a namespace, a user who may install there."""
+    """The administrator's part: the file, a namespace, and a user who may install there."""
     kubectl("apply", "--server-side", "--force-conflicts", "-f", str(files / "cluster.yaml"))
     kubectl("create", "namespace", NAMESPACE)
     kubectl("-n", NAMESPACE, "create", "serviceaccount", "user")
