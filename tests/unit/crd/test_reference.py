@@ -370,6 +370,13 @@ DIFFERENCES["nimpipelines"] = {
     },
     **REPORTED,
 }
+DIFFERENCES["nimservices"] |= {
+    ("status.disruptionBudget", "+"): ({"type": "string"}, "names what max-unavailable made"),
+    ("status.model.adapters", "+"): (
+        {"type": "array", "items": {"type": "string"}},
+        "the LoRA adapters that the model server lists",
+    ),
+}
 
 
 # Path and rule of the reference that ours relaxes: it accepts an absent `expose` and `service`.

@@ -95,6 +95,8 @@ def assess(app: NIMCacheApp, outcome: Outcome) -> Assessment:
             _wait(builder, PVC_AWAITED, why_terminating(app, app.spec.claim.name))
         elif builder.state != READY:
             _follow_job(builder, app.at(outcome.view(app.observed)), steps, outcome)
+    if builder.state == READY and may_take(app):
+        builder.requeue = replace(builder.requeue, after=True)
     return _finish(builder, app)
 
 
@@ -371,8 +373,6 @@ def _finish(builder: StatusBuilder, app: NIMCacheApp) -> Assessment:
         builder.events.append(Event("Normal", builder.state, text))
     if has_changed:
         builder.triggers += _trigger_users(builder, app)
-    if builder.state == READY and may_take(app):
-        builder.requeue = replace(builder.requeue, after=True)
     builder.derive_ready()
     return builder.finish()
 

@@ -66,7 +66,7 @@ def test_wait_until_ready(cluster, client, model, make_service):
 
     wait_until_ready(client, run, 60, notify)
     assert run.unready() == []
-    assert run.wrote == 6  # the resource and its five children
+    assert run.wrote == 4  # the resource and its three children
     assert messages[0].startswith("NIMService nim/llm: NotReady: ")
     assert messages[-1].startswith("NIMService nim/llm: Ready")
     assert cluster.objects[SERVICE]["status"]["model"]["name"] == "acme/llm"

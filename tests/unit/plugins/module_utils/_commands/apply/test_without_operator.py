@@ -122,5 +122,5 @@ def test_finalize_here_runs_the_last_pass(run, monkeypatch, error):
         with pytest.raises(NimError, match="ClusterPolicy gpu: no permission"):
             finalize_here(run.connect({}), [policy], run)
     else:
-        finalize_here(run.connect({}), [policy, {**policy, "kind": "NIMCache"}], run)
+        finalize_here(run.connect({}), [policy, {**policy, "kind": "NIMBuild"}], run)
     assert passes == [("ClusterPolicy", True)]
