@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "release"))
 
 from nimops_harness.api_server import api_server
 from nimops_harness.cluster import kubectl
+from nimops_harness.openshift import DEFINITION, SCC, await_true, serves_constraints
 
 __all__ = ["api_server"]
 
@@ -52,6 +53,14 @@ def namespace(api_server: Any) -> Iterator[str]:
     kubectl("create", "namespace", NAMESPACE)
     yield NAMESPACE
     kubectl("delete", "namespace", NAMESPACE, "--wait=true")
+
+
+@pytest.fixture
+def openshift(api_server: Any) -> Iterator[None]:
+    kubectl("create", "-f", "-", stdin=json.dumps(DEFINITION))
+    await_true(serves_constraints)
+    yield
+    kubectl("delete", "--ignore-not-found", "customresourcedefinition", SCC)
 
 
 @pytest.fixture

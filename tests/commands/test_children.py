@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,28 +21,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply i
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from nimops_harness.cluster import kubectl
+from nimops_harness.openshift import SCC, await_true, serves_constraints
 
 Json = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "nimops-children"
-SCC = "securitycontextconstraints.security.openshift.io"
-DEFINITION = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": SCC},
-    "spec": {
-        "group": "security.openshift.io",
-        "scope": "Cluster",
-        "names": {"plural": "securitycontextconstraints", "kind": "SecurityContextConstraints"},
-        "versions": [
-            {
-                "name": "v1", "served": True, "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object"}},
-            }
-        ],
-    },
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -73,25 +56,6 @@ def run(namespace: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         reconcile_once(client, submit(client, [resource]), lambda _text: None)
 
     return act
-
-
-def await_true(check: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not check():
-        assert time.monotonic() < end
-        time.sleep(0.2)
-
-
-def serves_constraints() -> bool:
-    return Client().get("/apis/security.openshift.io") is not None
-
-
-@pytest.fixture
-def openshift(api_server: Any) -> Iterator[None]:
-    kubectl("create", "-f", "-", stdin=json.dumps(DEFINITION))
-    await_true(serves_constraints)
-    yield
-    kubectl("delete", "--ignore-not-found", "customresourcedefinition", SCC)
 
 
 def roles(namespace: str, name: str) -> list[str]:
@@ -129,10 +93,13 @@ def test_disruption_budget(run: Callable[..., None], namespace: str) -> None:
     listed = kubectl("-n", namespace, "get", "pods", "-l", "app=guarded", "-o", "name").split()
     first, second = (item.partition("/")[2] for item in listed)
     client = Client()
+    # No pod replaces the first one.
+    kubectl("-n", namespace, "create", "quota", "full", "--hard=pods=1")
     client.evict(api_path("Pod", namespace, first), first, namespace)
     with pytest.raises(ApiError) as refused:
         client.evict(api_path("Pod", namespace, second), second, namespace)
     assert refused.value.status == 429
+    kubectl("-n", namespace, "delete", "quota", "full")
     run("guarded", replicas=2)
     assert budgets(namespace) == []
 

@@ -79,7 +79,7 @@ def role_rules(namespace: str, request: Any) -> Any:
 @pytest.mark.parametrize(
     "role_rules", [None, [{"apiGroups": [""], "resources": ["x"], "verbs": ["get"]}]], indirect=True
 )
-@pytest.mark.usefixtures("role_rules")
+@pytest.mark.usefixtures("openshift", "role_rules")
 def test_role_rule_added_since_read(namespace: str) -> None:
     slow = make_cache(namespace, "slow", with_proxy=False)
     fast = make_cache(namespace, "fast", with_proxy=True)
@@ -96,7 +96,7 @@ def test_role_rule_added_since_read(namespace: str) -> None:
 
 
 @pytest.mark.parametrize("role_rules", [None], indirect=True)
-@pytest.mark.usefixtures("role_rules")
+@pytest.mark.usefixtures("openshift", "role_rules")
 def test_twenty_caches_concurrently(namespace: str) -> None:
     caches = [make_cache(namespace, f"cache-{index}", with_proxy=index == 7) for index in range(20)]
 
