@@ -44,6 +44,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.field_ownership
     own_entry,
     unwanted_fields,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.record import CACHED_MODEL
 from nimops_harness.cluster import kubectl
 from nimops_sandbox import podlog
 
@@ -230,4 +231,8 @@ def is_as_applied(live: Json, rendered: Json) -> bool:
     assert entry is not None
     if rendered["kind"] == "Secret":  # a key is generated when it is written
         rendered = {**rendered, "data": live["data"]}
+    if CACHED_MODEL in live["metadata"].get("annotations", {}):  # left to stay, after the download
+        rendered = {**rendered, "metadata": dict(rendered["metadata"])}
+        assert rendered["metadata"].pop("ownerReferences")
+        return has_wanted(live, rendered)
     return has_wanted(live, rendered) and not unwanted_fields(entry["fieldsV1"], rendered)
