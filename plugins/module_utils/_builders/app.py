@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.errors import NimError
 from .._base.types import Fields, Manifest
 from .._engine.api_resources import KINDS, manifest, object_key
 from .._engine.conditions import RECONCILING, STALLED, find_condition
@@ -32,6 +33,15 @@ OPERATOR_VERSION_LABEL = "app.kubernetes.io/operator-version"
 OPERATOR_VERSION_ANNOTATION = "nimops.nim/operator-version"
 """Annotation on a Deployment: the release that last wrote it. A label would change its pods."""
 PART_OF_LABEL = "app.kubernetes.io/part-of"
+
+_MAX_SHOWN = 40
+
+
+def invalid_annotation(name: str, text: str, problem: str) -> NimError:
+    """The error for an annotation of the custom resource; ``problem`` completes the sentence."""
+    return NimError(
+        f"metadata.annotations[{name}]: {text[:_MAX_SHOWN]!r} {problem}", reason="InvalidAnnotation"
+    )
 
 
 class App:
@@ -70,6 +80,10 @@ class App:
     def status(self) -> Fields:
         """The current status, empty before the first pass."""
         return status_of(self.resource)
+
+    def annotation(self, name: str) -> str:
+        """The text of an annotation of the custom resource, empty without it."""
+        return str((self.resource["metadata"].get("annotations") or {}).get(name) or "")
 
     @property
     def is_settled(self) -> bool:

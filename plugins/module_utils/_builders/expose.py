@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from .._base.errors import NimError
 from .._base.types import Fields, Json, Manifest
-from .app import App
+from .app import App, invalid_annotation
 from .tenant_limits import INGRESS_ANNOTATIONS, POD_LABELS, key_violations
 from .verdict import reason_of
 
@@ -128,13 +128,10 @@ def build_http_route(app: App, expose: Expose, service: str) -> Manifest:
 
 def _request_timeout(app: App) -> str:
     """The duration of the annotation, empty without it; NimError if it is invalid."""
-    text = str((app.resource["metadata"].get("annotations") or {}).get(REQUEST_TIMEOUT) or "")
+    text = app.annotation(REQUEST_TIMEOUT)
     if text and not _DURATION.fullmatch(text.strip()):
-        raise NimError(
-            f"metadata.annotations[{REQUEST_TIMEOUT}]: {text[:40]!r} is not a duration such as 10m"
-            " or 1h30m; 0s is none",
-            reason="InvalidAnnotation",
-        )
+        problem = "is not a duration such as 10m or 1h30m; 0s is none"
+        raise invalid_annotation(REQUEST_TIMEOUT, text, problem)
     return text.strip()
 
 

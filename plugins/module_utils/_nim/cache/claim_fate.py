@@ -10,9 +10,9 @@ downloads nothing that the record lists, and once it is Ready it owns the claim,
 
 from __future__ import annotations
 
-from ..._base.errors import NimError
 from ..._base.printable import name_some
 from ..._base.types import Manifest
+from ..._builders.app import invalid_annotation
 from ..._builders.claim_users import list_users
 from ..._engine.desired import (
     ABSENT,
@@ -62,11 +62,7 @@ def claim_patches(app: NIMCacheApp) -> list[Patch]:
     """
     is_kept = _VALUES.get(_annotation(app))
     if is_kept is None:
-        raise NimError(
-            f"metadata.annotations[{KEEP_CLAIM}]: {_annotation(app)[:40]!r} is neither true nor"
-            " false",
-            reason="InvalidAnnotation",
-        )
+        raise invalid_annotation(KEEP_CLAIM, _annotation(app), "is neither true nor false")
     live = _live(app)
     if live is None or is_deleted(live) or not (_is_owned(app) or _is_left(app)):
         return []
@@ -140,8 +136,7 @@ def _users_of(app: NIMCacheApp) -> list[str]:
 
 
 def _annotation(app: NIMCacheApp) -> str:
-    annotations = app.resource["metadata"].get("annotations") or {}
-    return str(annotations.get(KEEP_CLAIM) or "").strip().lower()
+    return app.annotation(KEEP_CLAIM).strip().lower()
 
 
 def _live(app: NIMCacheApp) -> Manifest | None:

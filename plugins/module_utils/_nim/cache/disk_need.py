@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ..._base.errors import NimError
 from ..._base.quantity import parse_quantity
 from ..._base.types import Manifest
+from ..._builders.app import invalid_annotation
 from ..._builders.pvc import capacity_of
 from .app import NIMCacheApp
 from .job import profiles_of
@@ -43,8 +42,7 @@ def find_need(app: NIMCacheApp, job: Manifest, probe: Probe) -> tuple[int, str]:
 
     Profiles share files, so the largest one counts.
     """
-    given = (app.resource["metadata"].get("annotations") or {}).get(MODEL_SIZE)
-    if given:
+    if given := app.annotation(MODEL_SIZE):
         return _parse_size(given), f"the annotation {MODEL_SIZE}"
     if not source_of(app).is_optimized:
         return 0, ""
@@ -60,8 +58,7 @@ def find_need(app: NIMCacheApp, job: Manifest, probe: Probe) -> tuple[int, str]:
 
 def whole_size(app: NIMCacheApp, job: Manifest, probe: Probe) -> int | None:
     """The size of the whole download, if it is known: files of several profiles may be the same."""
-    annotations = app.resource["metadata"].get("annotations") or {}
-    if len(profiles_of(job)) > 1 and not annotations.get(MODEL_SIZE):
+    if len(profiles_of(job)) > 1 and not app.annotation(MODEL_SIZE):
         return None
     try:
         return find_need(app, job, probe)[0] or None
@@ -77,15 +74,11 @@ def show_bytes(count: int) -> str:
     return f"{size:.1f} {_UNITS[unit]}" if unit else f"{count} {_UNITS[0]}"
 
 
-def _parse_size(text: t.Any) -> int:
+def _parse_size(text: str) -> int:
     try:
-        size = parse_quantity(str(text).strip())
+        size = parse_quantity(text.strip())
     except ValueError as error:
-        raise NimError(
-            f"metadata.annotations[{MODEL_SIZE}]: {str(text)[:40]!r} is not a quantity such as"
-            " 140Gi",
-            reason="InvalidAnnotation",
-        ) from error
+        raise invalid_annotation(MODEL_SIZE, text, "is not a quantity such as 140Gi") from error
     return max(0, int(size))
 
 

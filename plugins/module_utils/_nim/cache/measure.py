@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ..._base.errors import NimError
 from ..._base.types import Json, Manifest
+from ..._builders.app import invalid_annotation
 from ..._builders.pod import container_security
 from ..._builders.unready_pods import pods_of
 from ..._engine.reads import Read, ReadLogTail
@@ -63,10 +63,7 @@ def meter(app: NIMCacheApp, mounts: list[Json]) -> list[Json]:
     """
     source = _given(app)
     if source not in _SOURCES:
-        raise NimError(
-            f"metadata.annotations[{PROGRESS}]: {source[:40]!r} is none of {', '.join(_SOURCES)}",
-            reason="InvalidAnnotation",
-        )
+        raise invalid_annotation(PROGRESS, source, f"is none of {', '.join(_SOURCES)}")
     if source != _VOLUME:
         return []
     store = {**mounts[0], "mountPath": _STORE, "readOnly": True}
@@ -83,5 +80,4 @@ def meter(app: NIMCacheApp, mounts: list[Json]) -> list[Json]:
 
 
 def _given(app: NIMCacheApp) -> str:
-    annotations = app.resource["metadata"].get("annotations") or {}
-    return str(annotations.get(PROGRESS) or _OUTPUT).strip().lower()
+    return (app.annotation(PROGRESS) or _OUTPUT).strip().lower()

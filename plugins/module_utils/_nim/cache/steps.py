@@ -274,7 +274,7 @@ def _choose_profiles(app: NIMCacheApp, steps: Steps) -> tuple[list[str], Steps]:
 
 
 def _annotated_profiles(app: NIMCacheApp) -> list[str]:
-    text = (app.resource["metadata"].get("annotations") or {}).get(SELECTED_PROFILES)
+    text = app.annotation(SELECTED_PROFILES)
     if not text:
         return []
     try:

@@ -194,9 +194,7 @@ def _is_behind(app: NIMPipelineApp) -> bool:
     Either another owner's service is being deleted, or a service that reported its state was read
     from the cache with the previous state.
     """
-    name, _equals, state = (
-        (app.resource["metadata"].get("annotations") or {}).get(SERVICE_STATE, "").partition("=")
-    )
+    name, _equals, state = app.annotation(SERVICE_STATE).partition("=")
     for wanted in enabled_entries(app):
         live = app.live(SERVICE, wanted)
         if live and not app.controls(live) and live["metadata"].get("deletionTimestamp"):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from ..._base.errors import NimError
 from ..._base.types import Manifest
+from ..._builders.app import invalid_annotation
 from ..._engine.desired import Child
 from ..._engine.metadata import Labels
 from ..._engine.reads import Read, ReadChild
@@ -24,7 +24,6 @@ FIELD = "disruptionBudget"
 _KIND = "PodDisruptionBudget"
 _COUNT = re.compile(r"[0-9]{1,6}|(?:100|[0-9]{1,2})%", re.ASCII)
 _GROUP_LABEL = "leaderworkerset.sigs.k8s.io/name"
-_MAX_SHOWN = 40
 
 
 def budget_reads(app: NIMServiceApp) -> list[Read]:
@@ -51,11 +50,8 @@ def budget_name(app: NIMServiceApp) -> str | None:
 def _build(app: NIMServiceApp, text: str) -> Manifest:
     """The budget. Pods that are not ready may always be evicted: they give no answers."""
     if not _COUNT.fullmatch(text):
-        raise NimError(
-            f"metadata.annotations[{ANNOTATION}]: {text[:_MAX_SHOWN]!r} is neither a number of"
-            " pods, such as 1, nor a percentage, such as 25%",
-            reason="InvalidAnnotation",
-        )
+        problem = "is neither a number of pods, such as 1, nor a percentage, such as 25%"
+        raise invalid_annotation(ANNOTATION, text, problem)
     return app.child(
         _KIND,
         {
@@ -74,5 +70,4 @@ def _selector(app: NIMServiceApp) -> Labels:
 
 
 def _annotated(app: NIMServiceApp) -> str:
-    given = app.resource["metadata"].get("annotations") or {}
-    return str(given.get(ANNOTATION) or "").strip()
+    return app.annotation(ANNOTATION).strip()

@@ -131,7 +131,7 @@ def _without_store(app: NIMServiceApp, store: Unusable) -> Verdict:
     The trigger may be faster than the runtime's cache, so requeue to read the NIMCache again. It
     may also miss a new service, so requeue from time to time.
     """
-    trigger = (app.resource["metadata"].get("annotations") or {}).get(CACHE_STATE)
+    trigger = app.annotation(CACHE_STATE)
     is_behind = trigger == trigger_value(app.spec.storage.cache_name, READY)
     if store.failed:
         return replace(failed(store.reason, store.message), requeue=Requeue(after=is_behind))

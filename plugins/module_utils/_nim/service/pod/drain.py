@@ -80,8 +80,7 @@ def kept_default(app: NIMServiceApp, live: t.Mapping[str, t.Any], annotations: J
 
 
 def _annotation(app: NIMServiceApp) -> str:
-    given = app.resource["metadata"].get("annotations") or {}
-    return str(given.get(ANNOTATION) or "").strip()
+    return app.annotation(ANNOTATION).strip()
 
 
 def _annotated(app: NIMServiceApp) -> int:

@@ -8,7 +8,10 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
+from ansible_collections.nimops.nim.plugins.module_utils._builders.app import (
+    App,
+    invalid_annotation,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import is_controlled_by
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 
@@ -67,3 +70,24 @@ def test_labels_of_user_are_added() -> None:
     }
     app.labels["mine"] = "changed"
     assert "mine" not in app.labels
+
+
+@pytest.mark.parametrize(
+    ("metadata", "text"),
+    [
+        pytest.param({}, "", id="none"),
+        pytest.param({"annotations": None}, "", id="null"),
+        pytest.param({"annotations": {"b": "1"}}, "", id="another"),
+        pytest.param({"annotations": {"a": " 1 "}}, " 1 ", id="as given"),
+    ],
+)
+def test_annotation(metadata: dict[str, t.Any], text: str) -> None:
+    assert App({"kind": "Toy", "metadata": metadata}).annotation("a") == text
+
+
+def test_invalid_annotation_is_bounded() -> None:
+    error = invalid_annotation("nimops.nim/a", "{{ x }}\n" * 100, "is no number")
+    assert str(error).startswith("metadata.annotations[nimops.nim/a]: '{{ x }}\\n")
+    assert str(error).endswith(" is no number")
+    assert len(str(error)) < 120
+    assert error.reason == "InvalidAnnotation"
