@@ -36,7 +36,16 @@ import typing as t
 import urllib.parse
 from pathlib import Path
 
-from run_pods import Json, Network, arguments_of, environment_of, kubectl, relay
+from run_pods import (
+    Json,
+    Network,
+    api_address,
+    arguments_of,
+    environment_of,
+    kubectl,
+    pod_at,
+    relay,
+)
 
 NAMESPACE = "envoy-gateway-system"
 CONTROLLER = f"envoy-gateway.{NAMESPACE}.svc.cluster.local"
@@ -71,10 +80,8 @@ class Pods:
 
     def name_of(self, address: str) -> str:
         """The name of the pod with an address; empty if there is none."""
-        for pod in self.items:
-            if (pod.get("status") or {}).get("podIP") == address:
-                return str(pod["metadata"]["name"])
-        return ""
+        pod = pod_at(self.items, address)
+        return str(pod["metadata"]["name"]) if pod else ""
 
     def newest_proxy(self) -> Json | None:
         """The last pod of an Envoy that is not being deleted."""
@@ -354,9 +361,7 @@ def main() -> int:
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     options, configuration = read_options(sys.argv[1:])
-    server = "jsonpath={.clusters[0].cluster.server}"
-    url = urllib.parse.urlsplit(kubectl("config", "view", "--minify", "--output", server))
-    address = (str(url.hostname), int(url.port or 443))
+    address = api_address()
     network = Network(address[1])
     gateway = Gateway(options, network, address)
     try:

@@ -119,11 +119,22 @@ def config_maps_of(pod: Json, container: Json) -> dict[str, str]:
 
 def metrics_of(pods: t.Iterable[Json], address: str) -> str | None:
     """The metrics of the simulated model server at an address; None if no pod has it."""
-    for pod in pods:
-        if (pod.get("status") or {}).get("podIP") == address:
-            waiting = (pod["metadata"].get("annotations") or {}).get(WAITING, "0")
-            return METRICS.format(waiting=int(waiting))
-    return None
+    if (pod := pod_at(pods, address)) is None:
+        return None
+    waiting = (pod["metadata"].get("annotations") or {}).get(WAITING, "0")
+    return METRICS.format(waiting=int(waiting))
+
+
+def pod_at(pods: t.Iterable[Json], address: str) -> Json | None:
+    """The pod with an address; None if there is none."""
+    return next((it for it in pods if (it.get("status") or {}).get("podIP") == address), None)
+
+
+def api_address() -> tuple[str, int]:
+    """Host and port of the API server of the kubeconfig."""
+    server = "jsonpath={.clusters[0].cluster.server}"
+    url = urllib.parse.urlsplit(kubectl("config", "view", "--minify", "--output", server))
+    return str(url.hostname), int(url.port or 443)
 
 
 def last_output(log: bytes) -> str:
@@ -494,8 +505,6 @@ def read_options() -> Options:
     for name, path in found.items():
         if path is None:
             parser.error(f"{getattr(given, name)} is not on PATH: start the sandbox with it")
-    server = "jsonpath={.clusters[0].cluster.server}"
-    url = urllib.parse.urlsplit(kubectl("config", "view", "--minify", "--output", server))
     given.state.mkdir(parents=True, exist_ok=True)
     return Options(
         given.namespace,
@@ -503,7 +512,7 @@ def read_options() -> Options:
         Path(str(found["program"])),
         Path(str(found["client"])),
         given.state.resolve(),
-        (str(url.hostname), int(url.port or 443)),
+        api_address(),
     )
 
 

@@ -21,7 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "release"))
 
 from nimops_harness.api_server import api_server
 from nimops_harness.cluster import kubectl
-from nimops_harness.openshift import DEFINITION, SCC, await_true, serves_constraints
+from nimops_harness.openshift import DEFINITION, SCC, serves_constraints
+from nimops_harness.progress import wait_until
 
 __all__ = ["api_server"]
 
@@ -49,16 +50,18 @@ def no_deprecations() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def namespace(api_server: Any) -> Iterator[str]:
-    kubectl("create", "namespace", NAMESPACE)
-    yield NAMESPACE
-    kubectl("delete", "namespace", NAMESPACE, "--wait=true")
+def namespace(api_server: Any, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The namespace of a module, which may name its own in `NAMESPACE`."""
+    name = getattr(request.module, "NAMESPACE", NAMESPACE)
+    kubectl("create", "namespace", name)
+    yield name
+    kubectl("delete", "namespace", name, "--wait=true")
 
 
 @pytest.fixture
 def openshift(api_server: Any) -> Iterator[None]:
     kubectl("create", "-f", "-", stdin=json.dumps(DEFINITION))
-    await_true(serves_constraints)
+    wait_until(serves_constraints, "the API of SCCs", 60)
     yield
     kubectl("delete", "--ignore-not-found", "customresourcedefinition", SCC)
 

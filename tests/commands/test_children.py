@@ -21,19 +21,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply i
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from nimops_harness.cluster import kubectl
-from nimops_harness.openshift import SCC, await_true, serves_constraints
+from nimops_harness.openshift import SCC, serves_constraints
+from nimops_harness.progress import wait_until
 
 Json = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "nimops-children"
-
-
-@pytest.fixture(scope="module")
-def namespace(api_server: Any) -> Iterator[str]:
-    kubectl("create", "namespace", NAMESPACE)
-    yield NAMESPACE
-    kubectl("delete", "namespace", NAMESPACE, "--wait=true")
 
 
 @pytest.fixture
@@ -72,7 +66,7 @@ def test_roles_follow_openshift(
     run("strict")
     assert roles(namespace, "strict") == ["Role", "RoleBinding"]
     kubectl("delete", "customresourcedefinition", SCC)
-    await_true(lambda: not serves_constraints())
+    wait_until(lambda: not serves_constraints(), "the removal of the API of SCCs", 60)
     run("strict")
     assert roles(namespace, "strict") == ["Role", "RoleBinding"], "its spec did not change"
     run("strict", replicas=2)
@@ -89,7 +83,11 @@ def test_disruption_budget(run: Callable[..., None], namespace: str) -> None:
     (budget,) = budgets(namespace)
     (owner,) = budget["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"], owner["controller"]) == ("NIMService", "guarded", True)
-    await_true(lambda: budgets(namespace)[0].get("status", {}).get("currentHealthy") == 2)
+
+    def is_healthy() -> bool:
+        return budgets(namespace)[0].get("status", {}).get("currentHealthy") == 2
+
+    wait_until(is_healthy, "a budget that counts both pods", 60)
     listed = kubectl("-n", namespace, "get", "pods", "-l", "app=guarded", "-o", "name").split()
     first, second = (item.partition("/")[2] for item in listed)
     client = Client()
@@ -134,21 +132,15 @@ def test_quota_breach_names_field(run: Callable[..., None], namespace: str, name
     spec, what, advice = BREACHES[name]
     kubectl("-n", namespace, "apply", "-f", "-", stdin=json.dumps(QUOTA))
     try:
-        await_true(
-            lambda: (
-                "hard"
-                in json.loads(
-                    kubectl("-n", namespace, "get", "resourcequota", "tenant", "-o", "json")
-                )["status"]
-            )
-        )
+        in_use = ("--for=jsonpath={.status.hard}", "--timeout=60s")
+        kubectl("-n", namespace, "wait", "resourcequota/tenant", *in_use)
 
         def is_named() -> bool:
             run(name, **spec)
             text = messages_of(namespace, name)
             return what in text and advice in text
 
-        await_true(is_named)
+        wait_until(is_named, "a status with the field", 60)
     finally:
         kubectl("-n", namespace, "delete", "resourcequota", "tenant")
 
@@ -174,5 +166,5 @@ def test_adapters_in_status(run: Callable[..., None], namespace: str) -> None:
         found.update(json.loads(text)["status"])
         return "model" in found
 
-    await_true(is_ready)
+    wait_until(is_ready, "a status with the model", 60)
     assert found["model"]["adapters"] == ["acme/tiny-lora"]

@@ -47,13 +47,6 @@ READY = {"type": "Ready", "status": "True", "reason": "Ready", "message": "it se
 MODEL = {"name": "acme/llm", "clusterEndpoint": "10.0.0.1:8000", "externalEndpoint": ""}
 
 
-@pytest.fixture(scope="module")
-def namespace(api_server: Any) -> Iterator[str]:
-    kubectl("create", "namespace", NAMESPACE)
-    yield NAMESPACE
-    kubectl("delete", "namespace", NAMESPACE, "--wait=true")
-
-
 @pytest.fixture
 def run(namespace: str) -> Iterator[Callable[..., Json]]:
     """Run a command for the NIMService `llm`, by default without a wait; its result."""

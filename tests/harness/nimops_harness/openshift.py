@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 
 SCC = "securitycontextconstraints.security.openshift.io"
@@ -27,13 +24,6 @@ DEFINITION = {
         ],
     },
 }  # fmt: skip
-
-
-def await_true(check: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not check():
-        assert time.monotonic() < end
-        time.sleep(0.2)
 
 
 def serves_constraints() -> bool:
