@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Options and attributes that our modules share."""
+"""Options and attributes that our plugins share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MODES = """
 _OWN_ATTRIBUTES = f"""
 options: {{}}
 attributes:{_MODES}"""
-_CONNECTION = f"""
+_KUBECONFIG = """
 options:
   kubeconfig:
     description:
@@ -29,6 +29,8 @@ options:
 requirements:
   - kubernetes >= 24.2.0
   - urllib3 >= 2.0
+"""
+_CONNECTION = f"""{_KUBECONFIG}
 attributes:{_MODES}
   action_group:
     description: Use C(group/nimops.nim.nim) in C(module_defaults) to set defaults for this module.
@@ -53,6 +55,8 @@ options:
 """
 
     ATTRIBUTES = _OWN_ATTRIBUTES
+
+    KUBECONFIG = _KUBECONFIG
 
     CONNECTION = _CONNECTION
 

@@ -29,23 +29,13 @@ notes:
 extends_documentation_fragment:
   - constructed
   - inventory_cache
-requirements:
-  - kubernetes >= 24.2.0
-  - urllib3 >= 2.0
+  - nimops.nim._cluster.kubeconfig
 options:
   plugin:
     description: The name of this plugin.
     type: str
     required: true
     choices: [nimops.nim.endpoints]
-  kubeconfig:
-    description:
-      - Path of a kubeconfig file.
-      - By default E(K8S_AUTH_KUBECONFIG), then E(KUBECONFIG), then the service account of the pod.
-    type: path
-  context:
-    description: The context of the kubeconfig to use.
-    type: str
   namespaces:
     description: The namespaces of the NIMServices. By default all.
     type: list

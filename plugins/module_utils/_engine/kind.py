@@ -19,7 +19,7 @@ functions get this context.
 
 The garbage collector deletes the children of a deleted custom resource. `finalize(app) -> Desired`
 returns any further work, for example for objects without an owner reference, after the same reads.
-`farewell(app, outcome) -> Assessment` returns the last events; its error repeats the finalization.
+`assess_deletion(app, outcome) -> Assessment` returns the last events; its error repeats all that.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Kind(t.Generic[AppT]):
     desired: t.Callable[[AppT], Desired]
     assess: t.Callable[[AppT, Outcome], Assessment]
     finalize: t.Callable[[AppT], Desired] | None = None
-    farewell: t.Callable[[AppT, Outcome], Assessment] | None = None
+    assess_deletion: t.Callable[[AppT, Outcome], Assessment] | None = None
     refuse: t.Callable[[AppT, NimError], Assessment] | None = None
     group: str = GROUP
     version: str = "v1alpha1"

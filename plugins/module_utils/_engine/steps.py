@@ -145,7 +145,7 @@ def report(
     Repeats the assessment if the resource has changed since it was read.
     """
     if is_deleted(resource):
-        error = _part(kind, resource, Observed(answers), outcome, cluster)
+        error = _report_deletion(kind, resource, Observed(answers), outcome, cluster)
         return Report(changed=False, status={}, error=error, period="")
     now, excess = cluster.now(), find_excess(resource)
     sent: list[Event] = []
@@ -174,14 +174,14 @@ def report(
     return Report(changed, stored, assessment.error, period)
 
 
-def _part(
+def _report_deletion(
     kind: AnyKind, resource: Json, observed: Observed, outcome: Outcome, cluster: Cluster
 ) -> str:
     """Report the last events of a resource that is being deleted; returns the error."""
     subject = _subject_of(resource)
-    if not kind.farewell or not subject or outcome.failure:
+    if not kind.assess_deletion or not subject or outcome.failure:
         return outcome.failure
-    assessment = kind.farewell(kind.app(subject, observed), outcome)
+    assessment = kind.assess_deletion(kind.app(subject, observed), outcome)
     if assessment.events:
         cluster.write_status(resource, resource.get("status") or {}, assessment)
     return assessment.error

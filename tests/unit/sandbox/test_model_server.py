@@ -226,13 +226,19 @@ def test_forward(uri: str, status: int) -> None:
             thread.join()
 
 
-def test_hanging_server_recovers() -> None:
+def hang() -> tuple[Models, dict[str, t.Any], int]:
+    """Models with one server that does not answer; its Service and its port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     models = Models("acme/tiny-llm")
     at = service("127.0.0.1", "hang")
     at["spec"]["ports"][0]["port"] = port
     models.follow({"type": "ADDED", "object": at})
+    return models, at, port
+
+
+def test_hanging_server_recovers() -> None:
+    models, at, port = hang()
     with pytest.raises(TimeoutError):
         ask(port, 0.2)
     at["metadata"]["annotations"] = {}
@@ -244,12 +250,7 @@ def test_hanging_server_recovers() -> None:
 
 
 def test_hanging_server_counts_questions() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    models = Models("acme/tiny-llm")
-    at = service("127.0.0.1", "hang")
-    at["spec"]["ports"][0]["port"] = port
-    models.follow({"type": "ADDED", "object": at})
+    models, _at, port = hang()
     running = b'vllm:num_requests_running{model_name="acme/tiny-llm"}'
     assert running + b" 0\n" in ask(port, 10, "/v1/metrics")
     for _number in range(2):

@@ -12,7 +12,7 @@ from ..._base.errors import ApiError
 from ..._base.printable import printable
 from ..._base.types import Json
 from ..._cluster.client import Client
-from ..._cluster.reader import Reader
+from ..._cluster.reader import Reader, answer_of
 from ..._engine.api_resources import KINDS, ObjectKey, api_path, collection_path, identity
 from ..._engine.metadata import OWNER_ANNOTATION, controller_of
 from ..._engine.observed import Observed
@@ -161,20 +161,10 @@ def _find_kept(client: Client, lists: _Lists, gone: t.Sequence[Json]) -> dict[Ob
             answers[ReadObjects(kind, namespace).key] = stay
         if answers[str(key)]:
             read = ReadClaimUsers(namespace, key.name)
-            answers[read.key] = _answer(client, read)
+            answers[read.key] = answer_of(read, Reader(client))
         if why := why_kept(NIMCacheApp(cache, Observed(answers))):
             found[key] = why
     return found
-
-
-def _answer(client: Client, read: ReadClaimUsers) -> list[Json]:
-    """The pods that use a claim; none if the user may not list them."""
-    try:
-        return read.answer(Reader(client))
-    except ApiError as error:
-        if error.status != 403:
-            raise
-        return []
 
 
 def _judge_claim(client: Client, found: Inventory, child: Json) -> None:

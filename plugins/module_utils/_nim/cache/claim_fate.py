@@ -44,7 +44,7 @@ _MAX_NAMED = 5
 _OWNERS = ("metadata", "ownerReferences")
 
 
-def farewell_reads(app: NIMCacheApp) -> list[Read]:
+def deletion_reads(app: NIMCacheApp) -> list[Read]:
     """The reads of a NIMCache that is being deleted: its claim, and the users of that."""
     claim = ReadObject(_CLAIM, app.namespace, app.spec.claim.name)
     if _annotation(app) not in ("", "false") or not _is_owned(app):
@@ -84,7 +84,7 @@ def finalize(app: NIMCacheApp) -> Desired:
     return Desired(patches=[_leave(app, live)] if live and _is_owned(app) and why_kept(app) else [])
 
 
-def farewell(app: NIMCacheApp, outcome: Outcome) -> Assessment:
+def assess_deletion(app: NIMCacheApp, outcome: Outcome) -> Assessment:
     """The event about a claim that stays; an error while it still has its owner."""
     why = why_kept(app)
     errors = [item.message for item in outcome.refusals] + list(outcome.raced)

@@ -9,7 +9,7 @@ from ..._builders.rbac import SCC_GROUP, SCC_RESOURCE
 from ..._builders.traffic import SELECTOR_ACCESS
 from ..._engine.kind import Access, Kind, Rule
 from .app import NIMCacheApp
-from .claim_fate import farewell, finalize
+from .claim_fate import assess_deletion, finalize
 from .desired import desired
 from .reads import reads
 from .status import assess, assumed_status, refuse
@@ -22,7 +22,7 @@ KIND = Kind(
     desired=desired,
     assess=assess,
     finalize=finalize,
-    farewell=farewell,
+    assess_deletion=assess_deletion,
     refuse=refuse,
     assumed_status=assumed_status,
     watches_annotations=True,

@@ -12,7 +12,7 @@ from ..._engine.metadata import is_deleted
 from ..._engine.reads import Read, ReadNodes, ReadObject, ReadObjects, ReadProtocol
 from ..profiles.manifest_pod import read_log_of
 from .app import NIMCacheApp
-from .claim_fate import USERS, farewell_reads
+from .claim_fate import USERS, deletion_reads
 from .constants import CONTAINER, READY, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from .probe import PROTOCOL, needs_probe, needs_protocol
 from .progress import pod_reads
@@ -23,7 +23,7 @@ from .steps import has_pvc
 def reads(app: NIMCacheApp) -> list[Read]:
     """The children, then, unless the cache is settled, the inputs of the next steps."""
     if is_deleted(app.resource):
-        return farewell_reads(app)
+        return deletion_reads(app)
     namespace = app.namespace
     wanted: list[Read] = [CONSTRAINTS_READ]
     wanted += [

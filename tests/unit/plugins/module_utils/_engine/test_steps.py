@@ -165,12 +165,12 @@ def test_plan_finalize(cluster: SimulatedCluster) -> None:
     assert [item["metadata"]["labels"] for item in plan.patch] == [{"toy": "over"}]
 
 
-def test_report_farewell(cluster: SimulatedCluster) -> None:
+def test_report_deletion(cluster: SimulatedCluster) -> None:
     """The last events are written, and an error repeats the finalization."""
     written = []
     events = [Event("Normal", "Left", "x")]
 
-    def farewell(app: App, outcome: t.Any) -> Assessment:
+    def assess_deletion(app: App, outcome: t.Any) -> Assessment:
         return Assessment(dict(app.status), events=events, error="; ".join(outcome.raced))
 
     def write(_resource: Json, status: Json, assessment: Assessment) -> bool:
@@ -178,7 +178,7 @@ def test_report_farewell(cluster: SimulatedCluster) -> None:
         return False
 
     cluster.write_status = write  # type: ignore[method-assign]
-    kind = replace(TOY, finalize=lambda _app: Desired(), farewell=farewell)
+    kind = replace(TOY, finalize=lambda _app: Desired(), assess_deletion=assess_deletion)
     resource = toy(deletionTimestamp="x") | {"status": {"state": "Ready"}}
     done = steps.report(kind, resource, {}, Outcome(raced=["Node/n"]), cluster)
     assert (done.error, done.changed) == ("Node/n", False)

@@ -35,7 +35,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.claim_fate import (
-    farewell,
+    assess_deletion,
     finalize,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.desired import desired
@@ -183,7 +183,7 @@ class World:
         raced = [key_of(patch) for patch in plan.patch if key_of(patch) in self.refused]
         if not raced:
             self.patch(plan)
-        done = farewell(app, Outcome(raced=raced))
+        done = assess_deletion(app, Outcome(raced=raced))
         return [(event.reason, event.message) for event in done.events], done.error
 
     def recreate(self, **spec):
