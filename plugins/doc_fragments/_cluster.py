@@ -5,39 +5,6 @@
 
 from __future__ import annotations
 
-_MODES = """
-  check_mode:
-    description: Can run in C(check_mode) and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed or possibly needs changing in C(check_mode).
-    support: none
-"""
-_OWN_ATTRIBUTES = f"""
-options: {{}}
-attributes:{_MODES}"""
-_KUBECONFIG = """
-options:
-  kubeconfig:
-    description:
-      - Path of a kubeconfig file.
-      - By default E(K8S_AUTH_KUBECONFIG), then E(KUBECONFIG), then the service account of the pod.
-    type: path
-  context:
-    description: The context of the kubeconfig to use.
-    type: str
-requirements:
-  - kubernetes >= 24.2.0
-  - urllib3 >= 2.0
-"""
-_CONNECTION = f"""{_KUBECONFIG}
-attributes:{_MODES}
-  action_group:
-    description: Use C(group/nimops.nim.nim) in C(module_defaults) to set defaults for this module.
-    support: full
-    membership: [nimops.nim.nim]
-"""
-
 
 class ModuleDocFragment:
     """Named by `extends_documentation_fragment`."""
@@ -54,13 +21,43 @@ options:
     required: true
 """
 
-    ATTRIBUTES = _OWN_ATTRIBUTES
+    ATTRIBUTES = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed or possibly needs changing in C(check_mode).
+    support: none
+"""
 
-    KUBECONFIG = _KUBECONFIG
+    ACTION_GROUP = r"""
+options: {}
+attributes:
+  action_group:
+    description: Use C(group/nimops.nim.nim) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership: [nimops.nim.nim]
+"""
 
-    CONNECTION = _CONNECTION
+    KUBECONFIG = r"""
+options:
+  kubeconfig:
+    description:
+      - Path of a kubeconfig file.
+      - By default E(K8S_AUTH_KUBECONFIG), then E(KUBECONFIG), then the service account of the pod.
+    type: path
+  context:
+    description: The context of the kubeconfig to use.
+    type: str
+requirements:
+  - kubernetes >= 24.2.0
+  - urllib3 >= 2.0
+"""
 
-    COMMAND = f"""{_CONNECTION}
+    COMMAND = r"""
+options: {}
 notes:
   - If no API server answers, or there is no usable kubeconfig, the result is C(unreachable). Any other error is
     C(failed). As a command, it exits with 4 in the first case, and with 2 in the second.

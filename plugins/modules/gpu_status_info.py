@@ -14,6 +14,9 @@ author: The nimops.nim authors (@nimops)
 short_description: Show the state of each GPU node, its pending pods, and the relevant logs
 version_added: 0.1.0
 extends_documentation_fragment:
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
   - nimops.nim._cluster.command
   - nimops.nim._cluster.output
 description:

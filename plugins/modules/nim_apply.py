@@ -15,6 +15,9 @@ short_description: Apply custom resources to a cluster and wait until they are R
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.resources
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
   - nimops.nim._cluster.command
 description:
   - Writes custom resources of C(apps.nvidia.com) by server-side apply and reconciles them as the operator does, until

@@ -15,6 +15,9 @@ short_description: Build an engine with a NIMBuild, or remove it
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.custom_resource
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
   - nimops.nim._cluster.command
 description:
   - A NIMBuild builds an engine for the GPUs of the cluster from a downloaded profile.

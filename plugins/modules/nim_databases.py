@@ -15,6 +15,9 @@ short_description: Create the PostgreSQL databases and users that NeMo resources
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.resources
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
   - nimops.nim._cluster.command
 description:
   - Reads C(spec.databaseConfig) of NemoCustomizer, NemoDatastore, NemoEntitystore, NemoEvaluator and NemoGuardrail. For

@@ -14,6 +14,9 @@ author: The nimops.nim authors (@nimops)
 short_description: Write a report about custom resources and GPUs as an HTML file, without secrets
 version_added: 0.1.0
 extends_documentation_fragment:
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
   - nimops.nim._cluster.command
 description:
   - Writes one HTML file about the custom resources of a namespace or cluster. It contains their states, with advice about

@@ -14,6 +14,9 @@ author: The nimops.nim authors (@nimops)
 short_description: Collect support data of a cluster in one file, without secrets
 version_added: 0.1.0
 extends_documentation_fragment:
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
   - nimops.nim._cluster.command
 description:
   - Writes one C(tar.gz) about a custom resource of C(apps.nvidia.com), or about all of a namespace or cluster. It contains

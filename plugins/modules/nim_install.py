@@ -14,6 +14,9 @@ author: The nimops.nim authors (@nimops)
 short_description: Install the CRDs of nimops.nim and the operator, or remove them
 version_added: 0.1.0
 extends_documentation_fragment:
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
   - nimops.nim._cluster.command
 description:
   - Applies the CRDs, admission policies and roles for users of this release by server-side apply, and waits until the API server

@@ -15,7 +15,9 @@ short_description: Read everything that a custom resource depends on
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
-  - nimops.nim._cluster.connection
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
 description:
   - Reads, in one task, the children of a custom resource of C(apps.nvidia.com) and everything else that
     determines them. This includes node labels, the NIMCache in use, the log of a probe pod and the

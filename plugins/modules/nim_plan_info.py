@@ -15,6 +15,9 @@ short_description: Show what applying custom resources would change in a cluster
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.resources
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
   - nimops.nim._cluster.command
   - nimops.nim._cluster.output
 description:

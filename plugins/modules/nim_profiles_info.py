@@ -14,6 +14,9 @@ author: The nimops.nim authors (@nimops)
 short_description: List the profiles of a NIM image, and whether they fit the GPUs
 version_added: 0.1.0
 extends_documentation_fragment:
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
   - nimops.nim._cluster.command
 description:
   - Prints a table of the profiles in a model manifest, fitting ones first. For each of the others, it shows the unmet

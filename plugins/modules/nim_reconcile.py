@@ -15,7 +15,9 @@ short_description: Reconcile a custom resource once
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
-  - nimops.nim._cluster.connection
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
 description:
   - Runs in one task the pass that the operator runs for each event. Reads the dependencies of the custom resource like
     M(nimops.nim.nim_observe), plans, executes the plan by server-side apply, merge patches and deletions, and writes the

@@ -14,6 +14,9 @@ author: The nimops.nim authors (@nimops)
 short_description: Remove the operator's finalizers from custom resources
 version_added: 0.1.0
 extends_documentation_fragment:
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
   - nimops.nim._cluster.command
 description:
   - Lists the custom resources of all kinds that have a finalizer of our operator, and removes this finalizer. Other finalizers

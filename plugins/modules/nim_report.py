@@ -15,7 +15,9 @@ short_description: Write the status of a custom resource
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
-  - nimops.nim._cluster.connection
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
 description:
   - Computes the status of a custom resource of C(apps.nvidia.com) from the observed objects and from the results
     of writing its children, and writes it if it differs.

@@ -14,6 +14,9 @@ author: The nimops.nim authors (@nimops)
 short_description: Read custom resources with their state, endpoint and models
 version_added: 0.1.0
 extends_documentation_fragment:
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
   - nimops.nim._cluster.command
 description:
   - Returns the custom resources of one kind or of all kinds, with what their status says.

@@ -14,6 +14,9 @@ author: The nimops.nim authors (@nimops)
 short_description: Take a cluster over from the reference operator, or return it
 version_added: 0.1.0
 extends_documentation_fragment:
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
   - nimops.nim._cluster.command
 description:
   - Finds the reference operator, which is the one with the image C(k8s-nim-operator) or the Lease C(a0715c6e.nvidia.com),

@@ -14,7 +14,9 @@ author: The nimops.nim authors (@nimops)
 short_description: Write objects that kubernetes.core cannot write
 version_added: 0.1.0
 extends_documentation_fragment:
-  - nimops.nim._cluster.connection
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
 description:
   - Writes one stage of a plan of P(nimops.nim.plan_resource#filter) for a custom resource. The roles of this collection
     write the other stages with M(kubernetes.core.k8s).

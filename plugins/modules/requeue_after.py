@@ -15,7 +15,9 @@ short_description: Reconcile a custom resource once in the operator
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
-  - nimops.nim._cluster.connection
+  - nimops.nim._cluster.kubeconfig
+  - nimops.nim._cluster.attributes
+  - nimops.nim._cluster.action_group
 description:
   - Does the same as M(nimops.nim.nim_reconcile), and returns the requeue period to the Ansible operator runtime.
   - The runtime searches the events of a run for a task of exactly this name, without a collection, reads RV(period) from

@@ -117,7 +117,8 @@ def count(done: PassResult) -> None:
     """Add a pass to the counters that the operator serves as metrics."""
     if done.resource is not None:
         version = read_settings()["version"]
-        count_pass(done.resource, done.report.status, done.outcome, version)
+        report = done.report
+        count_pass(done.resource, report.status, done.outcome, version, report.gauges)
 
 
 def period_of(done: PassResult) -> str:

@@ -15,6 +15,7 @@ import json
 import os
 import sys
 import time
+import typing as t
 
 from .._base.types import Fields, Json
 from .._engine.desired import Outcome
@@ -25,10 +26,17 @@ _PREFORK = "ansible_prefork"
 """The package that only a process of a prefork parent has imported."""
 
 
-def count_pass(resource: Fields, status: Fields, outcome: Outcome, version: str) -> None:
+def count_pass(
+    resource: Fields,
+    status: Fields,
+    outcome: Outcome,
+    version: str,
+    gauges: t.Mapping[str, int] | None = None,
+) -> None:
     """Add a pass to the counters of its kind; does nothing outside the operator.
 
     ``resource``: as the pass read it. ``status``: after the pass. ``version``: of the operator.
+    ``gauges``: numbers that replace those of an earlier pass.
     """
     is_ready = _is_ready(status)
     numbers = {
@@ -38,7 +46,10 @@ def count_pass(resource: Fields, status: Fields, outcome: Outcome, version: str)
         "drift": len(outcome.written) if _is_settled(resource, version) else 0,
         "forked": int(_PREFORK in sys.modules),
     }
-    _add(resource["kind"], numbers, last_success=time.time() if is_ready else 0)
+    current: dict[str, float] = dict(gauges or {})
+    if is_ready:
+        current["last_success"] = time.time()
+    _add(resource["kind"], numbers, current)
 
 
 def _is_ready(status: Fields) -> bool:
@@ -52,7 +63,7 @@ def _is_settled(resource: Fields, version: str) -> bool:
     return _is_ready(status) and is_observed and status.get("operatorVersion", version) == version
 
 
-def _add(kind: str, numbers: dict[str, int], *, last_success: float) -> None:
+def _add(kind: str, numbers: dict[str, int], gauges: dict[str, float]) -> None:
     path = os.environ.get(FILE_VARIABLE)
     if not path:
         return
@@ -64,8 +75,7 @@ def _add(kind: str, numbers: dict[str, int], *, last_success: float) -> None:
             counts = found.setdefault(kind, {})
             for name, number in numbers.items():
                 counts[name] = counts.get(name, 0) + number
-            if last_success:
-                counts["last_success"] = last_success
+            counts.update(gauges)
             text = json.dumps(found).encode()
             os.pwrite(file, text, 0)
             os.ftruncate(file, len(text))

@@ -225,7 +225,7 @@ class Assessment:
     ``status``: the whole new status; conditions set in this pass have no times. ``triggers``:
     annotations that trigger the reconcile of other resources. ``error``: the run must fail with
     this message, so that the runtime retries. ``source``: the source of the events, by
-    default the kind's controller.
+    default the kind's controller. ``gauges``: numbers that the operator serves as metrics.
     """
 
     status: Json
@@ -235,3 +235,4 @@ class Assessment:
     error: str = ""
     patches: list[StatusPatch] = field(default_factory=list)
     source: str = ""
+    gauges: t.Mapping[str, int] = field(default_factory=dict)

@@ -43,6 +43,7 @@ class StatusBuilder:
     requeue: Requeue = NO_REQUEUE
     requeue_while_reconciling: bool = True
     error: str = ""
+    gauges: dict[str, int] = field(default_factory=dict)
 
     @property
     def state(self) -> str:
@@ -144,6 +145,7 @@ class StatusBuilder:
             patches=self.patches,
             requeue=self._requeue(),
             error=self.error,
+            gauges=self.gauges,
         )
 
 

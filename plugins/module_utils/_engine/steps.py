@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from .._base.errors import NAME_TAKEN, ApiError, NimError
@@ -73,12 +73,16 @@ class Cluster(t.Protocol):
 
 @dataclass(frozen=True)
 class Report:
-    """``period``: when to reconcile next (a Go duration); empty for the default."""
+    """``period``: when to reconcile next (a Go duration); empty for the default.
+
+    ``gauges``: numbers that the operator serves as metrics.
+    """
 
     changed: bool
     status: Json
     error: str
     period: str
+    gauges: t.Mapping[str, int] = field(default_factory=dict)
 
 
 EMPTY_REPORT = Report(changed=False, status={}, error="", period="")
@@ -171,7 +175,7 @@ def report(
     if not Observed(answers).has_child_events:
         requeue = replace(requeue, wake_on_child=False)
     period = _period((resource, status, now), requeue, outcome, cluster)
-    return Report(changed, stored, assessment.error, period)
+    return Report(changed, stored, assessment.error, period, assessment.gauges)
 
 
 def _report_deletion(

@@ -29,6 +29,8 @@ type facts struct {
 	// devices has the number of devices of a device class for each pod.
 	devices        map[string]int64
 	upgradesDriver bool
+	// requestsToolkit reports whether a ClusterPolicy requests the Driver Toolkit of OpenShift.
+	requestsToolkit bool
 }
 
 type condition struct{ kind, status, reason string }
@@ -84,6 +86,9 @@ type spec struct {
 			AutoUpgrade bool `json:"autoUpgrade"`
 		} `json:"upgradePolicy"`
 	} `json:"driver"`
+	Operator struct {
+		UsesDriverToolkit bool `json:"use_ocp_driver_toolkit"`
+	} `json:"operator"`
 }
 
 type status struct {
@@ -123,7 +128,7 @@ func readFacts(text []byte) (facts, string) {
 		state: from.Status.State, operatorVersion: from.Status.OperatorVersion,
 		model: modelOf(from), image: imageOf(from.Spec), platform: platformOf(from),
 		profiles: profilesOf(from), bytes: bytesOf(from), devices: devicesOf(from.Spec), replicas: replicasOf(from.Status),
-		upgradesDriver: from.Spec.Driver.UpgradePolicy.AutoUpgrade,
+		upgradesDriver: from.Spec.Driver.UpgradePolicy.AutoUpgrade, requestsToolkit: from.Spec.Operator.UsesDriverToolkit,
 	}
 	found.since, found.isNew = found.created, found.state == ""
 	for _, item := range from.Status.Conditions {
@@ -240,6 +245,8 @@ type counts struct {
 	areGroups bool
 	replicas  map[string]int64
 	gpus      map[string]int64
+	// product is the GPU that the node selector of the pods names.
+	product string
 }
 
 // isOf reports whether the pods are those of the resource: an endpoint picker's Deployment has another name.
@@ -252,6 +259,9 @@ type template struct {
 				Limits map[string]any `json:"limits"`
 			} `json:"resources"`
 		} `json:"containers"`
+		NodeSelector struct {
+			Product string `json:"nvidia.com/gpu.product"`
+		} `json:"nodeSelector"`
 	} `json:"spec"`
 }
 
@@ -325,6 +335,7 @@ func readCounts(of request.Collection, text []byte) (counts, string, string) {
 }
 
 func (c *counts) addPods(of template, pods int64) {
+	c.product = cmp.Or(c.product, of.Spec.NodeSelector.Product)
 	for _, container := range of.Spec.Containers {
 		for name, amount := range container.Resources.Limits {
 			if isGPU(name) {

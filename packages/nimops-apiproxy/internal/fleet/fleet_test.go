@@ -124,6 +124,19 @@ func TestGroups(t *testing.T) {
 	)
 }
 
+func TestProduct(t *testing.T) {
+	of := `"nodeSelector":{"nvidia.com/gpu.product":"NVIDIA-H100"},`
+	selecting := func(name, limits, selector string) []byte {
+		return []byte(strings.Replace(string(deployment(name, "llm", 1, 1, limits)), `"containers"`, selector+`"containers"`, 1))
+	}
+	f := New()
+	f.Observe(services, service("llm", isReady))
+	f.ObserveChild(deployments, selecting("llm", `"nvidia.com/gpu":"2"`, of))
+	has(t, written(t, f), `nimops_gpus{`+named+`,device="nvidia.com/gpu",product="NVIDIA-H100",type="requested"} 2`)
+	f.ObserveChild(deployments, selecting("llm", `"nvidia.com/gpu":"2"`, `"nodeSelector":7,`))
+	has(t, written(t, f), `nimops_gpus{`+named+`,device="nvidia.com/gpu",type="requested"} 2`)
+}
+
 func TestReplicasOfStatus(t *testing.T) {
 	f := New()
 	f.Observe(services, service("llm", isReady+`,"replicas":2,"availableReplicas":1`, `"inferencePlatform":"kserve"`))
@@ -170,7 +183,10 @@ func TestClusterPolicy(t *testing.T) {
 	has(t, written(t, f), "gpu_operator_reconciliation_status -1")
 	f.Observe(policies, policy("a", "ready"))
 	f.Observe(policies, policy("b", "ignored"))
-	has(t, written(t, f), "gpu_operator_reconciliation_status 1", "gpu_operator_driver_auto_upgrade_enabled 1")
+	has(t, written(t, f), "gpu_operator_reconciliation_status 1", "gpu_operator_driver_auto_upgrade_enabled 1",
+		"gpu_operator_openshift_driver_toolkit_enabled 0")
+	f.Observe(policies, []byte(strings.Replace(string(policy("a", "ready")), `"spec":{`, `"spec":{"operator":{"use_ocp_driver_toolkit":true},`, 1)))
+	has(t, written(t, f), "gpu_operator_openshift_driver_toolkit_enabled -1")
 	f.Observe(policies, policy("a", "notReady"))
 	has(t, written(t, f), "gpu_operator_reconciliation_status 0")
 }

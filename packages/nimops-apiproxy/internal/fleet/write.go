@@ -22,7 +22,7 @@ var resourceFamilies = []family{
 	{"nimops_resource_condition", "gauge", "1 for the current status and reason of each condition of a custom resource."},
 	{"nimops_resource_state_since_seconds", "gauge", "Unix time of the last transition of a custom resource's conditions."},
 	{"nimops_replicas", "gauge", "Replicas of a custom resource's workload."},
-	{"nimops_gpus", "gauge", "GPUs of a custom resource's pods, by extended resource or device class."},
+	{"nimops_gpus", "gauge", "GPUs of a custom resource's pods, by extended resource or device class, and by the product of their node selector."},
 	{"nimops_cache_profiles", "gauge", "Model profiles of a NIMCache."},
 	{"nimops_cache_bytes", "gauge", "Bytes of a NIMCache's download that is in progress."},
 }
@@ -130,15 +130,16 @@ func (f *Fleet) writeDrivers(out *writer) {
 	if !f.serves("ClusterPolicy") {
 		return
 	}
-	status, upgrades := -1, 0
+	status, upgrades, toolkit := -1, 0, 0
 	for _, held := range f.resources {
 		if of := held.facts; of.kind == "ClusterPolicy" && of.state != "ignored" {
 			status = number(of.state == "ready")
-			upgrades = number(of.upgradesDriver)
+			upgrades, toolkit = number(of.upgradesDriver), -number(of.requestsToolkit)
 		}
 	}
 	out.gauge("gpu_operator_reconciliation_status", "1 if the ClusterPolicy is ready, 0 if not, -1 if there is none.", status)
 	out.gauge("gpu_operator_driver_auto_upgrade_enabled", "1 if the ClusterPolicy upgrades drivers automatically.", upgrades)
+	out.gauge("gpu_operator_openshift_driver_toolkit_enabled", "-1 if the ClusterPolicy requests OpenShift's Driver Toolkit, which this operator does not use, 0 if not.", toolkit)
 }
 
 // Has reports whether the runtime listed a kind.
@@ -215,11 +216,17 @@ func replicaLines(replicas map[string]int64, base string) string {
 	return text.String()
 }
 
-func gpuLines(gpus map[string]map[string]int64, base string) string {
+func gpuLines(gpus map[gpu]map[string]int64, base string) string {
 	var text strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(gpus)) {
-		for _, of := range slices.Sorted(maps.Keys(gpus[name])) {
-			text.WriteString(line("nimops_gpus", gpus[name][of], base, label("device", name), label("type", of)))
+	for _, item := range slices.SortedFunc(maps.Keys(gpus), func(a, b gpu) int {
+		return cmp.Or(strings.Compare(a.device, b.device), strings.Compare(a.product, b.product))
+	}) {
+		labels := []string{base, label("device", item.device)}
+		if item.product != "" {
+			labels = append(labels, label("product", item.product))
+		}
+		for _, of := range slices.Sorted(maps.Keys(gpus[item])) {
+			text.WriteString(line("nimops_gpus", gpus[item][of], append(labels, label("type", of))...))
 		}
 	}
 	return text.String()
@@ -241,16 +248,20 @@ func byteLines(bytes map[string]int64, named string) string {
 	return text.String()
 }
 
-// sum adds up the replicas of a resource's workloads, and their GPUs by device and type. A resource without a workload of
+// gpu is a kind of GPU: an extended resource or device class, and the product, if known.
+type gpu struct{ device, product string }
+
+// sum adds up the replicas of a resource's workloads, and their GPUs by kind and type. A resource without a workload of
 // its own, such as a NIMService on KServe, has the replicas of its status.
-func sum(of facts, workloads []counts) (map[string]int64, map[string]map[string]int64) {
-	replicas, gpus := map[string]int64{}, map[string]map[string]int64{}
-	add := func(name string, perPod int64, of map[string]int64) {
-		if gpus[name] == nil {
-			gpus[name] = map[string]int64{}
+func sum(of facts, workloads []counts) (map[string]int64, map[gpu]map[string]int64) {
+	replicas, gpus := map[string]int64{}, map[gpu]map[string]int64{}
+	add := func(device string, perPod int64, from counts) {
+		item := gpu{device, from.product}
+		if gpus[item] == nil {
+			gpus[item] = map[string]int64{}
 		}
-		gpus[name][requested] += perPod * of[desired]
-		gpus[name][ready] += perPod * of[ready]
+		gpus[item][requested] += perPod * from.replicas[desired]
+		gpus[item][ready] += perPod * from.replicas[ready]
 	}
 	if len(workloads) == 0 && of.replicas != nil {
 		workloads = []counts{{name: of.name, replicas: of.replicas}}
@@ -263,10 +274,10 @@ func sum(of facts, workloads []counts) (map[string]int64, map[string]map[string]
 			replicas[name] += count
 		}
 		for name, count := range item.gpus {
-			add(name, count, item.replicas)
+			add(name, count, item)
 		}
 		for name, count := range of.devices {
-			add(name, count, item.replicas)
+			add(name, count, item)
 		}
 	}
 	return replicas, gpus

@@ -133,6 +133,8 @@ type passes struct {
 	Drift       int64   `json:"drift"`
 	Forked      int64   `json:"forked"`
 	LastSuccess float64 `json:"last_success"`
+	// Available is the number of nodes that could start the upgrade of their driver; only of ClusterPolicies.
+	Available *int64 `json:"upgrades_available"`
 }
 
 func (m *metricsHandler) writePasses(out *bufio.Writer) {
@@ -163,6 +165,10 @@ func (m *metricsHandler) writePasses(out *bufio.Writer) {
 	if policy.LastSuccess > 0 {
 		head(out, "gpu_operator_reconciliation_last_success_ts_seconds", "gauge", "Unix time of the last pass that ended ready.")
 		fmt.Fprintf(out, "gpu_operator_reconciliation_last_success_ts_seconds %.0f\n", policy.LastSuccess)
+	}
+	if policy.Available != nil {
+		head(out, "gpu_operator_nodes_upgrades_available", "gauge", "Nodes that can start the upgrade of their driver now.")
+		fmt.Fprintf(out, "gpu_operator_nodes_upgrades_available %d\n", *policy.Available)
 	}
 }
 

@@ -80,7 +80,7 @@ func TestMetrics(t *testing.T) {
 	equal(t, strings.Count(text, "nimops_resource_info{"), 0)
 	s.get("/apis/apps.nvidia.com/v1alpha1/nimservices?resourceVersion=0")
 	if err := os.WriteFile(counters, []byte(`{"NIMService":{"passes":7,"writes":12,"drift":2,"forked":6},`+
-		`"ClusterPolicy":{"passes":3,"unready":1,"last_success":1767225900.5}}`), 0o600); err != nil {
+		`"ClusterPolicy":{"passes":3,"unready":1,"last_success":1767225900.5,"upgrades_available":2}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, text = read("")
@@ -96,6 +96,7 @@ func TestMetrics(t *testing.T) {
 		`gpu_operator_reconciliation_total 3`,
 		`gpu_operator_reconciliation_failed_total 1`,
 		`gpu_operator_reconciliation_last_success_ts_seconds 1767225900`,
+		`gpu_operator_nodes_upgrades_available 2`,
 	} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("no %s in\n%s", line, text)

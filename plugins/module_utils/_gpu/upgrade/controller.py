@@ -69,9 +69,10 @@ def take_step(snapshot: UpgradeSnapshot, policy: UpgradePolicy) -> Step:
     nodes = snapshot.managed
     running = {node.name for node in nodes if node.state in states.RUNNING}
     emptying = {node.name for node in snapshot.nodes if node.state in states.EMPTYING}
-    current = _Pass(snapshot, policy, count_slots(nodes, policy), running, emptying)
+    slots = count_slots(nodes, policy)
+    current = _Pass(snapshot, policy, slots, running, emptying)
     steps = [_step_of(current, node) for node in nodes]
-    return Step(tuple(steps), frozenset(current.unread))
+    return Step(tuple(steps), frozenset(current.unread), slots)
 
 
 def _step_of(current: _Pass, node: Node) -> NodeStep:

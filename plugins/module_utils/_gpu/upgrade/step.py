@@ -104,10 +104,15 @@ class NodeStep:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of all nodes; ``unread``: the nodes whose pods must be read to plan further."""
+    """A step of all nodes.
+
+    ``unread``: the nodes whose pods must be read to plan further. ``slots``: how many nodes could
+    start their upgrade before the step.
+    """
 
     nodes: tuple[NodeStep, ...]
     unread: frozenset[str] = frozenset()
+    slots: int = 0
 
     @property
     def patches(self) -> list[Patch]:

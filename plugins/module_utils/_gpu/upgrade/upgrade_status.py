@@ -22,6 +22,7 @@ def report_upgrade(builder: StatusBuilder, step: Step) -> None:
     drivers are not ready.
     """
     builder.events += upgrade_events(step)
+    builder.gauges["upgrades_available"] = step.slots
     if step.is_over:
         return
     builder.requeue = Requeue(after=True, slow=_is_stuck(step))

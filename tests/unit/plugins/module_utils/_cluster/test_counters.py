@@ -64,6 +64,14 @@ def test_count_pass_drift(file, status, drift):
     assert read(file)["NIMService"]["drift"] == drift
 
 
+def test_count_pass_gauges(file):
+    count_pass(resource({}), {}, Outcome(), "1", {"upgrades_available": 3})
+    count_pass(resource({}), {}, Outcome(), "1", {"upgrades_available": 0})
+    assert read(file)["NIMService"]["upgrades_available"] == 0
+    count_pass(resource({}), {}, Outcome(), "1")
+    assert read(file)["NIMService"]["upgrades_available"] == 0
+
+
 def test_count_pass_forked(file, monkeypatch):
     monkeypatch.setitem(sys.modules, "ansible_prefork", types.ModuleType("ansible_prefork"))
     count_pass(resource({}), {}, OUTCOME, "1")

@@ -157,3 +157,11 @@ def test_report_upgrade_polls_slowly(gpu, snapshot, node_states, is_slow):
     drivers = dict.fromkeys((f"n{i}" for i in range(len(nodes))), "old")
     report_upgrade(builder, step_of(snapshot, nodes, drivers=drivers))
     assert (builder.requeue.after, builder.requeue.slow) == (True, is_slow)
+
+
+def test_report_upgrade_gauges(gpu, snapshot):
+    builder = StatusBuilder({})
+    nodes = [gpu.node("a", states.REQUIRED), gpu.node("b", states.DONE)]
+    step = step_of(snapshot, nodes, drivers={"a": "old", "b": "new"})
+    report_upgrade(builder, step)
+    assert builder.finish().gauges == {"upgrades_available": 1}
