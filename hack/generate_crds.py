@@ -7,8 +7,8 @@ Kubernetes' own types come from the OpenAPI v3 documents of the API server that 
 or from a folder of such documents (--openapi). --check writes nothing and exits 1 if a file
 would change.
 
-A source file describes one kind (kind, plural, shortNames, doc, columns, spec, status, types) or
-has only types and templates. A type, a field, spec and status are all nodes:
+A source file describes one kind (kind, plural, shortNames, categories, doc, columns, spec, status,
+types) or has only types and templates. A type, a field, spec and status are all nodes:
 
   type       string, bool, int, int32, int64, number, quantity, intOrString, object, any; a name
              under types; a Kubernetes type such as core.v1.Probe; each with [] for a list or {} for
@@ -413,8 +413,7 @@ def crd(kind: Node, builder: Builder) -> Schema:
     }
     singular = name.lower()
     names = {"kind": name, "listKind": f"{name}List", "plural": plural, "singular": singular}
-    if "shortNames" in kind:
-        names["shortNames"] = kind["shortNames"]
+    names |= {key: kind[key] for key in ("categories", "shortNames") if key in kind}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -7,12 +7,27 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Fields
+
 Condition = dict[str, t.Any]
 
 READY = "Ready"
 RECONCILING = "Reconciling"
 STALLED = "Stalled"
+PAUSED = "Paused"
+"""The condition type, the reason and the event while a resource is paused."""
+
 MAX_MESSAGE = 32768
+
+_SHOWN = (
+    (PAUSED, "True"),
+    ("Failed", "True"),
+    ("Error", "True"),
+    (STALLED, "True"),
+    (READY, "False"),
+    (RECONCILING, "True"),
+)
+_SHOWN_WHILE_READY = ((PAUSED, "True"), (STALLED, "True"), (RECONCILING, "True"))
 
 
 def condition(kind: str, status: bool, reason: str, message: str = "") -> Condition:
@@ -30,6 +45,19 @@ def find_condition(conditions: t.Sequence[Condition] | None, kind: str) -> Condi
     items = conditions if isinstance(conditions, (list, tuple)) else ()
     found = (item for item in items if isinstance(item, dict) and item.get("type") == kind)
     return next(found, None)
+
+
+def find_reason(status: Fields) -> tuple[str, str]:
+    """Reason and message of a problem, which a Ready resource may also have; else two empty texts.
+
+    It depends on the types of the conditions, not on their order.
+    """
+    is_ready = status.get("state") == READY
+    for kind, wanted in _SHOWN_WHILE_READY if is_ready else _SHOWN:
+        found = find_condition(status.get("conditions"), kind)
+        if found and found.get("status") == wanted and found.get("reason"):
+            return str(found["reason"]), " ".join(str(found.get("message") or "").split())
+    return "", ""
 
 
 def set_condition(conditions: t.Sequence[Condition] | None, new: Condition) -> list[Condition]:

@@ -8,13 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .._base.types import Fields, Json
-from .conditions import READY, RECONCILING, condition, drop_condition, find_condition
+from .conditions import PAUSED, READY, RECONCILING, condition, drop_condition, find_condition
 from .desired import Assessment, Event
 
 ANNOTATION = "nimops.nim/paused"
-PAUSED = "Paused"
-"""The condition type, the reason and the event while a resource is paused."""
-
 _OFF = ("", "false", "no", "off", "0")
 _MESSAGE = (
     f"the annotation {ANNOTATION} is set: the operator neither reads nor writes objects of this"

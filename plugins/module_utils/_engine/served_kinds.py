@@ -35,7 +35,17 @@ NEEDED: dict[str, Row] = {
     "RuntimeClass": ("node.k8s.io/v1", "runtimeclasses", False, True),
 }
 SHORT_NAMES: dict[str, str] = {
+    "nvcp": "ClusterPolicy",
+    "nimb": "NIMBuild",
+    "nimc": "NIMCache",
+    "nimpl": "NIMPipeline",
+    "nimsvc": "NIMService",
     "nvd": "NVIDIADriver",
     "nvdriver": "NVIDIADriver",
     "nvdrivers": "NVIDIADriver",
+    "nemocust": "NemoCustomizer",
+    "nemods": "NemoDatastore",
+    "nemoes": "NemoEntitystore",
+    "nemoeval": "NemoEvaluator",
+    "nemoguard": "NemoGuardrail",
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from .._base.types import Fields, Json
-from .conditions import STALLED, drop_condition, find_condition, stamp
+from .conditions import STALLED, drop_condition, find_condition, find_reason, stamp
 from .desired import Assessment
 
 UNSEEN = -1
@@ -17,6 +17,7 @@ UNSEEN = -1
 SLOW_REQUEUE_SECONDS = 5
 _MAX_SLOW_REQUEUE = 300
 _UNWATCHED_REQUEUE, _WAKE_REQUEUE = 5, 30
+_REASON = "reason"
 _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """Conditions that the runtime sets when a run cannot even start, and never removes."""
 
@@ -32,14 +33,19 @@ def status_of(resource: Fields) -> Fields:
 
 
 def stored_status(resource: Json, assessment: Assessment, now: datetime, version: str = "") -> Json:
-    """The status with condition times, observedGeneration and the operator's release."""
+    """The status with condition times, observedGeneration, the operator's release and `reason`.
+
+    The column Reason of the CRDs shows `reason`, as a JSONPath cannot choose between conditions.
+    """
     previous = (resource.get("status") or {}).get("conditions")
     generation = resource["metadata"].get("generation", 0)
     wanted = drop_condition(assessment.status.get("conditions"), *_RUNTIME_CONDITIONS)
     conditions = stamp(wanted, previous, format_time(now), generation)
     made_by = {"operatorVersion": version} if version else {}
     finished = {"conditions": conditions, "observedGeneration": generation, **made_by}
-    return assessment.status | finished
+    kept = {key: value for key, value in assessment.status.items() if key != _REASON}
+    reason, _message = find_reason(kept | finished)
+    return kept | finished | ({_REASON: reason} if reason else {})
 
 
 def merge_patch(old: Json, new: Json) -> Json:

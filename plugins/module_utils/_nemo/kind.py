@@ -21,6 +21,7 @@ _CHILD = "read write delete"
 def nemo_kind(
     app: type[NemoApp],
     name: str,
+    short_name: str,
     *,
     finalizer_name: str = "",
     access: tuple[Access, ...] = (),
@@ -30,6 +31,7 @@ def nemo_kind(
     return Kind(
         name=name,
         plural=f"{name.lower()}s",
+        short_names=(short_name,),
         app=app,
         reads=reads,
         desired=desired,

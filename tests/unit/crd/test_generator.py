@@ -500,11 +500,13 @@ def test_printer_columns(generator: ModuleType) -> None:
     source = {
         **kind_with("spec", {"big": {"type": "bool", "doc": "B."}}),
         "shortNames": ["th"],
+        "categories": ["things"],
         "columns": [{"name": "Big", "path": ".spec.big", "type": "boolean"}],
     }
     (text,) = generator.generate({"thing.yaml": source}, None).values()
     spec = yaml.safe_load(text)["spec"]
     assert spec["names"]["shortNames"] == ["th"]
+    assert spec["names"]["categories"] == ["things"]
     assert spec["versions"][0]["additionalPrinterColumns"][0]["type"] == "boolean"
 
 

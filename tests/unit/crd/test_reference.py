@@ -60,12 +60,27 @@ SCALE = {
 }
 """The subresource that the kinds with replicas have in addition."""
 
+SHORT_NAMES = {
+    "nimservices": {"nimsvc"},
+    "nimcaches": {"nimc"},
+    "nimpipelines": {"nimpl"},
+    "nimbuilds": {"nimb"},
+    "nemocustomizers": {"nemocust"},
+    "nemodatastores": {"nemods"},
+    "nemoentitystores": {"nemoes"},
+    "nemoevaluators": {"nemoeval"},
+    "nemoguardrails": {"nemoguard"},
+    "clusterpolicies": {"nvcp"},
+}
+"""Short names that the reference lacks; it has others for NVIDIADriver."""
+
 Difference = dict[tuple[str, str], tuple[Any, str]]
 NO_IMAGE = "no node can pull such an image"
 QUANTITY_COST = "cost of the check that it is a quantity"
 REPORTED: Difference = {
     ("status.operatorVersion", "+"): ({"type": "string"}, "names the release that computed it"),
     ("status.observedGeneration", "+"): ({"type": "integer", "format": "int64"}, "for kstatus"),
+    ("status.reason", "+"): ({"type": "string"}, "the column Reason"),
     ("status", "default"): ({"observedGeneration": -1}, "kstatus waits for the first pass"),
 }
 REPORTED_GPU: Difference = REPORTED | {
@@ -593,6 +608,40 @@ def test_pipeline_rules_equal_service_rules() -> None:
     assert sorted(pipelines) == sorted(services)
 
 
+def category_of(plural: str) -> str:
+    return next((name for name in ("nim", "nemo") if plural.startswith(name)), "gpu")
+
+
+def test_short_names_unique() -> None:
+    """No two kinds share a name, a kind of the reference that we do not serve included.
+
+    The API server does not accept a name that another CRD of the group has, and kubectl expands a
+    category before it searches a name.
+    """
+    names: list[str] = []
+    categories: set[str] = set()
+    ours = sorted(BASES.glob("*_*.yaml"))
+    others = {path.name for path in REFERENCE.glob("*_*.yaml")} - {path.name for path in ours}
+    assert others
+    for path in [*ours, *(REFERENCE / name for name in others)]:
+        found = yaml.safe_load(path.read_text())["spec"]["names"]
+        names += [found["plural"], found["singular"], *found.get("shortNames", ())]
+        categories |= set(found.get("categories", ()))
+    assert len(names) == len(set(names))
+    assert categories == {"nimops", "nim", "nemo", "gpu"}
+    assert not categories & set(names)
+
+
+@pytest.mark.parametrize("plural", sorted(DIFFERENCES))
+def test_reason_independent_of_order(plural: str) -> None:
+    """No column takes a condition by its position."""
+    columns = load(BASES, plural)["spec"]["versions"][0]["additionalPrinterColumns"]
+    paths = {column["name"]: column["jsonPath"] for column in columns}
+    assert paths["Status"] == ".status.state"
+    assert paths["Reason"] == ".status.reason"
+    assert not any("conditions" in path for path in paths.values())
+
+
 @pytest.mark.parametrize("plural", sorted(DIFFERENCES))
 def test_names_and_subresources(plural: str) -> None:
     theirs, ours = load(REFERENCE, plural), load(BASES, plural)
@@ -602,8 +651,17 @@ def test_names_and_subresources(plural: str) -> None:
         columns[name] = crd["spec"]["versions"][0].pop("additionalPrinterColumns")
     scale = ours["spec"]["versions"][0]["subresources"].pop("scale", None)
     assert scale == (SCALE if kind_of(ours["spec"]["names"]).is_scalable else None)
+    names = ours["spec"]["names"]
+    added_names = set(names.get("shortNames", ())) - set(
+        theirs["spec"]["names"].get("shortNames", ())
+    )
+    assert added_names == SHORT_NAMES.get(plural, set())
+    assert names.pop("categories") == ["nimops", category_of(plural)]
+    assert set(names.pop("shortNames")) == added_names | set(
+        theirs["spec"]["names"].pop("shortNames", ())
+    )
     assert ours == theirs
-    added = {"Reason", "Model", "Endpoint", "Percent"}
+    added = {"Reason", "Available", "Model", "Endpoint", "Percent"}
     kept = [column for column in columns["ours"] if column["name"] not in added]
     if plural in WITH_TIMESTAMPS:
         kept[-1] = {**kept[-1], "type": "string"}

@@ -16,9 +16,8 @@ from ..._cluster.reader import Reader
 from ..._engine.adjust import Adjust
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.api_resources import api_path, identity, is_served
-from ..._engine.conditions import find_condition
+from ..._engine.conditions import PAUSED, find_condition
 from ..._engine.metadata import is_controlled_by
-from ..._engine.pause import PAUSED
 from ..._engine.reconcile import reconcile
 from ..._kinds import kind_of
 from ..loader import to_apply

@@ -10,12 +10,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from ..._base.printable import printable
-from ..._base.types import Fields, Json
+from ..._base.types import Json
 from ..._builders.gpu import GPU
 from ..._engine.api_resources import identity
-from ..._engine.conditions import find_condition
+from ..._engine.conditions import find_reason
 from ..._engine.metadata import controller_of
-from ..._engine.pause import PAUSED
 from ..progress_bar import write_bar
 from ..text import write_table
 
@@ -27,14 +26,6 @@ COLUMNS = (
     *("REPLICAS", "GPUS", "AGE"),
 )
 
-_SHOWN_CONDITIONS = (
-    (PAUSED, "True"),
-    ("Failed", "True"),
-    ("Stalled", "True"),
-    ("Ready", "False"),
-    ("Reconciling", "True"),
-)
-_SHOWN_WHILE_READY = ((PAUSED, "True"), ("Stalled", "True"), ("Reconciling", "True"))
 _DELETED = "Terminating"
 _MAX_REASON = 60
 _MAX_FINALIZERS = 300
@@ -142,16 +133,6 @@ def _line_of(resource: Json, workload: Json | None, now: datetime) -> Line:
         age=int(age),
         progress="" if is_deleted else write_bar(status),
     )
-
-
-def find_reason(status: Fields) -> tuple[str, str]:
-    """Reason and message of a problem, which a Ready resource may also have."""
-    is_ready = status.get("state") == "Ready"
-    for kind, wanted in _SHOWN_WHILE_READY if is_ready else _SHOWN_CONDITIONS:
-        found = find_condition(status.get("conditions"), kind)
-        if found and found.get("status") == wanted and found.get("reason"):
-            return str(found["reason"]), " ".join(str(found.get("message") or "").split())
-    return "", ""
 
 
 def _why_left(resource: Json) -> tuple[str, str]:

@@ -14,13 +14,12 @@ from ..._base.errors import NimError
 from ..._base.printable import printable
 from ..._base.types import Fields, Json
 from ..._engine.api_resources import identity
-from ..._engine.conditions import READY, STALLED, find_condition
+from ..._engine.conditions import PAUSED, READY, STALLED, find_condition, find_reason
 from ..._engine.metadata import finalizers_of, is_deleted
-from ..._engine.pause import PAUSED, is_paused
+from ..._engine.pause import is_paused
 from ..._engine.status import status_of
 from ..progress_bar import write_bar
 from ..references import Reference
-from ..status.status_table import find_reason
 
 _DELETION = ("delete", "deleted")
 _CONDITION = re.compile(r"(?:condition=)?([A-Za-z][A-Za-z0-9_.-]{0,99})(?:=([A-Za-z]{1,20}))?")

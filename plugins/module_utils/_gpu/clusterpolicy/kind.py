@@ -24,6 +24,7 @@ _GRANTED = "held because it is granted to pods of the stack"
 KIND = Kind(
     name="ClusterPolicy",
     plural="clusterpolicies",
+    short_names=("nvcp",),
     group="nvidia.com",
     version="v1",
     is_namespaced=False,

@@ -161,6 +161,7 @@ class CustomizerApp(NemoApp):
 KIND = nemo_kind(
     CustomizerApp,
     "NemoCustomizer",
+    "nemocust",
     access=(
         Access("ConfigMap", "read write", "config.yaml and its source ConfigMaps"),
         Access("PersistentVolumeClaim", "read write", "the models"),

@@ -177,5 +177,6 @@ def _flag(value: bool) -> str:
 KIND = nemo_kind(
     DatastoreApp,
     "NemoDatastore",
+    "nemods",
     access=(Access("PersistentVolumeClaim", "read write", "the repositories"),),
 )

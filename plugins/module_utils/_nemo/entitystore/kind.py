@@ -70,4 +70,4 @@ def _database_env(database: Database) -> list[EnvVar]:
     ]
 
 
-KIND = nemo_kind(EntitystoreApp, "NemoEntitystore", finalizer_name="NemoEntitystore")
+KIND = nemo_kind(EntitystoreApp, "NemoEntitystore", "nemoes", finalizer_name="NemoEntitystore")

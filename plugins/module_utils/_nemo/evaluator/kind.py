@@ -91,6 +91,7 @@ class EvaluatorApp(NemoApp):
 KIND = nemo_kind(
     EvaluatorApp,
     "NemoEvaluator",
+    "nemoeval",
     access=(Access("Secret", "write", "the URL of the database"),),
     grants=_GRANTS,
 )

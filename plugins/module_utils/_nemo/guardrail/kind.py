@@ -123,6 +123,7 @@ class GuardrailApp(NemoApp):
 KIND = nemo_kind(
     GuardrailApp,
     "NemoGuardrail",
+    "nemoguard",
     finalizer_name="NemoGuardrail",
     access=(
         Access("PersistentVolumeClaim", "read write", "the configuration of the rails"),

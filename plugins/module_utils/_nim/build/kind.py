@@ -15,6 +15,7 @@ from .status import assess, refuse
 KIND = Kind(
     name="NIMBuild",
     plural="nimbuilds",
+    short_names=("nimb",),
     app=NIMBuildApp,
     reads=reads,
     desired=desired,

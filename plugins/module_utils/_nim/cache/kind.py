@@ -17,6 +17,7 @@ from .status import assess, assumed_status, refuse
 KIND = Kind(
     name="NIMCache",
     plural="nimcaches",
+    short_names=("nimc",),
     app=NIMCacheApp,
     reads=reads,
     desired=desired,

@@ -14,6 +14,7 @@ from .status import assess, refuse
 KIND = Kind(
     name="NIMPipeline",
     plural="nimpipelines",
+    short_names=("nimpl",),
     app=NIMPipelineApp,
     reads=reads,
     desired=desired,

@@ -21,6 +21,7 @@ _GRANTED = "the Role of an endpoint picker grants it, so the operator also needs
 KIND = Kind(
     name="NIMService",
     plural="nimservices",
+    short_names=("nimsvc",),
     app=NIMServiceApp,
     reads=reads,
     desired=desired,

@@ -11,6 +11,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions impo
     condition,
     drop_condition,
     find_condition,
+    find_reason,
     set_condition,
     set_progress,
     stamp,
@@ -88,3 +89,48 @@ def test_stamp(previous, since):
 def test_stamp_skips_untouched():
     old = READY | {"lastTransitionTime": THEN, "observedGeneration": 1}
     assert stamp([old], [old], NOW, 3) == [old]
+
+
+PAUSED = condition("Paused", True, "Paused")
+NOT_READY = condition("Ready", False, "NotReady", "pods\n  wait")
+RECONCILING = condition("Reconciling", True, "Retrying", "r")
+STALLED = condition("Stalled", True, "Quota", "s")
+BROKEN = condition("Failed", True, "NIMCacheNotFound", "f")
+REASONS = {
+    "none": ({}, ("", "")),
+    "no reason": ({"conditions": [{"type": "Ready", "status": "False"}]}, ("", "")),
+    "Ready": ({"state": "Ready", "conditions": [READY, FAILED]}, ("", "")),
+    "ready in lowercase": (
+        {"state": "ready", "conditions": [READY, condition("Error", False, "Ready")]},
+        ("", ""),
+    ),
+    "Ready, and waits": ({"state": "Ready", "conditions": [RECONCILING, READY]}, ("Retrying", "r")),
+    "not ready": (
+        {"state": "NotReady", "conditions": [NOT_READY, FAILED]},
+        ("NotReady", "pods wait"),
+    ),
+    "failed": (
+        {"state": "Failed", "conditions": [condition("Ready", False, "Failed"), BROKEN, STALLED]},
+        ("NIMCacheNotFound", "f"),
+    ),
+    "error": (
+        {
+            "state": "notReady",
+            "conditions": [condition("Ready", False, "Error"), condition("Error", True, "X", "e")],
+        },
+        ("X", "e"),
+    ),
+    "stalled": ({"conditions": [NOT_READY, RECONCILING, STALLED]}, ("Quota", "s")),
+    "paused": ({"state": "Failed", "conditions": [BROKEN, PAUSED]}, ("Paused", "")),
+}
+
+
+@pytest.mark.parametrize(("status", "expected"), REASONS.values(), ids=REASONS)
+def test_find_reason(status, expected):
+    assert find_reason(status) == expected
+
+
+@pytest.mark.parametrize(("status", "expected"), REASONS.values(), ids=REASONS)
+def test_find_reason_any_order(status, expected):
+    mirrored = status | {"conditions": list(reversed(status.get("conditions", [])))}
+    assert find_reason(mirrored) == expected

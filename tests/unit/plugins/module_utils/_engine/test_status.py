@@ -9,11 +9,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import condition
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Assessment
 from ansible_collections.nimops.nim.plugins.module_utils._engine.status import (
     format_time,
     merge_patch,
     requeue_period,
     status_of,
+    stored_status,
     wake_period,
 )
 
@@ -134,3 +136,22 @@ UNSEEN_STATUSES = {
 @pytest.mark.parametrize(("status", "is_new"), UNSEEN_STATUSES.values(), ids=UNSEEN_STATUSES)
 def test_status_of(status, is_new):
     assert status_of({"status": status}) == ({} if is_new else status)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "reason"),
+    [
+        ([condition("Ready", True, "Ready")], None),
+        ([condition("Ready", False, "NotReady")], "NotReady"),
+        ([condition("Stalled", True, "Quota"), condition("Ready", False, "NotReady")], "Quota"),
+    ],
+)
+def test_stored_status_reason(conditions, reason):
+    """The reason of an earlier pass, which is part of the assessed status, does not stay."""
+    resource = {"metadata": {"generation": 2}}
+    assessed = {"state": "NotReady", "reason": "Earlier", "conditions": conditions}
+    status = stored_status(resource, Assessment(assessed), NOW)
+    assert status.get("reason") == reason
+    assert "reason" not in status or status["reason"]
+    again = stored_status(resource, Assessment(status), NOW)
+    assert merge_patch(status, again) == {}
