@@ -15,6 +15,7 @@ from ..profiles.manifest_pod import LOG, follow_pod
 from ..profiles.model_manifest import NOT_FOUND, ModelManifest, dump_manifest, parse_manifest
 from .app import NIMCacheApp
 from .constants import MANIFEST_KEY, MODEL_FREE, NATIVE, READY
+from .prepared import is_prepared
 from .source import ALL_PROFILES, content_of, source_of
 
 PROTOCOL = "protocol"
@@ -67,9 +68,9 @@ def needs_probe(app: NIMCacheApp) -> bool:
     """Whether the search is still to do.
 
     For images with several profiles the manifest is stored; for other images it only determines
-    the Job's command.
+    the Job's command, which a prepared claim does not need.
     """
-    if stored_type(app):
+    if stored_type(app) or (not source_of(app).is_optimized and is_prepared(app)):
         return False
     config_map = app.live("ConfigMap", app.config_map_name)
     if ownership_of(config_map, app.resource) == "ours" and not is_map_stale(app):

@@ -37,6 +37,7 @@ from .constants import (
 from .disk_need import show_bytes, whole_size
 from .job import BACKOFF_LIMIT, profiles_of
 from .measure import LOG, measure
+from .prepared import PREPARED, is_prepared
 from .probe import PROTOCOL, unknown_profiles
 from .progress import count_profiles, describe_content, describe_progress, why_waiting
 from .puller_output import share_of
@@ -59,7 +60,7 @@ JOB_CREATED = "NIM_CACHE_JOB_CREATED"
 JOB_PENDING = "NIM_CACHE_JOB_PENDING"
 JOB_COMPLETED = "NIM_CACHE_JOB_COMPLETED"
 
-CLAIM_ADOPTED = "ClaimAdopted"
+CLAIM_ADOPTED, CLAIM_PREPARED = "ClaimAdopted", "ClaimPrepared"
 _QUARTER = 25
 _MODEL = "spec.source.ngc.model"
 _WAIT_EVENTS = {SPEC_CHANGED: "Normal", PVC_AWAITED: "Warning"}
@@ -273,13 +274,17 @@ def _choice_events(app: NIMCacheApp, steps: Steps) -> list[Event]:
 
 def _adopt(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, record: Record) -> None:
     """Report a claim that already holds the model, and the profiles that NIMBuilds added to it."""
-    message = (
-        f"PersistentVolumeClaim {app.spec.claim.name} of an earlier NIMCache of this name holds the"
-        " model, so nothing is downloaded"
-    )
-    builder.events.append(Event("Normal", CLAIM_ADOPTED, message))
+    claim = f"PersistentVolumeClaim {app.spec.claim.name}"
+    if is_prepared(app):
+        reason = CLAIM_PREPARED
+        message = f"{claim} holds the model according to the annotation {PREPARED}"
+    else:
+        reason = CLAIM_ADOPTED
+        message = f"{claim} of an earlier NIMCache of this name holds the model"
+    message += ", so nothing is downloaded"
+    builder.events.append(Event("Normal", reason, message))
     builder.set_field("profiles", [*record.built])
-    _complete(builder, app, steps, (CLAIM_ADOPTED, message))
+    _complete(builder, app, steps, (reason, message))
 
 
 def _complete(

@@ -27,6 +27,7 @@ from .app import NIMCacheApp
 from .constants import NATIVE, READY, RECONCILE_FAILED, SELECTED_PROFILES
 from .disk_need import refuse_small_claim
 from .job import build_job, downloads_otherwise, profiles_of
+from .prepared import is_prepared, prepared_record, why_missing
 from .probe import Probe, probe_image, stored_manifest, stored_type
 from .record import Record, record_of, refuse_other_model
 from .source import ALL_PROFILES, content_of, is_native, source_of
@@ -138,6 +139,8 @@ def _replace_pvc(app: NIMCacheApp, steps: Steps, job: Manifest | None) -> Steps:
     if is_stale or app.state == READY:
         message = f"PersistentVolumeClaim {claim.name} is lost: the model will be cached again"
         return replace(steps, is_pvc_lost=True, waiting=(PVC_LOST, message))
+    if missing := why_missing(app):
+        return replace(steps, problem=Problem(missing, "PVCNotFound", is_requeued=True))
     steps = replace(steps, pvc=build_claim(app, claim, app.labels))
     if _has_failed(app):
         message = f"waiting for PersistentVolumeClaim {claim.name} to be created"
@@ -199,8 +202,8 @@ def _job_step(app: NIMCacheApp, steps: Steps) -> Steps:
 
 
 def _adopt(app: NIMCacheApp, steps: Steps) -> Steps:
-    """Skip the download if the claim that a NIMCache of this name left has all of it."""
-    record = record_of(app)
+    """Skip the download if the claim has all of it: an administrator or a NIMCache filled it."""
+    record = prepared_record(app) or record_of(app)
     if steps.job is None or record is None:
         return steps
     refuse_other_model(app, record)
@@ -246,7 +249,7 @@ def _start_job(app: NIMCacheApp, steps: Steps) -> Steps:
     if steps.problem:
         return steps
     job = build_job(app, steps.probe.cache_type, profiles, app.observed.orchestrator)
-    if app.live("Job", app.job_name) is None:
+    if app.live("Job", app.job_name) is None and not is_prepared(app):
         refuse_small_claim(app, job, steps.probe)
     if steps.pvc is not None:
         return replace(steps, waiting=("PVCCreated", f"waiting for Job {app.job_name} to start"))
