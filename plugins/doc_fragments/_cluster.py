@@ -98,6 +98,29 @@ options:
     default: text
 """
 
+    REGISTRIES = r"""
+options:
+  auth_file:
+    description:
+      - A file with credentials of registries, in the format of Docker's C(config.json).
+      - By default the one in E(DOCKER_CONFIG) or C(~/.docker), then that of E(REGISTRY_AUTH_FILE), then that of podman.
+        Credential helpers are not supported.
+    type: path
+  ca_file:
+    description: A file with certificate authorities in PEM format to trust beside those of the system.
+    type: path
+  plain_http:
+    description: The registries, as host and port, to access over C(http) instead of C(https).
+    type: list
+    elements: str
+    default: []
+notes:
+  - The proxies in E(HTTPS_PROXY), E(HTTP_PROXY) and E(NO_PROXY) are used.
+  - Credentials are only sent to their registry and to the token service that it names, never along a redirect to another host.
+requirements:
+  - urllib3 >= 2.0
+"""
+
     CUSTOM_RESOURCE = r"""
 options:
   state:

@@ -20,10 +20,13 @@ extends_documentation_fragment:
 description:
   - Prints the images of all pods of custom resources, and the images that the resources name for their own jobs, one per
     line.
+  - Also prints the images of Deployments and other workloads in the files, such as that of the operator, and the images
+    that their variables name, such as E(NIMOPS_WAIT_IMAGE).
   - Without resources, prints the images of the GPU stack for a ClusterPolicy that names none.
   - Contacts no cluster and no registry. The same input gives the same output, byte for byte.
 notes:
-  - The output does not include the image of the operator itself, which is in C(images.txt) of a release.
+  - The output includes the image of the operator itself only if its Deployment is in the files. It is also in C(images.txt)
+    of a release.
   - As a command, C(ansible-playbook nimops.nim.images -e files=nim.yaml). It exits with 0, or with 2 if the input cannot
     be read, or a resource cannot be served as it is; the images of all others are still printed.
 options:

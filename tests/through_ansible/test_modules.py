@@ -196,6 +196,20 @@ def test_images(run):
     assert (found["changed"], found.get("failed", False)) == (False, False)
 
 
+def test_model_files_and_bundle(run, cluster, tmp_path):
+    found = run("nimops.nim.nim_model_files_info", files=[str(NIM_FILE)])
+    assert found["changed"] is False
+    assert isinstance(found["models"], list)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/weights").write_text("w")
+    models, path = {"models/m:1": str(tmp_path / "model")}, str(tmp_path / "bundle")
+    packed = run("nimops.nim.nim_bundle", models=models, path=path)
+    assert (packed["changed"], packed["packed"]) == (True, ["models/m:1"])
+    missing = run("nimops.nim.nim_unbundle", bundle=str(tmp_path), to="r.example")
+    assert missing["failed"] is True
+    assert missing["msg"].endswith("is no folder that bundle wrote: it has no oci-layout")
+
+
 def test_takeover(run, cluster, tmp_path):
     """Our operator's pod never comes up here, so the reference is not stopped."""
     alone = run("nimops.nim.nim_takeover", back=True)

@@ -133,7 +133,7 @@ class Egress:
 
     def _find(self, url: str, *, allows_private: bool) -> _Peer:
         """The peer for a URL; EgressError if it is not allowed."""
-        parts = _parse_url(url)
+        parts = parse_url(url)
         host, is_test = str(parts.hostname), parts.netloc in _test_hosts()
         if parts.scheme != "https" and not (is_test and parts.scheme == "http"):
             raise EgressError(f"{host} is only allowed over https")
@@ -143,7 +143,7 @@ class Egress:
         literal = literal_of(host)
         if is_test:
             return _Peer(parts, port, "private", (literal or "127.0.0.1",))
-        proxy = _proxy_for(parts)
+        proxy = proxy_for(parts)
         if proxy and not literal:
             if host.rpartition(".")[2] == "localhost":
                 raise EgressError(f"{host} is a name of this machine")
@@ -214,7 +214,7 @@ class Egress:
         )
 
 
-def _parse_url(url: str) -> SplitResult:
+def parse_url(url: str) -> SplitResult:
     """The parsed URL; EgressError unless it has a plain form."""
     if not url.isascii() or not url.isprintable() or " " in url:
         raise EgressError("a URL is not plain ASCII")
@@ -224,7 +224,8 @@ def _parse_url(url: str) -> SplitResult:
     return parts
 
 
-def _proxy_for(parts: SplitResult) -> str:
+def proxy_for(parts: SplitResult) -> str:
+    """The proxy of the environment for a URL; empty if it is accessed directly."""
     proxy = getproxies().get(parts.scheme, "")
     return "" if not proxy or proxy_bypass(str(parts.hostname)) else proxy
 

@@ -24,12 +24,20 @@ import json
 import os
 import re
 import typing as t
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from .._base.types import Json
 from .._engine.reads import LATER
 from .addresses import literal_of, zone_of
 from .egress import Answer, Egress, scheme_of
+from .registry_auth import (
+    RegistryError,
+    accepts_basic,
+    basic,
+    bearer,
+    find_token_service,
+    token_url,
+)
 from .timeouts import BusyError, Patience
 from .transport import Pending
 
@@ -48,8 +56,6 @@ _DOCKER_HUB = {"docker.io", "index.docker.io", "registry-1.docker.io"}
 LIMIT_SECONDS = 10.0
 _MAX_ENTRIES = 32
 _MAX_REFERENCE = 1024
-_MAX_CHALLENGE = 4096
-_MAX_TOKEN = 16 << 10
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
 _REFERENCE = re.compile(
     r"(?:(?P<host>[\w.-]*[.:][\w.:-]*|localhost|\[[\da-f:]+\](?::\d+)?)/)?"
@@ -57,15 +63,8 @@ _REFERENCE = re.compile(
     r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>\w+:[\da-f]+))?",
     re.ASCII,
 )
-_BEARER = re.compile(r'\bBearer\s+((?:\w+="[^"]*"[\s,]*)+)', re.IGNORECASE)
-_BASIC = re.compile(r"\bBasic\b", re.IGNORECASE)
 _NAMING = re.compile(r"[a-z0-9]")
 _PORT = re.compile(r":[\d*?]*\s*$")
-_PARAMETER = re.compile(r'(\w+)="([^"]*)"')
-
-
-class RegistryError(Exception):
-    """The registry gave no usable answer."""
 
 
 class Reference(t.NamedTuple):
@@ -228,7 +227,7 @@ class _Registry:
         url = f"{self._base}/{what}/{version}"
         answer = self._request(url, self._authorization)
         if answer.status == 401 and not self._authorization:
-            self._authorization = self._authorize(answer.challenge[:_MAX_CHALLENGE])
+            self._authorization = self._authorize(answer.challenge)
             answer = self._request(url, self._authorization)
         if answer.status != 200:
             raise RegistryError(f"HTTP {answer.status}")
@@ -240,29 +239,19 @@ class _Registry:
 
     def _authorize(self, challenge: str) -> str:
         """The Authorization header that the registry's challenge requires."""
-        basic = ""
-        if self._credentials:
-            basic = "Basic " + base64.b64encode(self._credentials.encode()).decode()
-        if bearer := _BEARER.search(challenge):
-            return self._fetch_token(dict(_PARAMETER.findall(bearer[1])), basic)
-        if basic and _BASIC.search(challenge):
-            return basic
+        given = basic(self._credentials)
+        if service := find_token_service(challenge):
+            return self._fetch_token(service, given)
+        if given and accepts_basic(challenge):
+            return given
         raise RegistryError("the registry requires credentials that no pull secret has")
 
-    def _fetch_token(self, given: dict[str, str], basic: str) -> str:
-        realm = urlsplit(given["realm"])
-        query = {"scope": given.get("scope") or f"repository:{self._reference.name}:pull"}
-        if "service" in given:
-            query["service"] = given["service"]
-        separator = "&" if realm.query else "?"
-        answer = self._request(f"{given['realm']}{separator}{urlencode(query)}", basic)
+    def _fetch_token(self, service: dict[str, str], given: str) -> str:
+        scope = service.get("scope") or f"repository:{self._reference.name}:pull"
+        answer = self._request(token_url(service, scope), given)
         if answer.status != 200:
             raise RegistryError(f"HTTP {answer.status} from the token service")
-        found = json.loads(answer.data)
-        token = str(found.get("token") or found["access_token"])
-        if len(token) > _MAX_TOKEN or not token.isascii() or not token.isprintable():
-            raise RegistryError("the token service returned no valid token")
-        return f"Bearer {token}"
+        return bearer(answer.data)
 
 
 def _digest_of(entry: Json) -> str:

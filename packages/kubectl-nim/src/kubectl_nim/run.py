@@ -68,7 +68,7 @@ def run_verb(verb: Verb, values: Json) -> int:
     if "output" in command.spec and output:
         arguments["output"] = output if output in command.spec["output"]["choices"] else "json"
     terminal = Terminal(verb.name, is_yaml=output == "yaml" and arguments.get("output") == "json")
-    if verb.scope == "many" and not arguments.get("namespace"):
+    if verb.scope == "many" and not arguments.get("namespace") and not arguments.get("files"):
         _set_namespace(terminal, arguments, is_everywhere)
     _check_rules(command, arguments)
     must_ask = verb.must_confirm and not is_confirmed and not is_dry

@@ -106,6 +106,18 @@ _FACTS = Option(
     "facts", "A file with objects that the cluster would contain, such as nodes", "list",
     metavar="FILE", completes="file",
 )  # fmt: skip
+_NODES = (
+    Option("systems", "An operating system of the nodes, such as ubuntu22.04", "list",
+           ("--system",)),
+    Option("kernels", "A kernel of the nodes", "list", ("--kernel",)),
+)  # fmt: skip
+_REGISTRIES = (
+    Option("auth_file", "A file with credentials, by default Docker's", "path", metavar="FILE",
+           completes="file"),
+    Option("ca_file", "A file with certificate authorities to trust", "path", metavar="FILE",
+           completes="file"),
+    Option("plain_http", "A registry to access over http", "list", metavar="HOST"),
+)  # fmt: skip
 _OPERATOR_NAMESPACE = Option(
     "operator_namespace", "The namespace of the operator", completes="namespace"
 )
@@ -294,14 +306,46 @@ VERBS: tuple[Verb, ...] = (
         "images", "images.command:ImagesCommand",
         "List the images to mirror",
         (_FILES,),
-        (
-            _FILENAME, _FACTS,
-            Option("systems", "An operating system of the nodes, such as ubuntu22.04", "list",
-                   ("--system",)),
-            Option("kernels", "A kernel of the nodes", "list", ("--kernel",)),
-        ),
+        (_FILENAME, _FACTS, *_NODES),
         outputs=TABLE + STRUCTURED, is_local=True,
         example="kubectl nim images -f nim.yaml",
+    ),
+    Verb(
+        "model-files", "model_files.command:ModelFilesCommand",
+        "List the models that are downloaded, of files or of the cluster",
+        (_FILES,), (_FILENAME, _FACTS), scope="many", outputs=TABLE + STRUCTURED,
+        example="kubectl nim model-files -f nim.yaml",
+    ),
+    Verb(
+        "bundle", "bundle.command:BundleCommand",
+        "Pack images and models into a folder, for a cluster without Internet access",
+        (_FILES,),
+        (
+            Option("path", "The folder, which is completed if it exists", "path",
+                   ("-o", "--output"), "FOLDER", completes="file"),
+            _FILENAME, _FACTS, *_NODES,
+            Option("images", "One more image, such as that of the operator", "list", ("--image",),
+                   "IMAGE"),
+            Option("models", "A folder with a model, and its name in the mirror", "pairs",
+                   ("--model",), "NAME=FOLDER"),
+            *_REGISTRIES,
+        ),
+        is_local=True, can_dry_run=True,
+        example="kubectl nim bundle -f nim.yaml --output bundle",
+    ),
+    Verb(
+        "unbundle", "bundle.unbundle_command:UnbundleCommand",
+        "Push a bundle to a mirror, and print the new references",
+        (Argument("bundle", "FOLDER", completes="file"),),
+        (
+            Option("to", "The registry, with the begin of names if there is one",
+                   metavar="REGISTRY"),
+            Option("hosts_dir", "A folder in which to write containerd's configuration", "path",
+                   metavar="FOLDER", completes="file"),
+            *_REGISTRIES,
+        ),
+        scope="cluster", outputs=TABLE + STRUCTURED, is_local=True, can_dry_run=True,
+        example="kubectl nim unbundle bundle --to registry.example.com/mirror",
     ),
     Verb(
         "gather", "gather.command:GatherCommand",

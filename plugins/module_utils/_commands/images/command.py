@@ -9,6 +9,7 @@ import json
 import typing as t
 
 from ..._cluster.facts import Facts
+from ..._engine.api_resources import SERVED_GROUPS
 from ..._kinds import assumed_objects
 from ..command import RESOURCES_SPEC, ResourcesCommand
 from ..files import read_objects
@@ -18,7 +19,9 @@ from ..gpu.assumed_nodes import (
     check_system,
 )
 from ..loader import (
+    Text,
     custom_resources,
+    parse,
     stored,
 )
 from ..render.simulation import (
@@ -30,6 +33,7 @@ from .images import (
     images_of,
     named_images,
     stack_images,
+    workload_images,
 )
 
 _NAMESPACE = "default"
@@ -47,16 +51,8 @@ class ImagesCommand(ResourcesCommand):
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Print one image per line, or JSON."""
-        texts = self.find_texts(arguments)
-        problems: list[str] = []
-        for system in arguments["systems"]:
-            check_system(system)
-        if texts:
-            given = custom_resources(texts, arguments["namespace"] or _NAMESPACE)
-            found = self._list(given, arguments, problems)
-        else:
-            found = stack_images(arguments["systems"])
-        images = [{"image": image, "users": users} for image, users in sorted(found.items())]
+        found, problems = self.find_images(self.find_texts(arguments), arguments)
+        images = [{"image": image, "users": users} for image, users in found.items()]
         if arguments["output"] == "json":
             self.print_data(json.dumps(images, indent=2))
         else:
@@ -64,6 +60,23 @@ class ImagesCommand(ResourcesCommand):
         if problems:
             return {"failed": True, "msg": f"cannot be served as it is: {'; '.join(problems)}"}
         return {"changed": False, "images": images}
+
+    def find_images(
+        self, texts: list[Text], arguments: dict[str, t.Any]
+    ) -> tuple[Images, list[str]]:
+        """The images, and why a resource cannot be served; without texts those of the GPU stack."""
+        problems: list[str] = []
+        for system in arguments["systems"]:
+            check_system(system)
+        if not texts:
+            return stack_images(arguments["systems"]), problems
+        objects = [item for text in texts for item in parse(text)]
+        found = workload_images(objects)
+        if not found or any(_is_ours(item) for item in objects):
+            given = custom_resources(texts, arguments["namespace"] or _NAMESPACE)
+            for image, users in self._list(given, arguments, problems).items():
+                found[image] = sorted({*found.get(image, ()), *users})
+        return dict(sorted(found.items())), problems
 
     def _list(
         self, given: list[dict[str, t.Any]], arguments: dict[str, t.Any], problems: list[str]
@@ -90,3 +103,7 @@ class ImagesCommand(ResourcesCommand):
             for image in named_images(resource):
                 found.setdefault(image, {user})
         return {image: sorted(users) for image, users in sorted(found.items())}
+
+
+def _is_ours(item: dict[str, t.Any]) -> bool:
+    return item["apiVersion"].partition("/")[0] in SERVED_GROUPS

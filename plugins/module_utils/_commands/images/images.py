@@ -13,8 +13,13 @@ from ..._gpu.images import IMAGES, with_os
 BUILT_FOR_SYSTEMS = ("DRIVER_IMAGE", "GDRCOPY_IMAGE", "GDS_IMAGE")
 """Components of the GPU stack with one image per operating system."""
 
+WORKLOADS = ("CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "StatefulSet")
+"""Kinds of Kubernetes that start pods, such as that of the operator."""
+
 Images = dict[str, list[str]]
 """Image → the objects or variables that name it."""
+
+_VARIABLE = "_IMAGE"
 
 
 def stack_images(systems: t.Sequence[str]) -> Images:
@@ -36,6 +41,20 @@ def images_of(objects: t.Iterable[Manifest]) -> Images:
     return {image: sorted(users) for image, users in sorted(found.items())}
 
 
+def workload_images(objects: t.Iterable[Manifest]) -> Images:
+    """The images of the workloads among these objects, and those that their variables name.
+
+    The operator has variables such as NIMOPS_WAIT_IMAGE.
+    """
+    found: dict[str, set[str]] = {}
+    for item in objects:
+        if item.get("kind") not in WORKLOADS:
+            continue
+        for image in [*_find_images(item.get("spec")), *_find_variables(item.get("spec"))]:
+            found.setdefault(image, set()).add(f"{item['kind']} {item['metadata']['name']}")
+    return {image: sorted(users) for image, users in sorted(found.items())}
+
+
 def named_images(resource: Manifest) -> t.Iterator[str]:
     """The images that a custom resource names in parts, including those of jobs."""
     yield from _find_named(resource.get("spec"))
@@ -50,6 +69,19 @@ def _find_images(item: t.Any) -> t.Iterator[str]:
             yield item["image"]
         for child in item.values():
             yield from _find_images(child)
+
+
+def _find_variables(item: t.Any) -> t.Iterator[str]:
+    """The values of environment variables that name an image."""
+    if isinstance(item, list):
+        for child in item:
+            yield from _find_variables(child)
+    elif isinstance(item, dict):
+        name, value = item.get("name"), item.get("value")
+        if isinstance(name, str) and name.endswith(_VARIABLE) and isinstance(value, str) and value:
+            yield value
+        for child in item.values():
+            yield from _find_variables(child)
 
 
 def _find_named(item: t.Any) -> t.Iterator[str]:

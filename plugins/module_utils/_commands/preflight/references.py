@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from ..._base.types import Fields, Json
 from ..._engine.api_resources import ObjectKey as Key
-from ..._http.image_registry import RegistryError, host_of, parse_reference
+from ..._http.image_registry import host_of, parse_reference
+from ..._http.registry_auth import RegistryError
 from ..text import name_of
 from .check import Reporter
 from .facts import ClusterFacts

@@ -19,11 +19,13 @@ ROOT = Path(__file__).resolve().parents[4]
 PLUGINS = "ansible_collections.nimops.nim.plugins"
 MODULES = {
     "apply": "nim_apply",
+    "bundle": "nim_bundle",
     "gather": "nim_gather",
     "gpu_status": "gpu_status_info",
     "gpu_upgrade_plan": "gpu_upgrade_plan_info",
     "images": "nim_images_info",
     "install": "nim_install",
+    "model_files": "nim_model_files_info",
     "nemo_dependencies": "nim_databases",
     "plan": "nim_plan_info",
     "preflight": "nim_preflight_info",
@@ -33,6 +35,7 @@ MODULES = {
     "render": "nim_render",
     "status": "nim_status_info",
     "takeover": "nim_takeover",
+    "unbundle": "nim_unbundle",
 }
 """The modules that the playbooks call, by playbook."""
 
@@ -66,7 +69,7 @@ def examples(module):
     [
         *("nim_observe", "nim_reconcile", "nim_report", "nim_write", "nim_render"),
         *("nim_status_info", "requeue_after", "nim_images_info", "nim_resource_info"),
-        "nim_fleet_report",
+        *("nim_fleet_report", "nim_model_files_info"),
     ],
 )
 def test_examples_of_modules(run, module):
@@ -144,6 +147,7 @@ def test_examples_of_all_modules():
     assert modules == known | {
         *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover", "nim_release"),
         *("nim_install", "nim_preflight_info", "gpu_status_info", "gpu_upgrade_plan_info"),
+        *("nim_bundle", "nim_unbundle", "nim_model_files_info"),
     }
 
 

@@ -13,12 +13,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._http import egress
 from ansible_collections.nimops.nim.plugins.module_utils._http import image_registry as module
 from ansible_collections.nimops.nim.plugins.module_utils._http.image_registry import (
     LABEL,
-    RegistryError,
     download_protocol,
     find_credentials,
     is_registry_allowed,
     parse_reference,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._http.registry_auth import RegistryError
 
 USER = "$oauthtoken:s3cr3t"
 BASIC = "Basic " + base64.b64encode(USER.encode()).decode()

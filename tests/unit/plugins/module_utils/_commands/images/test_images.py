@@ -10,6 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.images.images
     images_of,
     named_images,
     stack_images,
+    workload_images,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.images import IMAGES
 
@@ -32,6 +33,25 @@ def test_images_of() -> None:
     ]
     users = ["DaemonSet y", "Deployment x"]
     assert images_of(objects) == {"a": users, "b": users}
+
+
+def test_workload_images() -> None:
+    """Images of the operator, and of its variables; not those of other objects."""
+    variables = [
+        {"name": "NIMOPS_WAIT_IMAGE", "value": "wait:1"},
+        {"name": "EMPTY_IMAGE", "value": ""},
+        {"name": "OTHER", "value": "x:1"},
+        {"name": "DRIVER_IMAGE", "valueFrom": {}},
+    ]
+    pod = {"containers": [{"name": "c", "image": "operator:1", "env": variables}]}
+    spec = {"template": {"spec": pod}}
+    objects = [
+        {"kind": "Deployment", "metadata": {"name": "x"}, "spec": spec},
+        {"kind": "CronJob", "metadata": {"name": "y"}, "spec": {"jobTemplate": {"spec": spec}}},
+        {"kind": "NIMService", "metadata": {"name": "z"}, "spec": {"image": "no"}},
+    ]
+    users = ["CronJob y", "Deployment x"]
+    assert workload_images(objects) == {"operator:1": users, "wait:1": users}
 
 
 @pytest.mark.parametrize(
