@@ -32,3 +32,13 @@ rm -rf "$HOME/.ansible/tmp" "$HOME/.ansible/galaxy_cache" "$HOME/.ansible/galaxy
 mkdir -p "$HOME/.ansible/tmp"
 chown -R 1001:0 "$HOME"
 chmod -R g=u "$HOME"
+# NIMCaches download models from registries with this program, as a user of their own.
+cat >/usr/local/bin/nimops-pull-model <<-END
+	#!/bin/sh
+	export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$HOME/.ansible/collections"
+	exec python3 -m ansible_collections.nimops.nim.plugins.module_utils._commands.bundle.pull "\$@"
+END
+chmod 0755 /usr/local/bin/nimops-pull-model
+chmod o+x "$HOME" "$HOME/.ansible"
+chmod -R o+rX "$HOME/.ansible/collections"
+nimops-pull-model --help >/dev/null

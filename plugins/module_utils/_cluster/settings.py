@@ -20,6 +20,7 @@ def read_settings() -> Json:
         "kserve": os.environ.get("KSERVE_NAMESPACE", ""),
         "child_events": os.environ.get("NIMOPS_CHILD_EVENTS", "").lower() == "true",
         "drain_seconds": os.environ.get("NIMOPS_DRAIN_SECONDS", ""),
+        "puller_image": os.environ.get("NIMOPS_PULLER_IMAGE", ""),
         "wait_image": os.environ.get("NIMOPS_WAIT_IMAGE", ""),
         "upgrade_guard": os.environ.get("NIMOPS_DRIVER_UPGRADE_GUARD", ""),
         "gpu_namespace": os.environ.get("NIMOPS_GPU_NAMESPACE", ""),

@@ -117,6 +117,11 @@ class Observed:
         return bool((self.answers.get(OPERATOR) or {}).get("child_events"))
 
     @property
+    def puller_image(self) -> str:
+        """The image of this operator, which downloads models from registries; empty if unset."""
+        return str((self.answers.get(OPERATOR) or {}).get("puller_image") or "")
+
+    @property
     def wait_image(self) -> str:
         """The image of init containers that wait for a server; it has a shell and `nc`."""
         return str((self.answers.get(OPERATOR) or {}).get("wait_image") or _WAIT_IMAGE)

@@ -56,7 +56,7 @@ def fetch_file(
 def _fetch(draft: Path, size: int, read: Read, notify: Notify) -> bool:
     """Complete a draft; whether a part of it was there before."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(draft, flags, 0o644), "r+b") as stream:
+    with os.fdopen(os.open(draft, flags, 0o664), "r+b") as stream:
         there = stream.seek(0, os.SEEK_END)
         if there > size:
             there = stream.seek(0)

@@ -26,7 +26,8 @@ _EMPTY_TYPE = "application/vnd.oci.empty.v1+json"
 _FILE_TYPE = "application/octet-stream"
 _NAME = re.compile(r"[a-z0-9]+(?:[._/-][a-z0-9]+)*(?::[\w][\w.-]{0,127})?", re.ASCII)
 _MAX_NAME = 255
-_MAX_FILES = 4096
+MAX_FILES = 4096
+"""Maximum files of a model."""
 _IGNORED = {"lost+found"}
 _PIECE = 1 << 20
 
@@ -88,8 +89,8 @@ def list_files(folder: Path) -> list[tuple[str, Path]]:
             found.append((path, target))
     if not found:
         raise NimError(f"models: {folder} has no files")
-    if len(found) > _MAX_FILES:
-        raise NimError(f"models: {folder} has more than {_MAX_FILES} files")
+    if len(found) > MAX_FILES:
+        raise NimError(f"models: {folder} has more than {MAX_FILES} files")
     return sorted(found)
 
 

@@ -17,6 +17,7 @@ from ..._nim.cache.app import NIMCacheApp
 from ..._nim.cache.disk_need import MODEL_SIZE, show_bytes
 from ..._nim.cache.prepared import is_prepared
 from ..._nim.cache.probe import Probe, stored_manifest
+from ..._nim.cache.source import ARTIFACT
 from ..._nim.cache_spec import Source
 from ..._nim.pipeline.spec import parse_spec as parse_pipeline
 from ..._nim.profiles.profile_selection import short_id
@@ -121,6 +122,7 @@ def _find_of_cache(cache: Json, known: t.Mapping[ObjectKey, Json]) -> t.Iterator
     source = app.spec.source
     if source is None:
         return
+    artifact = app.annotation(ARTIFACT).strip()
     listed = app.status.get("profiles") or []
     profiles = [str(item.get("name") or "") for item in listed] or list(source.profiles)
     wanted = {key: str(value) for key, value in source.wanted_model.items() if value}
@@ -129,10 +131,10 @@ def _find_of_cache(cache: Json, known: t.Mapping[ObjectKey, Json]) -> t.Iterator
         namespace=app.namespace,
         kind="NIMCache",
         name=app.name,
-        source=_uri_of(source),
+        source=artifact or _uri_of(source),
         image=source.puller,
-        revision=source.revision or ("main" if source.is_hf else ""),
-        endpoint=source.endpoint,
+        revision="" if artifact else source.revision or ("main" if source.is_hf else ""),
+        endpoint="" if artifact else source.endpoint,
         profiles=profiles,
         criteria=criteria,
         size=_size_of(app, profiles),

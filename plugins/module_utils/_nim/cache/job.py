@@ -23,6 +23,7 @@ from ..._engine.created_once import marks_of
 from ..._engine.drift import has_drifted
 from ..cache_spec import Source
 from .app import NIMCacheApp
+from .artifact import artifact_mounts, artifact_of, artifact_volumes, pull_command, puller_image
 from .constants import CONTAINER
 from .measure import meter
 from .pods import placement, resources_of
@@ -120,6 +121,9 @@ def profiles_of(job: Manifest) -> list[str]:
 
 
 def _plan_download(app: NIMCacheApp, cache_type: str, profiles: t.Sequence[str]) -> _Download:
+    if place := artifact_of(app):
+        args = _choose_args(profiles) if profiles else []
+        return _Download(pull_command(app, place, _STORE), args, [])
     if is_native(app, cache_type):
         return _Download([], [], _native_env(app), ("/model", "/opt/cache"))
     source = source_of(app)
@@ -130,8 +134,11 @@ def _plan_download(app: NIMCacheApp, cache_type: str, profiles: t.Sequence[str])
     if source.model_endpoint:
         args = ["--model-repo", source.model_endpoint, "--model-store", _STORE]
         return _Download(["create-model-store"], args, cache_env)
-    args = [_ALL] if ALL_PROFILES in profiles else [_PROFILES, *profiles]
-    return _Download(["download-to-cache"], args, cache_env)
+    return _Download(["download-to-cache"], _choose_args(profiles), cache_env)
+
+
+def _choose_args(profiles: t.Sequence[str]) -> list[str]:
+    return [_ALL] if ALL_PROFILES in profiles else [_PROFILES, *profiles]
 
 
 def _self_pull(source: Source) -> list[str]:
@@ -166,7 +173,7 @@ def _hf_env(source: Source) -> list[EnvVar]:
 def _environment(app: NIMCacheApp, cache_type: str, download: _Download) -> list[EnvVar]:
     """The variables without the proxy's; user variables take precedence."""
     merged = merge_env(download.env, app.spec.env)
-    if is_native(app, cache_type):
+    if is_native(app, cache_type) and not artifact_of(app):
         merged = merge_env(merged, yield_to(app.spec.env, _native_env(app)))
     return normalize_env(merged)
 
@@ -182,8 +189,20 @@ def _volumes(app: NIMCacheApp) -> list[Json]:
     return [
         {"name": _VOLUME, "persistentVolumeClaim": {"claimName": app.spec.claim.name}},
         {"name": _SCRATCH, "emptyDir": {}},
-        *(ca_volumes(config_map) if config_map else []),
+        *_own_volumes(app, config_map),
     ]
+
+
+def _own_volumes(app: NIMCacheApp, config_map: str) -> list[Json]:
+    if artifact_of(app):
+        return artifact_volumes(app)
+    return ca_volumes(config_map) if config_map else []
+
+
+def _own_mounts(app: NIMCacheApp) -> list[Json]:
+    if artifact_of(app):
+        return artifact_mounts(app)
+    return [ca_main_mount()] if app.spec.proxy.config_map else []
 
 
 def _puller(
@@ -192,12 +211,12 @@ def _puller(
     source, spec = source_of(app), app.spec
     container: Json = {
         "name": CONTAINER,
-        "image": source.puller,
+        "image": puller_image(app),
         "env": normalize_env(merge_env(own_env, yield_to(spec.env, spec.proxy.env))),
-        **without_empty({"envFrom": _secrets(source)}),
+        **without_empty({"envFrom": [] if artifact_of(app) else _secrets(source)}),
         "resources": resources_of(app),
         "securityContext": container_security(spec.user, spec.group),
-        "volumeMounts": [*mounts, *([ca_main_mount()] if spec.proxy.config_map else [])],
+        "volumeMounts": [*mounts, *_own_mounts(app)],
     }
     if download.logs_on_error:
         container |= {
@@ -226,7 +245,7 @@ def _init_containers(app: NIMCacheApp, own_env: list[EnvVar], mounts: list[Json]
         )
         for item in app.spec.init_containers
     ]
-    if not app.spec.proxy.config_map:
+    if not app.spec.proxy.config_map or artifact_of(app):
         return [*meter(app, mounts), *containers]
     image = source_of(app).puller
     return [

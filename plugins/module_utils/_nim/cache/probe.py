@@ -16,7 +16,7 @@ from ..profiles.model_manifest import NOT_FOUND, ModelManifest, dump_manifest, p
 from .app import NIMCacheApp
 from .constants import MANIFEST_KEY, MODEL_FREE, NATIVE, READY
 from .prepared import is_prepared
-from .source import ALL_PROFILES, content_of, source_of
+from .source import ALL_PROFILES, ARTIFACT, content_of, source_of
 
 PROTOCOL = "protocol"
 
@@ -68,9 +68,10 @@ def needs_probe(app: NIMCacheApp) -> bool:
     """Whether the search is still to do.
 
     For images with several profiles the manifest is stored; for other images it only determines
-    the Job's command, which a prepared claim does not need.
+    the Job's command, which neither a prepared claim nor a model in a registry needs.
     """
-    if stored_type(app) or (not source_of(app).is_optimized and is_prepared(app)):
+    is_elsewhere = is_prepared(app) or bool(app.annotation(ARTIFACT))
+    if stored_type(app) or (not source_of(app).is_optimized and is_elsewhere):
         return False
     config_map = app.live("ConfigMap", app.config_map_name)
     if ownership_of(config_map, app.resource) == "ours" and not is_map_stale(app):

@@ -12,6 +12,8 @@ from .app import NIMCacheApp
 from .constants import MODEL_FREE, NATIVE
 
 ALL_PROFILES = "all"
+ARTIFACT = "nimops.nim/source"
+"""Annotation of a NIMCache: a model in a registry that is downloaded instead of `spec.source`."""
 
 
 def source_of(app: NIMCacheApp) -> Source:
@@ -31,7 +33,9 @@ def content_of(app: NIMCacheApp) -> Json:
     """
     source = source_of(app)
     names = ("kind", "puller", "model_endpoint", "endpoint", "namespace", "model_name", "dataset")
-    return {name: getattr(source, name) for name in (*names, "revision")}
+    content = {name: getattr(source, name) for name in (*names, "revision")}
+    artifact = app.annotation(ARTIFACT).strip()
+    return content | {"artifact": artifact} if artifact else content
 
 
 def is_native(app: NIMCacheApp, cache_type: str) -> bool:

@@ -99,7 +99,7 @@ def test_list_files_none(tmp_path):
 
 
 def test_list_files_too_many(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_MAX_FILES", 1)
+    monkeypatch.setattr(module, "MAX_FILES", 1)
     for name in "ab":
         (tmp_path / name).write_text("")
     with pytest.raises(NimError, match="more than 1 files"):

@@ -108,6 +108,13 @@ def test_list_model_files_prepared():
     assert "prepared, image nvcr.io/nim/llama:1" in write_model_files(found)
 
 
+def test_list_model_files_of_registry():
+    """The model in the registry is what is downloaded."""
+    annotations = {"nimops.nim/source": "oci://r.example/models/llama:1"}
+    found = one(cache({"hf": HF | {"modelName": "m", "revision": "r"}}, annotations=annotations))
+    assert (found["source"], found["revision"]) == ("oci://r.example/models/llama:1", "")
+
+
 @pytest.mark.parametrize(
     ("storage", "claim", "path"),
     [

@@ -1,0 +1,163 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Models in registries."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.artifact import artifact_of
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.job import (
+    build_job,
+    profiles_of,
+)
+
+SOURCE, PLACE = "nimops.nim/source", "registry.example:5000/models/llama:1.0"
+JOB = "Job/nim/llama-job"
+NGC = {"modelPuller": "nvcr.io/nim/x:1", "pullSecret": "mirror", "authSecret": "key"}
+HF = {
+    "endpoint": "https://hf.co", "namespace": "org", "modelName": "m", "authSecret": "hf-secret",
+    "modelPuller": "nvcr.io/nim/llm:1", "pullSecret": "mirror",
+}  # fmt: skip
+
+
+@pytest.fixture
+def app(cache):
+    def make(given=f"oci://{PLACE}", image="operator:1", **spec):
+        cr = cache(**spec)
+        cr["metadata"]["annotations"] = {SOURCE: given}
+        return NIMCacheApp(cr, Observed({"operator": {"puller_image": image}}))
+
+    return make
+
+
+def pod_of(app, profiles=("a",), cache_type=""):
+    return build_job(app, cache_type, profiles, "Kubernetes")["spec"]["template"]["spec"]
+
+
+@pytest.mark.parametrize("cache_type", ["", "native", "model-free"])
+def test_pull_command(app, cache_type):
+    """The operator's image downloads, with the pull secret, and without the key of the model."""
+    pod = pod_of(app(source={"ngc": NGC}), ["a", "b"], cache_type)
+    (container,) = pod["containers"]
+    auth = ["--auth", "/var/run/nimops/registry/config.json"]
+    assert container["command"] == ["nimops-pull-model", PLACE, "/model-store", *auth]
+    assert container["args"] == ["--profiles", "a", "b"]
+    assert container["image"] == "operator:1"
+    assert container["env"] == []
+    assert "envFrom" not in container
+    assert [mount["mountPath"] for mount in container["volumeMounts"]] == [
+        "/model-store", "/scratch", "/var/run/nimops/registry",
+    ]  # fmt: skip
+    assert pod["volumes"][-1]["secret"] == {
+        "secretName": "mirror",
+        "optional": True,
+        "items": [{"key": ".dockerconfigjson", "path": "config.json"}],
+    }
+    assert pod["imagePullSecrets"] == [{"name": "mirror"}]
+    assert container["securityContext"]["runAsUser"] == 1000
+
+
+def test_pull_command_of_proxy(app):
+    """Its authorities are files: the image has no program that updates a trust store."""
+    proxy = {"httpsProxy": "https://p:1", "certConfigMap": "ca"}
+    pod = pod_of(app(source={"ngc": NGC}, proxy=proxy), ["all"])
+    (container,) = pod["containers"]
+    assert container["command"][-2:] == ["--ca", "/var/run/nimops/ca"]
+    assert container["args"] == ["--all"]
+    assert {"name": "HTTPS_PROXY", "value": "https://p:1"} in container["env"]
+    assert {"name": "custom-ca", "configMap": {"name": "ca"}} in pod["volumes"]
+    mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
+    assert mounts[-1] == "/var/run/nimops/ca"
+    assert "/etc/ssl" not in mounts
+    assert "initContainers" not in pod
+
+
+def test_pull_command_profiles(app):
+    assert profiles_of(build_job(app(source={"ngc": NGC}), "", ["a"], "Kubernetes")) == ["a"]
+    assert profiles_of(build_job(app(source={"hf": HF}), "", [], "Kubernetes")) == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(PLACE, f"https://{PLACE}", "oci://", "oci://registry.example", "oci://r.example/a"),
+        *("oci://r.example/A:1", "oci://r.example/../a:1", "oci://me:pw@r.example/a:1"),
+        *("oci://r.example/a:1 --all", "oci://-r.example/a:1", "oci://r.example/a@sha256:12"),
+        f"oci://r.example/{'a' * 2000}:1",
+    ],
+)
+def test_artifact_of_invalid(app, given):
+    with pytest.raises(NimError, match="is not a model in a registry") as caught:
+        artifact_of(app(given))
+    assert caught.value.reason == "InvalidAnnotation"
+
+
+@pytest.mark.parametrize(
+    "place", [PLACE, "r/a:1", "r.example/a-b/c_d@sha256:" + "0" * 64, "10.0.0.5:5000/a:1"]
+)
+def test_artifact_of(app, place):
+    assert artifact_of(app(f" oci://{place} ")) == place
+    assert artifact_of(app("")) == ""
+
+
+def test_puller_image_unknown(app):
+    with pytest.raises(NimError, match="NIMOPS_PULLER_IMAGE") as caught:
+        pod_of(app(image=""))
+    assert caught.value.reason == "NoPullerImage"
+
+
+@pytest.fixture
+def cluster(world, monkeypatch):
+    """A world with a NIMCache of a model in a registry."""
+
+    def make(**spec):
+        made = world(**spec)
+        made.cr["metadata"]["annotations"] = {SOURCE: f"oci://{PLACE}"}
+        observe = made.observe
+
+        def with_image():
+            keys, observed = observe()
+            operator = {"version": "", "puller_image": "operator:1"}
+            return keys, Observed({**observed.answers, "operator": operator})
+
+        made.observe = with_image
+        return made
+
+    return make
+
+
+def test_content_of_profiles(cluster):
+    """The profiles of the manifest are those of the status, as with a download from NGC."""
+    made = cluster().become_ready()
+    assert [item["name"] for item in made.cr["status"]["profiles"]] == ["aaaa"]
+    assert made.objects[JOB]["spec"]["template"]["spec"]["containers"][0]["image"] == "operator:1"
+
+
+def test_content_of_hugging_face_needs_no_probe(cluster):
+    made = cluster(source={"hf": HF})
+    made.reconcile()
+    made.reconcile()
+    assert (JOB in made.objects, "Pod/nim/llama-pod" in made.objects) == (True, False)
+    made.set_job("Complete", succeeded=1)
+    made.reconcile()
+    assert made.state == "Ready"
+
+
+@pytest.mark.parametrize("has_started", [True, False])
+def test_content_of_other_annotation(cluster, has_started):
+    """Another model is not mixed with a part of the first."""
+    made = cluster(source={"hf": HF})
+    made.reconcile()
+    made.reconcile()
+    made.set_job(active=1, ready=int(has_started))
+    made.reconcile()
+    made.cr["metadata"]["annotations"] = {SOURCE: "oci://r.example/other:2"}
+    done = made.reconcile()
+    if has_started:
+        assert made.condition("Stalled")[1] == "SourceChanged"
+    else:
+        assert done.pruned == [JOB]
