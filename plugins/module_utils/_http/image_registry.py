@@ -9,6 +9,9 @@ also applies to redirect targets of a registry and to its token service; `egress
 other limits. A private address must be named by a pattern, not only be allowed by ``*``: otherwise
 the author of an image reference could make the operator connect to any port of a node or a pod.
 
+``NIMOPS_REGISTRY_MIRRORS`` names mirrors, which are asked instead (`mirrors`); the patterns then
+apply to them.
+
 Credentials are only sent to their registry, and to the token service that this registry names.
 Redirects to other hosts do not carry them.
 
@@ -30,6 +33,7 @@ from .._base.types import Json
 from .._engine.reads import LATER
 from .addresses import literal_of, zone_of
 from .egress import Answer, Egress, scheme_of
+from .mirrors import MirrorError, find_mirror
 from .registry_auth import (
     RegistryError,
     accepts_basic,
@@ -156,9 +160,21 @@ def _is_private(host: str) -> bool:
 def may_ask_about(image: str) -> bool:
     """Whether the registry of an image may be queried, and its credentials are needed."""
     try:
-        return is_registry_allowed(parse_reference(image).host)
-    except RegistryError:
+        return is_registry_allowed(find_source(image).host)
+    except (MirrorError, RegistryError):
         return False
+
+
+def find_source(image: str) -> Reference:
+    """Where an image is asked about: in its registry, or in the mirror of that.
+
+    RegistryError if the reference is invalid, MirrorError if the setting is.
+    """
+    reference = parse_reference(image)
+    host, name = find_mirror(host_of(reference.host), reference.name)
+    if host == host_of(reference.host):
+        return reference
+    return Reference(host, name, reference.version)
 
 
 def download_protocol(
@@ -172,7 +188,7 @@ def download_protocol(
     `LATER` if this pass did not wait for the registry, because other servers take precedence.
     """
     try:
-        reference = parse_reference(image)
+        reference = find_source(image)
         if not is_registry_allowed(reference.host):
             return ""
         egress = Egress(reference.host, is_registry_allowed, seconds)

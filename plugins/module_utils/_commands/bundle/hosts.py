@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..._base.errors import NimError
 from ..._http.image_registry import parse_reference
+from ..._http.mirrors import part_of
 from .layout import Entry, write_atomically
 from .transfer import Destination, public_host
 
@@ -24,7 +25,7 @@ def hosts_of(entries: t.Iterable[Entry]) -> list[str]:
 
 def write_hosts(host: str, to: Destination, scheme: str) -> str:
     """The content of `<host>/hosts.toml`: pull the images of a registry from the mirror."""
-    place = "/".join(part for part in (to.host, "v2", to.prefix, host.replace(":", "_")) if part)
+    place = "/".join(part for part in (to.host, "v2", to.prefix, part_of(host)) if part)
     return (
         f'server = "https://{_SERVERS.get(host, host)}"\n\n'
         f'[host."{scheme}://{place}"]\n'

@@ -12,6 +12,7 @@ from functools import partial
 
 from ..._base.errors import NimError
 from ..._http.image_registry import Reference, parse_reference
+from ..._http.mirrors import part_of
 from ..._http.registry_auth import RegistryError
 from ..._http.registry_client import RegistryClient
 from ..._nim.cache.disk_need import show_bytes
@@ -57,7 +58,7 @@ class Destination:
             name, _colon, version = entry.name.rpartition(":")
         else:
             reference = parse_reference(entry.name)
-            host = public_host(reference.host).replace(":", "_")
+            host = part_of(public_host(reference.host))
             name, version = f"{host}/{reference.name}", reference.version
         return f"{self.prefix}/{name}" if self.prefix else name, version
 

@@ -65,7 +65,13 @@ def no_surroundings(monkeypatch):
     """Without the proxies, kubeconfigs and settings of this machine."""
     proxies = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
     clusters = ("K8S_AUTH_KUBECONFIG", "K8S_AUTH_CONTEXT", "KUBECONFIG", "KUBERNETES_SERVICE_HOST")
-    for name in (*proxies, *clusters, "NIMOPS_REGISTRIES", "NIMOPS_TEST_REGISTRIES"):
+    for name in (
+        *proxies,
+        *clusters,
+        "NIMOPS_REGISTRIES",
+        "NIMOPS_TEST_REGISTRIES",
+        "NIMOPS_REGISTRY_MIRRORS",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 

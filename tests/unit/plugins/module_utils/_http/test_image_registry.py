@@ -480,6 +480,33 @@ def test_protocol_forbidden_registry(monkeypatch, registry):
     assert fake.server.requests == []
 
 
+def test_protocol_of_mirror(monkeypatch, registry):
+    """Only the mirror is asked, with its credentials; the original may be unreachable."""
+    fake = registry(NATIVE, scheme="basic")
+    monkeypatch.setenv("NIMOPS_REGISTRY_MIRRORS", f"nvcr.io={fake.server.host}")
+    monkeypatch.setenv("NIMOPS_REGISTRIES", "127.0.0.1")
+    configs = [auth_of("nvcr.io"), auth_of(fake.server.host)]
+    assert module.may_ask_about("nvcr.io/a:1") is True
+    assert download_protocol("nvcr.io/a:1", configs) == "native"
+    assert fake.server.requests[-1].path.startswith("/v2/a/")
+    assert module.may_ask_about("docker.io/a") is False
+
+
+def test_protocol_of_invalid_mirror(monkeypatch, registry):
+    fake = registry(NATIVE)
+    monkeypatch.setenv("NIMOPS_REGISTRY_MIRRORS", "nvcr.io")
+    assert module.may_ask_about(f"{fake.server.host}/a") is False
+    assert download_protocol(f"{fake.server.host}/a", []) == ""
+    assert fake.server.requests == []
+
+
+def test_find_source_of_docker_hub(monkeypatch):
+    monkeypatch.setenv("NIMOPS_REGISTRY_MIRRORS", "docker.io=m.example/hub")
+    assert module.find_source("busybox") == ("m.example", "hub/library/busybox", "latest")
+    monkeypatch.setenv("NIMOPS_REGISTRY_MIRRORS", "")
+    assert module.find_source("busybox") == parse_reference("busybox")
+
+
 def test_protocol_reads_index_lazily(registry):
     fake = registry(NATIVE, {}, NATIVE, NATIVE)
     assert ask(fake) == ""
