@@ -54,6 +54,7 @@ UNTESTED = {
 """Module -> why it needs no tests."""
 
 OF_FOLDERS = {
+    "test_air_gap.py": "bundle, unbundle and the download in a pod, without a route to another network",
     "test_bad_input.py": "what every kind of a floor says of bad input",
     "test_conformance.py": "a kind against recorded objects of the reference operator",
     "test_foreign.py": "all kinds where children are somebody else's",
