@@ -6,6 +6,13 @@
 {{- end -}}
 {{- end }}
 
+{{- /* The labels that Helm recommends, besides name and managed-by, which all objects have. */}}
+{{- define "nimops.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end }}
+
 {{- define "nimops.pullSecrets" -}}
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets:

@@ -13,6 +13,7 @@ from typing import Any
 from . import values
 from .errors import ReleaseError
 from .manifests import (
+    CAPABILITY,
     MANAGER_ROLE,
     NAMESPACE,
     Manifest,
@@ -21,6 +22,7 @@ from .manifests import (
     key_of,
     manager_of,
     of_kind,
+    read_samples,
     to_yaml,
 )
 from .templates import Hooks, guard, map_scalars
@@ -98,7 +100,7 @@ class Chart:
         return found | {f"{_DASHBOARDS}/{name}": text for name, text in dashboards["data"].items()}
 
     def _metadata(self) -> Manifest:
-        galaxy = self._project.galaxy
+        galaxy, publisher = self._project.galaxy, self._project.publisher
         return {
             "apiVersion": "v2",
             "name": NAME,
@@ -109,8 +111,46 @@ class Chart:
             "kubeVersion": KUBERNETES,
             "home": galaxy["homepage"],
             "sources": [galaxy["repository"]],
+            "icon": f"{publisher['repository']}/raw/main/release/bundle/icon.svg",
+            "maintainers": [
+                {
+                    "name": galaxy["authors"][0],
+                    "email": publisher["contact"],
+                    "url": galaxy["homepage"],
+                }
+            ],
             "keywords": galaxy["tags"],
-            "annotations": {"artifacthub.io/license": galaxy["license"][0]},
+            "annotations": self._annotations(),
+        }
+
+    def _annotations(self) -> dict[str, str]:
+        """Return what Artifact Hub shows about the chart."""
+        galaxy, version = self._project.galaxy, self._project.version
+        definitions = [
+            {
+                "kind": item["spec"]["names"]["kind"],
+                "version": item["spec"]["versions"][0]["name"],
+                "name": item["metadata"]["name"],
+                "displayName": item["spec"]["names"]["kind"],
+                "description": _description(item),
+            }
+            for item in of_kind(self._objects(), "CustomResourceDefinition")
+        ]
+        image = _pod(manager_of(self._base))["containers"][0]["image"]
+        links = [
+            {"name": "Documentation", "url": galaxy["documentation"]},
+            {"name": "Issues", "url": galaxy["issues"]},
+        ]
+        return {
+            "artifacthub.io/category": "ai-machine-learning",
+            "artifacthub.io/crds": to_yaml(definitions),
+            "artifacthub.io/crdsExamples": to_yaml(read_samples(self._project)),
+            "artifacthub.io/images": to_yaml([{"name": "manager", "image": image}]),
+            "artifacthub.io/license": galaxy["license"][0],
+            "artifacthub.io/links": to_yaml(links),
+            "artifacthub.io/operator": "true",
+            "artifacthub.io/operatorCapabilities": CAPABILITY,
+            "artifacthub.io/prerelease": str("-" in version).lower(),
         }
 
     def _readme(self, listed: Sequence[values.Value]) -> str:
@@ -177,7 +217,8 @@ class Chart:
         return list(found.values())
 
     def _template(self, item: Manifest) -> str:
-        text = f"---\n{self._hooks.render(self._localize(self._hook(copy.deepcopy(item))))}"
+        own = self._label(self._hook(copy.deepcopy(item)))
+        text = f"---\n{self._hooks.render(self._localize(own))}"
         for condition in self._conditions(item):
             text = guard(condition, text)
         if key_of(item) in by_key(self._overlay("namespaced")).keys() - by_key(self._base).keys():
@@ -219,6 +260,14 @@ class Chart:
 
         changed: Manifest = map_scalars(item, change)
         return changed
+
+    def _label(self, item: Manifest) -> Manifest:
+        """Add the labels that Helm recommends, not to pods: a new chart restarts no operator."""
+        labels = item["metadata"].setdefault("labels", {})
+        labels.setdefault("app.kubernetes.io/name", NAME)
+        labels.setdefault("app.kubernetes.io/managed-by", "kustomize")
+        labels[self._hooks.mark('{{- include "nimops.labels" $ | nindent @N@ }}')] = None
+        return item
 
     def _hook(self, item: Manifest) -> Manifest:
         if key_of(item) in self._gpu_keys() and "namespace" in item["metadata"]:
@@ -268,6 +317,10 @@ class Chart:
 
     def _hook_monitor(self, item: Manifest) -> None:
         self._add(item["metadata"]["labels"], "serviceMonitor.labels")
+        [endpoint] = item["spec"]["endpoints"]
+        for name in ("interval", "relabelings", "metricRelabelings"):
+            given = f"{{{{- with $.Values.serviceMonitor.{name} }}}}\n{name}: {{{{ toJson . }}}}\n"
+            endpoint[self._hooks.mark(f"{given}{{{{- end }}}}")] = None
 
     def _hook_rules(self, item: Manifest) -> None:
         self._add(item["metadata"]["labels"], "rules.labels")
@@ -365,6 +418,11 @@ class Chart:
     def _add_items(self, owner: dict[str, Any], key: str, path: str) -> None:
         """Add the items of a value to a list."""
         owner[key].append(self._hooks.mark(_entries(path)))
+
+
+def _description(definition: Manifest) -> str:
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return str(schema["description"])
 
 
 def _rules_file(item: Manifest) -> str:

@@ -16,6 +16,10 @@ import yaml
 from .errors import ReleaseError
 from .programs import find_program
 
+PUBLISHER = "release/publisher.yaml"
+CAPABILITY = "Seamless Upgrades"
+"""the level that the operator claims, in the words of OLM and of Artifact Hub"""
+
 Manifest = dict[str, Any]
 Notify = Callable[[str], None]
 
@@ -23,6 +27,8 @@ NAMESPACE = "nimops-system"
 """the namespace of config/default"""
 MANAGER = "nimops-controller-manager"
 """the name of the Deployment and of its ServiceAccount"""
+_EXAMPLES = ("apps_*.yaml", "nemo_*.yaml")
+"""samples, one for each kind"""
 MANAGER_ROLE = "nimops-manager-role"
 """the ClusterRole of the operator; a Role if it serves selected namespaces"""
 
@@ -36,6 +42,12 @@ class Project:
     @property
     def galaxy(self) -> dict[str, Any]:
         loaded: dict[str, Any] = yaml.safe_load((self.root / "galaxy.yml").read_text())
+        return loaded
+
+    @property
+    def publisher(self) -> dict[str, str]:
+        """Who publishes the project, and where."""
+        loaded: dict[str, str] = yaml.safe_load((self.root / PUBLISHER).read_text())
         return loaded
 
     @property
@@ -82,6 +94,13 @@ def to_yaml(item: Any) -> str:
 def to_yaml_stream(items: Iterable[Any]) -> str:
     """Return all documents of a file."""
     return "---\n".join(to_yaml(item) for item in items)
+
+
+def read_samples(project: Project) -> list[Manifest]:
+    """Return one example for each kind of config/default."""
+    folder = project.root / "config/samples"
+    files = [file for name in _EXAMPLES for file in sorted(folder.glob(name))]
+    return [item for file in files for item in yaml.safe_load_all(file.read_text())]
 
 
 def key_of(item: Manifest) -> tuple[str, str]:

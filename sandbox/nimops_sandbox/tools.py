@@ -19,6 +19,7 @@ from .settings import REPOSITORY, SANDBOX
 
 _OPERATOR = "github.com/operator-framework/ansible-operator-plugins"
 _HELM = "helm.sh/helm/v3"
+_HELM_4 = "helm.sh/helm/v4"
 _COSIGN = "github.com/sigstore/cosign/v3"
 _REGISTRY = "github.com/google/go-containerregistry"
 _LWS = "sigs.k8s.io/lws"
@@ -150,6 +151,13 @@ PACKAGING_TOOLS = (
                 for part, value in zip(("Major", "Minor"), _DEFAULT, strict=False)
             ),
         ),
+    ),
+    # Without a cluster, this one assumes the Kubernetes of its client.
+    Tool(
+        "helm4",
+        {"helm4": f"{_HELM_4}/cmd/helm"},
+        _HELM_4,
+        (f"{_HELM_4}/internal/version.version=v{{major}}.{{minor}}.{{patch}}",),
     ),
     Tool(
         "olm",

@@ -52,31 +52,80 @@ def next_chart(chart: Path, project: Any, tmp_path_factory: pytest.TempPathFacto
     return folder
 
 
-def test_helm_life_cycle(clean, kept, chart, next_chart, project):
+@pytest.fixture(scope="module")
+def unlabeled_chart(chart: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("unlabeled") / "nimops"
+    shutil.copytree(chart, folder)
+    file = folder / "templates/_helpers.tpl"
+    head, mark, rest = file.read_text().partition('{{- define "nimops.labels" -}}\n')
+    assert mark
+    file.write_text(f"{head}{mark}{rest[rest.index('{{- end }}') :]}")
+    return folder
+
+
+# Helm 4 applies on the server by default.
+ON_SERVER = ("--server-side=true", "--force-conflicts")
+LIFE_CYCLES = {
+    "Helm 3": (("helm",), ("helm",)),
+    "Helm 4": (("helm4",), ("helm4",)),
+    "Helm 4 without server-side apply": (("helm4", "--server-side=false"),) * 2,
+    "from Helm 3 to Helm 4": (("helm",), ("helm4", *ON_SERVER)),
+}
+"""The program that installs and its options, and those of the one that upgrades."""
+
+
+@pytest.mark.parametrize(("first", "then"), LIFE_CYCLES.values(), ids=LIFE_CYCLES)
+def test_helm_life_cycle(clean, kept, chart, next_chart, project, first, then):
     # The CRDs already exist, as after another installation method.
     options = ("--create-namespace", "--take-ownership", *WAIT)
-    run_program("helm", "install", *RELEASE, str(chart), *options)
+    helm, *flags = first
+    run_program(helm, "install", *RELEASE, str(chart), *options, *flags)
     assert operator_version() == project.version
     assert not definition_has("later")
 
-    run_program("helm", "upgrade", *RELEASE, str(next_chart), *WAIT)
+    helm, *flags = then
+    run_program(helm, "upgrade", *RELEASE, str(next_chart), *WAIT, *flags)
     assert operator_version() == "99.0.0"
     assert definition_has("later")
 
-    run_program("helm", "rollback", "nimops", "1", "--namespace", NAMESPACE, *WAIT)
+    run_program(helm, "rollback", "nimops", "1", "--namespace", NAMESPACE, *WAIT, *flags)
     assert operator_version() == project.version
     assert not definition_has("later")
 
-    text = run_program("helm", "get", "manifest", *RELEASE)
-    run_program("helm", "uninstall", *RELEASE, "--wait")
+    text = run_program(helm, "get", "manifest", *RELEASE)
+    run_program(helm, "uninstall", *RELEASE, "--wait")
     assert kept.is_there()
     for kind, name in by_key(item for item in yaml.load_all(text, LOADER) if item):
         command = ("get", kind, name, "-n", NAMESPACE, "--ignore-not-found", "-o", "name")
         assert bool(kubectl(*command)) is (kind == "CustomResourceDefinition"), name
 
     # The kept objects belong to the same release: Helm adopts them without a flag.
-    run_program("helm", "install", *RELEASE, str(chart), *WAIT)
+    run_program(helm, "install", *RELEASE, str(chart), *WAIT)
     assert kept.is_there()
+
+
+@pytest.mark.parametrize("helm", ["helm", "helm4"])
+def test_helm_upgrade_from_unlabeled(clean, chart, unlabeled_chart, helm):
+    """The first charts did not have the labels that Helm recommends; selectors are immutable."""
+    options = ("--create-namespace", "--take-ownership", *WAIT)
+    run_program(helm, "install", *RELEASE, str(unlabeled_chart), *options)
+    assert "helm.sh/chart" not in labels_of("deployment", MANAGER)
+    before = pods()
+    run_program(helm, "upgrade", *RELEASE, str(chart), *WAIT)
+    assert labels_of("deployment", MANAGER)["app.kubernetes.io/instance"] == "nimops"
+    assert labels_of("crd", CRD)["helm.sh/chart"].startswith("nimops-")
+    assert pods() == before, "the operator was restarted"
+
+
+def labels_of(kind: str, name: str) -> dict[str, str]:
+    found = json.loads(kubectl("-n", NAMESPACE, "get", kind, name, "-o", "json"))
+    labels: dict[str, str] = found["metadata"].get("labels", {})
+    return labels
+
+
+def pods() -> set[str]:
+    options = ("-l", "control-plane=controller-manager", "-o", "name")
+    return set(kubectl("-n", NAMESPACE, "get", "pods", *options).split())
 
 
 def test_helm_over_other_installation(clean, chart):

@@ -7,17 +7,27 @@ from __future__ import annotations
 
 import copy
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 from nimops_release.errors import ReleaseError
-from nimops_release.manifests import MANAGER, NAMESPACE, Project, by_key, manager_of
+from nimops_release.manifests import LOADER, MANAGER, NAMESPACE, Project, by_key, manager_of
 from nimops_release.programs import run_program
-from nimops_release.values import list_values, nest, read_variables
+from nimops_release.values import list_values, nest, read_variables, write_reference
 
 ROOT = Path(__file__).resolve().parents[2]
 VALUES = list_values(Project(ROOT), Project(ROOT).build("default"))
+VERSION = Project(ROOT).version
+LABELS = {
+    "app.kubernetes.io/name": "nimops",
+    "app.kubernetes.io/instance": "nimops",
+    "app.kubernetes.io/version": VERSION,
+    "app.kubernetes.io/managed-by": "Helm",
+    "helm.sh/chart": f"nimops-{VERSION}",
+}
 HOOKED = {("Pod", "nimops-test")}
 # Helm creates the release's own namespace with --create-namespace.
 LEFT_OUT = {("Namespace", NAMESPACE)}
@@ -32,6 +42,7 @@ def as_helm(items):
             labels["app.kubernetes.io/managed-by"] = "Helm"
         if item["kind"] == "CustomResourceDefinition":
             item["metadata"].setdefault("annotations", {})["helm.sh/resource-policy"] = "keep"
+        item["metadata"]["labels"] = {**LABELS, **labels}
         found[key] = item
     return {key: item for key, item in found.items() if key not in LEFT_OUT}
 
@@ -74,8 +85,114 @@ def test_chart_equals_kustomize(config, render, folder, values):
         assert seen[key] == item
 
 
-def test_chart_lint(chart):
-    run_program("helm", "lint", "--strict", str(chart))
+def test_labels_left_out_of_selectors(render):
+    """Selectors are immutable, and a label of a pod that names the chart's version restarts it."""
+    ours = LABELS.keys() - {"app.kubernetes.io/name"}
+    for item in render({"serviceMonitor": {"enabled": True}}):
+        assert LABELS.items() - {("app.kubernetes.io/name", "nimops")} <= (
+            item["metadata"]["labels"].items()
+        )
+        if "spec" in item and item["kind"] != "CustomResourceDefinition":
+            assert not ours & set(re.findall(r"[a-z./]+", json.dumps(item["spec"]))), item["kind"]
+
+
+@pytest.mark.parametrize("version", ["1.2.3-rc.1+build.7", f"1.2.3-{'a' * 80}"])
+def test_labels_of_long_version(chart, tmp_path, version):
+    """The label of the chart stays a valid value of a label."""
+    copied = tmp_path / "nimops"
+    shutil.copytree(chart, copied)
+    file = copied / "Chart.yaml"
+    file.write_text(re.sub(r"(?m)^version: .*", f"version: {version}", file.read_text()))
+    text = run_program("helm", "template", "nimops", str(copied), "--show-only=templates/rbac.yaml")
+    labels = {
+        item["metadata"]["labels"]["helm.sh/chart"] for item in yaml.safe_load_all(text) if item
+    }
+    [label] = labels
+    assert re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?", label)
+
+
+def test_service_monitor(render):
+    given = {
+        "interval": "45s",
+        "relabelings": [{"action": "labeldrop", "regex": "pod"}],
+        "metricRelabelings": [{"action": "drop", "sourceLabels": ["__name__"], "regex": "go_.*"}],
+    }
+    [plain], [changed] = (
+        [item for item in render({"serviceMonitor": values}) if item["kind"] == "ServiceMonitor"]
+        for values in ({"enabled": True}, {"enabled": True, **given})
+    )
+    [endpoint] = changed["spec"]["endpoints"]
+    assert endpoint == plain["spec"]["endpoints"][0] | given
+
+
+def test_metadata(chart, render, project):
+    """What Helm and Artifact Hub show."""
+    metadata = yaml.safe_load((chart / "Chart.yaml").read_text())
+    publisher = project.publisher
+    assert metadata["icon"].startswith(f"{publisher['repository']}/raw/main/")
+    assert (ROOT / metadata["icon"].partition("/raw/main/")[2]).is_file()
+    [maintainer] = metadata["maintainers"]
+    assert maintainer["email"] == publisher["contact"]
+    found = {key.partition("/")[2]: text for key, text in metadata["annotations"].items()}
+    assert yaml.safe_load(found["images"]) == [
+        {"name": "manager", "image": container_of(render({}))["image"]}
+    ]
+    defined = {
+        item["metadata"]["name"]: item["spec"]["names"]["kind"]
+        for item in render({"gpu": {"enabled": True}})
+        if item["kind"] == "CustomResourceDefinition"
+    }
+    listed = yaml.safe_load(found["crds"])
+    assert {item["name"]: item["kind"] for item in listed} == defined
+    assert all(item["description"] for item in listed)
+    examples = {item["kind"] for item in yaml.safe_load(found["crdsExamples"])}
+    assert examples == set(defined.values()) - {"ClusterPolicy", "NVIDIADriver"}
+    assert found["operatorCapabilities"].lower() == "seamless upgrades"
+
+
+@pytest.mark.parametrize("helm", ["helm", "helm4"])
+def test_chart_lint(chart, helm):
+    run_program(helm, "lint", "--strict", str(chart))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"watchNamespaces": ["nim"], "hardened": True},
+        {name: {"enabled": True} for name in ("gpu", "serviceMonitor", "rules", "dashboards")},
+    ],
+    ids=["default", "one namespace", "all"],
+)
+def test_chart_helm_4(chart, render, tmp_path, values):
+    """Helm 4 renders the same objects."""
+    file = tmp_path / "values.yaml"
+    file.write_text(json.dumps(values))
+    options = ("nimops", str(chart), "-n", "nimops-system", "-f", str(file))
+    text = run_program("helm4", "template", *options)
+    assert by_key(item for item in yaml.load_all(text, LOADER) if item) == by_key(render(values))
+
+
+@pytest.mark.parametrize("values", [{}, {"serviceMonitor": {"enabled": True}}], ids=str)
+def test_keys_unique(chart, tmp_path, values):
+    """Server-side apply refuses a key that is there twice, which Helm 3 does not notice."""
+    file = tmp_path / "values.yaml"
+    file.write_text(json.dumps(values))
+    text = run_program("helm", "template", "nimops", str(chart), "-f", str(file))
+    for node in yaml.compose_all(text, LOADER):
+        assert [*repeated_keys(node)] == []
+
+
+def repeated_keys(node):
+    """The keys of a YAML document that a mapping has twice."""
+    if isinstance(node, yaml.MappingNode):
+        names = [key.value for key, _value in node.value]
+        yield from {name for name in names if names.count(name) > 1}
+        for _key, value in node.value:
+            yield from repeated_keys(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            yield from repeated_keys(value)
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: value.path)
@@ -84,6 +201,9 @@ def test_chart_every_value_has_effect(render, value):
     if value.path.endswith(".labels"):
         default = nest(value.path.replace(".labels", ".enabled"), True)
         values = nest(value.path.rpartition(".")[0], {"enabled": True, "labels": value.example})
+    elif value.path.startswith("serviceMonitor.") and value.path != "serviceMonitor.enabled":
+        default = {"serviceMonitor": {"enabled": True}}
+        values = {"serviceMonitor": {"enabled": True, **values["serviceMonitor"]}}
     elif value.path == "gpu.namespace":
         values = {"gpu": {"enabled": True, **values["gpu"]}}
         default = {"gpu": {"enabled": True}}
@@ -151,6 +271,15 @@ def test_values_schema_keys(chart):
     assert variables.keys() == documented - set_by_chart - {"NIMOPS_TEST_REGISTRIES"}
 
 
+def test_values_reference(chart):
+    """docs/reference/chart-values.md has a row for each value."""
+    schema = json.loads((chart / "values.schema.json").read_text())
+    page = (ROOT / "docs/reference/chart-values.md").read_text()
+    assert page == write_reference(schema), "run make generate"
+    rows = re.findall(r"^\| `([\w.]+)` \|", page, re.M)
+    assert sorted(rows) == sorted(item.path for item in VALUES)
+
+
 @pytest.mark.parametrize(
     ("values", "output"),
     [
@@ -158,6 +287,7 @@ def test_values_schema_keys(chart):
         pytest.param({"image": {"tags": "1"}}, "tags", id="unknown, deeper"),
         pytest.param({"replicas": "2"}, "integer", id="type"),
         pytest.param({"image": {"digest": "sha256:1"}}, "pattern", id="digest"),
+        pytest.param({"serviceMonitor": {"interval": "30"}}, "pattern", id="interval"),
         pytest.param({"env": {"NIMOPS_RUN_SECONDS": 60}}, "string", id="number as environment"),
         pytest.param({"env": {"WATCH_NAMESPACE": "nim"}}, "WATCH_NAMESPACE", id="own variable"),
         pytest.param(
@@ -293,18 +423,20 @@ def test_hooks(chart, render):
 @pytest.mark.parametrize(
     ("image", "name"),
     [
-        ({}, "example.com/nimops/nim-operator:{version}"),
+        ({}, "{registry}/nim-operator:{version}"),
         ({"repository": "r.example.com/o", "tag": "1"}, "r.example.com/o:1"),
         (
             {"tag": "1", "digest": f"sha256:{'a' * 64}"},
-            "example.com/nimops/nim-operator@sha256:" + "a" * 64,
+            "{registry}/nim-operator@sha256:" + "a" * 64,
         ),
     ],
 )
 def test_image_value(project, render, image, name):
     items = render({"image": image})
     pods = [container_of(items), by_key(items)["Pod", "nimops-test"]["spec"]["containers"][0]]
-    assert [pod["image"] for pod in pods] == [name.format(version=project.version)] * 2
+    assert [pod["image"] for pod in pods] == [
+        name.format(version=project.version, registry=project.publisher["registry"])
+    ] * 2
 
 
 def test_helm_test_pod_privileges(render):
