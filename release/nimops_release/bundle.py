@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from .epoch import format_epoch, read_epoch
+from .images import WAIT_IMAGE
 from .manifests import (
+    CAPABILITY,
     MANAGER,
     NAMESPACE,
     Manifest,
@@ -22,6 +23,7 @@ from .manifests import (
     by_key,
     manager_of,
     of_kind,
+    read_samples,
     to_yaml,
     to_yaml_stream,
 )
@@ -33,8 +35,22 @@ KUBERNETES = "1.30.0"
 STATIC = Path(__file__).resolve().parents[1] / "bundle"
 SHIPPED = ("Service", "PodDisruptionBudget", "NetworkPolicy")
 """kinds in a bundle, besides CRDs and the users' ClusterRoles"""
-_EXAMPLES = ("apps_*.yaml", "nemo_*.yaml")
-"""samples, one for each kind"""
+_FEATURE = "features.operators.openshift.io/"
+FEATURES = {
+    # Images are named by tag, and a mirror of OpenShift needs digests.
+    "disconnected": False,
+    "fips-compliant": False,
+    # The operator passes HTTPS_PROXY, which OLM sets, to what connects to registries.
+    "proxy-aware": True,
+    "tls-profiles": False,
+    "token-auth-aws": False,
+    "token-auth-azure": False,
+    "token-auth-gcp": False,
+    "cnf": False,
+    "cni": False,
+    "csi": False,
+}
+"""what OpenShift's catalog shows; the validators of OLM require `true` or `false` for each"""
 _MEDIA = {
     "operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
     "operators.operatorframework.io.bundle.manifests.v1": "manifests/",
@@ -96,12 +112,14 @@ def make_csv(project: Project, items: Sequence[Manifest]) -> Manifest:
             "name": f"{PACKAGE}.v{version}",
             "namespace": "placeholder",
             "annotations": {
-                "alm-examples": json.dumps(_samples(project), indent=2),
-                "capabilities": "Seamless Upgrades",
+                "alm-examples": json.dumps(read_samples(project), indent=2),
+                "capabilities": CAPABILITY,
                 "categories": "AI/Machine Learning",
                 "containerImage": image,
+                "createdAt": format_epoch(read_epoch(project.root)),
                 "description": galaxy["description"],
                 "olm.skipRange": f"<{version}",
+                **{f"{_FEATURE}{name}": str(has).lower() for name, has in FEATURES.items()},
                 "operatorframework.io/suggested-namespace": NAMESPACE,
                 "repository": galaxy["repository"],
                 "support": galaxy["issues"],
@@ -118,7 +136,7 @@ def make_csv(project: Project, items: Sequence[Manifest]) -> Manifest:
             "minKubeVersion": KUBERNETES,
             "maturity": "alpha",
             "provider": {"name": galaxy["authors"][0], "url": galaxy["homepage"]},
-            "maintainers": [{"name": galaxy["authors"][0], "email": "authors@example.com"}],
+            "maintainers": [{"name": galaxy["authors"][0], "email": project.publisher["contact"]}],
             "keywords": galaxy["tags"],
             "links": [{"name": "Documentation", "url": galaxy["documentation"]}],
             "icon": [{"base64data": icon, "mediatype": "image/svg+xml"}],
@@ -141,7 +159,10 @@ def make_csv(project: Project, items: Sequence[Manifest]) -> Manifest:
                     **_permissions(items),
                 },
             },
-            "relatedImages": [{"name": "manager", "image": image}],
+            "relatedImages": [
+                {"name": "manager", "image": image},
+                {"name": "wait", "image": WAIT_IMAGE},
+            ],
         },
     }
 
@@ -187,13 +208,6 @@ def _owned(items: Sequence[Manifest]) -> list[dict[str, Any]]:
         for item in of_kind(items, "CustomResourceDefinition")
         for version in item["spec"]["versions"]
     ]
-
-
-def _samples(project: Project) -> list[Manifest]:
-    """Return one example for each kind."""
-    folder = project.root / "config/samples"
-    files = [file for name in _EXAMPLES for file in sorted(folder.glob(name))]
-    return [item for file in files for item in yaml.safe_load_all(file.read_text())]
 
 
 def catalog_text(project: Project, bundle: Path) -> str:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import io
-import os
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from . import bundle, one_namespace, wheel
 from .archives import checksums, find_files, pack, repack_collection
 from .chart import NAME, Chart
 from .compatibility import check_definitions
+from .epoch import read_epoch
 from .errors import SetupError
 from .image import write_image
 from .images import images_text
@@ -223,11 +223,3 @@ def write_changelog(copy: Path, version: str, epoch: int) -> None:
     day = time.strftime("%Y-%m-%d", time.gmtime(epoch))
     home = {"ANSIBLE_COLLECTIONS_PATH": str(copy.parents[2])}
     run(["antsibull-changelog", "release", "--version", version, "--date", day], copy, home)
-
-
-def read_epoch(root: Path) -> int:
-    """Return SOURCE_DATE_EPOCH; by default, the time of the last commit."""
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if given and not given.isdecimal():
-        raise SetupError(f"SOURCE_DATE_EPOCH={given}: must be a number of seconds")
-    return int(given or run(["git", "log", "-1", "--format=%ct"], root))

@@ -8,12 +8,17 @@ from __future__ import annotations
 import copy
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 import yaml
+from nimops_release.bundle import make_csv
+from nimops_release.images import operator_images, rendered_images, sample_images, stack_images
 from nimops_release.manifests import MANAGER, by_key, manager_of, of_kind
 from nimops_release.programs import find_program, run_program
 from nimops_release.releases import write_bundle
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +74,72 @@ def test_catalog_opm(dist, project, csv):
         == [bundle["name"]]
         == [csv["metadata"]["name"]]
     )
-    [image] = csv["spec"]["relatedImages"]
+    image, _wait = csv["spec"]["relatedImages"]
     assert image in bundle["relatedImages"]
     assert bundle["image"] == image["image"].replace("nim-operator:", "nim-operator-bundle:")
+
+
+def test_csv_created(monkeypatch, project):
+    """The time of the release, not of the build: the same tree gives the same bytes."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
+    csv = make_csv(project, project.build("default"))
+    assert csv["metadata"]["annotations"]["createdAt"] == "2026-01-01T00:00:00Z"
+
+
+def test_csv_features(csv):
+    """OpenShift's catalog wants an answer for each feature, as a text."""
+    prefix = "features.operators.openshift.io/"
+    found = {
+        name.removeprefix(prefix): value
+        for name, value in csv["metadata"]["annotations"].items()
+        if name.startswith(prefix)
+    }
+    required = {"disconnected", "fips-compliant", "proxy-aware", "tls-profiles"}
+    clouds = {f"token-auth-{cloud}" for cloud in ("aws", "azure", "gcp")}
+    assert found.keys() == required | clouds | {"cnf", "cni", "csi"}
+    assert set(found.values()) <= {"true", "false"}
+    by_digest = all("@sha256:" in item["image"] for item in csv["spec"]["relatedImages"])
+    assert found["disconnected"] == str(by_digest).lower()
+
+
+def test_csv_related_images(csv, project):
+    """Every image of a pod that no custom resource names."""
+    related = {item["image"] for item in csv["spec"]["relatedImages"]}
+    assert related >= set(operator_images(project))
+    deployed = rendered_images(project) - sample_images(project)
+    of_stack = set(stack_images(project, "ubuntu24.04"))
+    assert deployed - of_stack == related - set(operator_images(project)) != set()
+
+
+LEVELS = ["Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"]
+EVIDENCE = {
+    "Basic Install": {
+        "tests/installing/test_install_yaml.py": ["def test_install_yaml_idempotent("],
+        "tests/packaging/test_bundle.py": [
+            "def test_bundle_olm_validators(",
+            "def test_csv_permissions(",
+        ],
+        "molecule/default/tasks/main_path_test.yml": ["The service lists the model's endpoints"],
+    },
+    "Seamless Upgrades": {
+        "tests/installing/test_helm.py": ["def test_helm_life_cycle("],
+        "tests/packaging/test_compatibility.py": [
+            "def test_compare_compatible(",
+            "def test_check_definitions_without_release(",
+        ],
+    },
+}
+"""Level → the tests that show it, by file: names of functions or of tasks."""
+
+
+def test_capability_level_shown(csv):
+    """Each level up to the claimed one has tests; no other is claimed."""
+    claimed = csv["metadata"]["annotations"]["capabilities"]
+    assert list(EVIDENCE) == LEVELS[: LEVELS.index(claimed) + 1]
+    for level, files in EVIDENCE.items():
+        for name, tests in files.items():
+            text = (ROOT / name).read_text()
+            assert [test for test in tests if test not in text] == [], level
 
 
 def test_csv_permissions(config, csv):

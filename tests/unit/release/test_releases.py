@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from nimops_release.epoch import format_epoch, read_epoch
 from nimops_release.errors import SetupError
-from nimops_release.releases import read_epoch, upgrade_notes
+from nimops_release.releases import upgrade_notes
 
 
 def test_upgrade_notes():
@@ -26,3 +27,7 @@ def test_read_epoch_invalid(monkeypatch, tmp_path, given):
 def test_read_epoch(monkeypatch, tmp_path):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     assert read_epoch(tmp_path) == 1767225600
+
+
+def test_format_epoch():
+    assert format_epoch(1767225600) == "2026-01-01T00:00:00Z"
