@@ -22,8 +22,8 @@ from nimops_harness.api_server import CRDS, apply_crds
 from nimops_harness.cluster import kubectl
 from nimops_harness.errors import HarnessError
 
-ALL = Order(frozenset({"gpu", "nemo"}), "example.com/nimops/nim-operator:1")
-NEMO = Order(frozenset({"nemo"}), "example.com/nimops/nim-operator:1")
+ALL = Order(frozenset({"gpu", "nemo"}), "registry.example.com/nim-operator:1")
+NEMO = Order(frozenset({"nemo"}), "registry.example.com/nim-operator:1")
 CACHE = {
     "apiVersion": "apps.nvidia.com/v1alpha1",
     "kind": "NIMCache",

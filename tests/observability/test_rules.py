@@ -23,6 +23,7 @@ from nimops_programs import build
 ROOT = Path(__file__).resolve().parents[2]
 RULES = [ROOT / f"config/monitoring/{name}.yaml" for name in ("recording", "alerts")]
 CASES = Path(__file__).parent / "rules"
+REPOSITORY = yaml.safe_load((ROOT / "release/publisher.yaml").read_text())["repository"]
 PAGES = ROOT / "docs/operate/runbooks"
 SCRAPE = Path(__file__).parent / "scrapes/operator.prom"
 REFERENCE = "metric names should be written in 'snake_case' not 'camelCase'"
@@ -103,7 +104,7 @@ def test_each_alert_has_a_severity_texts_and_its_page() -> None:
     wrong = {}
     for name, rule in list_alerts().items():
         notes = rule["annotations"]
-        url = f"https://github.com/nimops/nim/tree/main/{PAGES.relative_to(ROOT)}/{name}.md"
+        url = f"{REPOSITORY}/tree/main/{PAGES.relative_to(ROOT)}/{name}.md"
         if not (
             rule["labels"]["severity"] in SEVERITIES
             and notes.keys() == {"summary", "description", "runbook_url"}

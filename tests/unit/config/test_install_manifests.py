@@ -21,6 +21,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.install.manif
 
 ROOT = Path(__file__).resolve().parents[3]
 IMAGE = "registry.example.com/nim-operator:1.2.3"
+PUBLISHER = yaml.safe_load((ROOT / "release/publisher.yaml").read_text())
 NEMO = frozenset({"nemo"})
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -36,7 +37,7 @@ def build():
     @functools.cache
     def run(overlay):
         name, _colon, tag = IMAGE.rpartition(":")
-        images = [{"name": "example.com/nimops/nim-operator", "newName": name, "newTag": tag}]
+        images = [{"name": f"{PUBLISHER['registry']}/nim-operator", "newName": name, "newTag": tag}]
         content = {"resources": [f"../../config/{overlay}"], "images": images}
         (folder / "kustomization.yaml").write_text(yaml.safe_dump(content))
         command = ["kubectl", "kustomize", str(folder)]
