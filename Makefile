@@ -39,7 +39,7 @@ venv: $(VENV)/.installed $(CLIENT) ## Install the Python packages into .venv
 collection: build/.collection ## Build the collection and install it into build/collections
 
 .PHONY: lint
-lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production), vale
+lint: collection $(DOCS_VENV)/.installed ## ruff, mypy, yamllint, shellcheck, ansible-lint (production), antsibull-docs, vale
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy -p ansible_collections.nimops.nim.plugins.module_utils
@@ -47,6 +47,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production),
 	@cd packages/nimops-supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@cd packages/kubectl-nim/src && MYPYPATH=$(COLLECTIONS) $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p kubectl_nim
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/dns/sitecustomize.py sandbox/model_server.py sandbox/run_pods.py hack/*.py molecule/gpu/*.py
+	@MYPYPATH=hack/site $(BIN)/mypy hack/site/site_*.py
 	@MYPYPATH=sandbox $(BIN)/mypy sandbox/postgresql.py sandbox/run_gateway.py
 	@MYPYPATH=molecule/llm/image $(BIN)/mypy molecule/llm/*.py molecule/llm/image/*.py
 	@$(BIN)/mypy -p nimops_release
@@ -59,6 +60,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production),
 	@$(BIN)/yamllint --strict .
 	@$(BIN)/shellcheck hack/*.sh hack/image/*.sh plugins/module_utils/_nim/service/multi_node/scripts/*.sh .ci/run
 	@$(BIN)/ansible-lint --offline
+	@cd $(INSTALLED) && PATH="$(DOCS_VENV)/bin:$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=self .
 	@$(PYTHON) hack/check_prose.py
 
 .PHONY: unit
@@ -78,6 +80,7 @@ nightly: ## What `make test` leaves out: the matrix, all of attack, faults, repo
 .PHONY: generate
 generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas, modules, manifests, health checks (needs the API server of $KUBECONFIG)
 	@$(BIN)/python hack/generate_version.py
+	@$(BIN)/python hack/generate_publisher.py
 	@$(BIN)/python hack/generate_kinds.py
 	@$(BIN)/python hack/generate_crds.py
 	@$(BIN)/python hack/generate_schemas.py
@@ -85,6 +88,7 @@ generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs,
 	@$(BIN)/python hack/generate_install.py
 	@$(BIN)/python hack/generate_gitops.py
 	@$(BIN)/python hack/generate_reference.py
+	@$(BIN)/python hack/generate_chart_values.py
 	@$(BIN)/python hack/generate_monitoring.py
 	@$(BIN)/python hack/generate_dashboards.py
 
@@ -116,6 +120,14 @@ demo-down: ## Remove what the demo created and stop what it started
 .PHONY: image
 image: collection image-programs ## Build the operator's image and build/image.tar (BASE=, IMAGE=: python3 hack/image --help)
 	@$(BIN)/python hack/image build
+
+.PHONY: docs
+docs: $(DOCS_VENV)/.installed ## Build the documentation site in build/site: each link leads somewhere, each page is in the navigation
+	@$(MKDOCS) build --config-file hack/site/mkdocs.yml
+
+.PHONY: docs-serve
+docs-serve: $(DOCS_VENV)/.installed ## Serve the documentation site on http://127.0.0.1:8000, and rebuild it after a change
+	@$(MKDOCS) serve --config-file hack/site/mkdocs.yml
 
 .PHONY: release
 release: venv $(RELEASE_VENV)/.installed $(if $(WITHOUT_IMAGE),,image-programs) ## Write the release VERSION=x.y.z into dist/, from the last commit (WITHOUT_IMAGE=1: without the image)

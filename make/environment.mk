@@ -30,6 +30,16 @@ $(RELEASE_VENV)/.installed: requirements/release.txt
 	@$(RELEASE_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements/release.txt >&2
 	@touch $@
 
+DOCS_VENV := $(CURDIR)/build/docs-venv
+# Without this, the theme advertises another program.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs
+
+$(DOCS_VENV)/.installed: requirements/docs.txt
+	@echo "installing the Python packages of requirements/docs.txt into build/docs-venv" >&2
+	@$(PYTHON) -m venv --clear $(DOCS_VENV)
+	@$(DOCS_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements/docs.txt >&2
+	@touch $@
+
 SANDBOX := $(PYTHON) sandbox
 IN_SANDBOX = eval "$$($(SANDBOX) env | tail -n 1)" &&
 
