@@ -9,6 +9,7 @@ import json
 import typing as t
 
 from ..._cluster.facts import Facts
+from ..._cluster.settings import read_settings
 from ..._engine.api_resources import SERVED_GROUPS
 from ..._kinds import assumed_objects
 from ..command import RESOURCES_SPEC, ResourcesCommand
@@ -31,6 +32,7 @@ from ..text import name_of
 from .images import (
     Images,
     images_of,
+    is_pulled_by_operator,
     named_images,
     stack_images,
     workload_images,
@@ -101,6 +103,8 @@ class ImagesCommand(ResourcesCommand):
         for resource in given:
             user = f"{resource['kind']} {resource['metadata']['name']}"
             for image in named_images(resource):
+                found.setdefault(image, {user})
+            if is_pulled_by_operator(resource) and (image := read_settings()["puller_image"]):
                 found.setdefault(image, {user})
         return {image: sorted(users) for image, users in sorted(found.items())}
 

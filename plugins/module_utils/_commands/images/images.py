@@ -9,6 +9,7 @@ import typing as t
 
 from ..._base.types import Manifest
 from ..._gpu.images import IMAGES, with_os
+from ..._nim.cache.source import ARTIFACT
 
 BUILT_FOR_SYSTEMS = ("DRIVER_IMAGE", "GDRCOPY_IMAGE", "GDS_IMAGE")
 """Components of the GPU stack with one image per operating system."""
@@ -58,6 +59,12 @@ def workload_images(objects: t.Iterable[Manifest]) -> Images:
 def named_images(resource: Manifest) -> t.Iterator[str]:
     """The images that a custom resource names in parts, including those of jobs."""
     yield from _find_named(resource.get("spec"))
+
+
+def is_pulled_by_operator(resource: Manifest) -> bool:
+    """Whether the image of the operator downloads the model of a NIMCache."""
+    annotations = resource["metadata"].get("annotations") or {}
+    return resource["kind"] == "NIMCache" and bool(annotations.get(ARTIFACT))
 
 
 def _find_images(item: t.Any) -> t.Iterator[str]:

@@ -225,6 +225,22 @@ def test_bundle_images_of_files(bundle, source, tmp_path):
     assert packed.packed == [f"{source.host}/nim/llm:1.0", f"{source.host}/nim/tool:2"]
 
 
+def test_bundle_images_of_puller(run, registry, tmp_path, monkeypatch):
+    """The image of the operator, which downloads models from registries."""
+    monkeypatch.setenv("NIMOPS_PULLER_IMAGE", "r.example/operator:1")
+    cache = NIM | {
+        "kind": "NIMCache",
+        "metadata": {"name": "a", "annotations": {"nimops.nim/source": "oci://r.example/m:1"}},
+        "spec": {
+            "source": {"ngc": {"modelPuller": "r.example/nim:1", "pullSecret": "s"}},
+            "storage": {"pvc": {"name": "models"}},
+        },
+    }
+    (tmp_path / "nim.yaml").write_text(json.dumps(cache))
+    packed = run(BundleCommand, is_dry=True, path="b", files=[str(tmp_path / "nim.yaml")])
+    assert packed.packed == ["r.example/nim:1", "r.example/operator:1"]
+
+
 def test_bundle_dry(run, registry, tmp_path):
     packed = run(BundleCommand, is_dry=True, path=str(tmp_path / "bundle"), images=["h.io/a:1"])
     assert packed.err == f"would pack into {tmp_path}/bundle: h.io/a:1"

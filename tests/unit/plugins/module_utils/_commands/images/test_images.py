@@ -8,6 +8,7 @@ import typing as t
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._commands.images.images import (
     images_of,
+    is_pulled_by_operator,
     named_images,
     stack_images,
     workload_images,
@@ -52,6 +53,21 @@ def test_workload_images() -> None:
     ]
     users = ["CronJob y", "Deployment x"]
     assert workload_images(objects) == {"operator:1": users, "wait:1": users}
+
+
+@pytest.mark.parametrize(
+    ("kind", "annotations", "expected"),
+    [
+        ("NIMCache", {"nimops.nim/source": "oci://r.example/a:1"}, True),
+        ("NIMCache", {}, False),
+        ("NIMCache", None, False),
+        ("NIMService", {"nimops.nim/source": "oci://r.example/a:1"}, False),
+    ],
+)
+def test_is_pulled_by_operator(kind: str, annotations: t.Any, expected: bool) -> None:
+    assert (
+        is_pulled_by_operator({"kind": kind, "metadata": {"annotations": annotations}}) is expected
+    )
 
 
 @pytest.mark.parametrize(
