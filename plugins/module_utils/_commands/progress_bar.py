@@ -12,8 +12,12 @@ _WIDTH = 20
 
 
 def write_bar(status: Fields) -> str:
-    """The bar, with the bytes if they are known; empty unless a download reports its progress."""
-    download = status.get("download") or {}
+    """The bar, with the bytes if they are known; empty unless a download reports its progress.
+
+    The download is the first one, or that of a renewal.
+    """
+    renewal = status.get("renewal") or {}
+    download = status.get("download") or renewal.get("download") or {}
     percent, done, total = (_count(download, key) for key in ("percent", "bytes", "totalBytes"))
     if percent is None and done is None:
         return ""

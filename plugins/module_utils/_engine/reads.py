@@ -26,7 +26,7 @@ LATER = "later"
 LOG_LIMIT = 4 << 20
 """Maximum bytes to read of a log; a manifest of a thousand profiles has some hundred KiB."""
 
-_MAX_PODS = 500
+_MAX_PODS, _MAX_LISTED = 500, 5000
 _TAIL_LINES = 60
 
 
@@ -121,6 +121,24 @@ def claims_of_pod(pod: Manifest) -> list[str]:
     volumes = (pod.get("spec") or {}).get("volumes") or []
     claims = (volume.get("persistentVolumeClaim") or {} for volume in volumes)
     return [str(claim["claimName"]) for claim in claims if claim.get("claimName")]
+
+
+def folders_of_pod(pod: Manifest, claim: str) -> list[str]:
+    """The folders of a claim that a pod mounts; empty text for the whole volume."""
+    spec = pod.get("spec") or {}
+    volumes = {
+        item.get("name")
+        for item in spec.get("volumes") or []
+        if (item.get("persistentVolumeClaim") or {}).get("claimName") == claim
+    }
+    containers = [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]
+    mounts = [mount for item in containers for mount in item.get("volumeMounts") or []]
+    found = {
+        "" if mount.get("subPathExpr") else str(mount.get("subPath") or "")
+        for mount in mounts
+        if mount.get("name") in volumes
+    }
+    return sorted(found)
 
 
 def list_key(kind: str, namespace: str = "", selector: str = "") -> str:
@@ -338,6 +356,36 @@ class ReadClaimUsers(Read):
             {"metadata": item["metadata"], "status": item.get("status") or {}}
             for item in found or []
             if self.claim in claims_of_pod(item)
+        ]
+
+
+@dataclass(frozen=True)
+class ReadClaimFolders(Read):
+    """The folders of a claim that pods mount, to remove the others.
+
+    Answer: a list of {"metadata": …, "status": …, "folders": […]}, where an empty folder is the
+    whole volume; None if a namespace has too many pods to know it.
+    """
+
+    namespace: str
+    claim: str
+
+    @property
+    def listed(self) -> str:
+        return "Pod"
+
+    @property
+    def key(self) -> str:
+        return f"{list_key('Pod', self.namespace)}#folders={self.claim}"
+
+    def answer(self, source: Source) -> list[Manifest] | None:
+        found = source.list_objects("Pod", self.namespace, limit=_MAX_LISTED)
+        if found is None or len(found) >= _MAX_LISTED:
+            return None
+        return [
+            {"metadata": item["metadata"], "status": item.get("status") or {}, "folders": folders}
+            for item in found
+            if (folders := folders_of_pod(item, self.claim))
         ]
 
 

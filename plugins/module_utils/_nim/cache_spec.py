@@ -21,6 +21,9 @@ SourceKind = t.Literal["ngc", "dataStore", "hf"]
 _BLOCKED = ("WaitingForPVC", "WaitingForJob", "Retrying")
 """Reasons of Reconciling that are no progress."""
 
+_BESIDE = ("kind", "artifact")
+"""Fields of `status.served.source` that `spec.source` does not have."""
+_SECRETS = ("authSecret", "pullSecret")
 _UNSET: t.Sequence[t.Any] = (None, "", [])
 _SOURCES: t.Sequence[SourceKind] = ("ngc", "dataStore", "hf")
 
@@ -118,6 +121,32 @@ def parse_cache(cache: Fields) -> CacheSpec:
     )
 
 
+def in_folder(cache: Fields, folder: str) -> Fields:
+    """The NIMCache with its files in a folder below the one that its spec names."""
+    if not folder:
+        return cache
+    spec, storage = cache["spec"], cache["spec"].get("storage") or {}
+    claim = storage.get("pvc") or {}
+    claim = {**claim, "subPath": join(claim.get("subPath") or "", folder)}
+    return {**cache, "spec": {**spec, "storage": {**storage, "pvc": claim}}}
+
+
+def join(parent: str, folder: str) -> str:
+    """A folder below another one, which may be the root of the volume."""
+    return f"{parent.strip('/')}/{folder}" if parent.strip("/") else folder
+
+
+def with_source(cache: Fields, source: t.Mapping[str, str]) -> Fields:
+    """The NIMCache with another source, as in `status.served.source`, and its present Secrets."""
+    if not source:
+        return cache
+    spec, kind = cache["spec"], source.get("kind") or "ngc"
+    given = (spec.get("source") or {}).get(kind) or {}
+    kept = {key: given[key] for key in _SECRETS if key in given}
+    fields = {key: text for key, text in source.items() if key not in _BESIDE}
+    return {**cache, "spec": {**spec, "source": {kind: {**kept, **fields}}}}
+
+
 def named_cache(user: Fields) -> str:
     """The NIMCache that a NIMService (in `storage`) or a NIMBuild names; empty if none."""
     fields = user.get("spec") or {}
@@ -127,8 +156,19 @@ def named_cache(user: Fields) -> str:
 
 def uses_claim(user: Fields, cache: str, claim: str) -> bool:
     """Whether a NIMService or a NIMBuild names a NIMCache, or its claim."""
+    return named_cache(user) == cache or mounts_claim(user, claim)
+
+
+def mounts_claim(user: Fields, claim: str) -> bool:
+    """Whether a NIMService names a claim itself."""
     storage = (user.get("spec") or {}).get("storage") or {}
-    return named_cache(user) == cache or (storage.get("pvc") or {}).get("name") == claim
+    return bool((storage.get("pvc") or {}).get("name") == claim)
+
+
+def mounted_folder(user: Fields) -> str:
+    """The folder of the claim that a NIMService names itself; empty for the whole volume."""
+    storage = (user.get("spec") or {}).get("storage") or {}
+    return str((storage.get("pvc") or {}).get("subPath") or "")
 
 
 def why_not_ready(cache: Fields) -> str:

@@ -145,6 +145,45 @@ def image_of(*paths: str) -> Difference:
 
 
 # Kind, then path and keyword: our value, and the reason for the difference. "+" is an added field.
+DOWNLOAD: Schema = {
+    "type": "object",
+    "properties": {
+        "profiles": {"type": "integer", "format": "int32", **INT32},
+        "started": {"type": "boolean"},
+        "bytes": {"type": "integer", "format": "int64"},
+        "totalBytes": {"type": "integer", "format": "int64"},
+        "percent": {"type": "integer", "format": "int32", **INT32},
+    },
+}
+PROFILE: Schema = {
+    "type": "object",
+    "properties": {
+        **{name: {"type": "string"} for name in ("name", "model", "release")},
+        "config": {
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+            "maxProperties": 256,
+            "x-kubernetes-validations": [
+                {"message": RESERVED, "rule": "self.all(key, !key.startsWith('__ansible'))"}
+            ],
+        },
+    },
+}
+VERSION: Schema = {
+    **{name: {"type": "string"} for name in ("id", "folder", "trigger")},
+    "bytes": {"type": "integer", "format": "int64"},
+    "source": {
+        "type": "object",
+        "properties": {
+            name: {"type": "string"}
+            for name in (
+                *("artifact", "kind", "modelPuller", "modelEndpoint", "endpoint"),
+                *("namespace", "modelName", "datasetName", "revision"),
+            )
+        },
+    },
+}
+
 DIFFERENCES: dict[str, Difference] = {
     "nimservices": {
         ("", "required"): (["spec"], "there is nothing to serve without one"),
@@ -246,17 +285,41 @@ DIFFERENCES: dict[str, Difference] = {
         ("status.profiles[].config", "maxProperties"): (256, "cost of the check of keys"),
         **REPORTED,
         ("status.download", "+"): (
+            DOWNLOAD,
+            "what is fetched, and its progress; tells a rule that the volume may hold a part of the model",
+        ),
+        ("status.served", "+"): (
+            {"type": "object", "required": ["id"], "properties": VERSION},
+            "the version that is served while the spec wants another one",
+        ),
+        ("status.renewal", "+"): (
             {
                 "type": "object",
+                "required": ["id"],
                 "properties": {
-                    "profiles": {"type": "integer", "format": "int32", **INT32},
-                    "started": {"type": "boolean"},
-                    "bytes": {"type": "integer", "format": "int64"},
-                    "totalBytes": {"type": "integer", "format": "int64"},
-                    "percent": {"type": "integer", "format": "int32", **INT32},
+                    **{name: {"type": "string"} for name in ("id", "folder", "state", "type")},
+                    "download": DOWNLOAD,
+                    "profiles": {"type": "array", "maxItems": 4096, "items": PROFILE},
                 },
             },
-            "what is fetched, and its progress; tells a rule that the volume may hold a part of the model",
+            "the download beside the served version",
+        ),
+        ("status.former", "+"): (
+            {
+                "type": "array",
+                "maxItems": 4,
+                "items": {
+                    "type": "object",
+                    "required": ["id"],
+                    "properties": {
+                        **VERSION,
+                        "type": {"type": "string"},
+                        "removed": {"type": "boolean"},
+                        "profiles": {"type": "array", "maxItems": 512, "items": PROFILE},
+                    },
+                },
+            },
+            "the versions that services still mount, or whose files are to be removed",
         ),
         ("status.selection", "+"): (
             {
@@ -386,6 +449,7 @@ DIFFERENCES["nimpipelines"] = {
     **REPORTED,
 }
 DIFFERENCES["nimservices"] |= {
+    ("status.cacheVersion", "+"): ({"type": "string"}, "the version of a renewed NIMCache"),
     ("status.disruptionBudget", "+"): ({"type": "string"}, "names what max-unavailable made"),
     ("status.model.adapters", "+"): (
         {"type": "array", "items": {"type": "string"}},
@@ -418,7 +482,7 @@ RELAXED: dict[str, dict[tuple[str, str, str], str]] = {
             "self == oldSelf",
             "modelPuller is an immutable field. Please create a new NIMCache resource instead when"
             " you want to change this container.",
-        ): "a wrong tag can be corrected before the download",
+        ): "a change is refused only while the first download runs",
     },
 }
 

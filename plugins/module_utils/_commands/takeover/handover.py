@@ -35,8 +35,8 @@ from .installations import (
     find_webhooks,
     only,
 )
+from .rollback_obstacles import CACHE, Obstacles, find_obstacles
 from .rollback_obstacles import KINDS as CRASHING_KINDS
-from .rollback_obstacles import Obstacles, find_obstacles
 from .snapshot import (
     POD,
     Comparison,
@@ -152,9 +152,10 @@ class Takeover:
     def obstacles(self) -> Obstacles:
         """The objects that the reference operator cannot take over."""
         kinds = [kind for kind in CRASHING_KINDS if self._is_served(kind)]
-        return find_obstacles(
-            list_children(self._client, kinds, ""), self._client.list_objects(api_path(POD)) or []
-        )
+        caches = self._client.list_objects(api_path(CACHE)) or []
+        children = list_children(self._client, kinds, "")
+        pods = self._client.list_objects(api_path(POD)) or []
+        return find_obstacles([*children, *caches], pods)
 
     def foreign_finalizers(self) -> list[Json]:
         """The custom resources with finalizers of ours that NVIDIA's operators do not know."""

@@ -5,7 +5,8 @@
 
 The reference operator panics on each attempt to update a ComputeDomain, an InferencePool or a
 ResourceClaimTemplate. It attempts an update if the object lacks its hash annotation, as all objects
-that we created do.
+that we created do. And it mounts the folder that the spec of a NIMCache names, not that of a
+renewed version.
 """
 
 from __future__ import annotations
@@ -18,10 +19,21 @@ from ..._base.types import Json
 from ..._builders.nim_metadata import LAST_APPLIED_ANNOTATION
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.api_resources import identity
+from ..._engine.oversized import is_stub
+from ..._nim.cache_spec import parse_cache
+from ..._nim.cache_versions import served_version, served_view
 from ..text import name_of
 
 TEMPLATE, POOL, DOMAIN = "ResourceClaimTemplate", "InferencePool", "ComputeDomain"
 KINDS = (TEMPLATE, POOL, DOMAIN)
+CACHE = "NIMCache"
+
+
+_MOVE = (
+    "it serves a renewed model from {path} of its claim, where the reference operator does not"
+    " look: create another NIMCache of this source, claim and subPath, and name it in the"
+    " NIMServices first"
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +52,7 @@ class Obstacles:
 
 
 def find_obstacles(objects: t.Iterable[Json], pods: t.Iterable[Json]) -> Obstacles:
-    """Find our children that the reference operator cannot take over.
+    """Find our children that the reference operator cannot take over, and renewed NIMCaches.
 
     ``pods``: all pods of their namespaces, which may use a template.
     """
@@ -53,6 +65,8 @@ def find_obstacles(objects: t.Iterable[Json], pods: t.Iterable[Json]) -> Obstacl
     removable: list[Json] = []
     kept: dict[Key, str] = {}
     for item in objects:
+        if item["kind"] == CACHE and (path := renewed_path(item)):
+            kept[identity(item)] = _MOVE.format(path=path)
         if item["kind"] not in KINDS or _has_reference_hash(item):
             continue
         key = identity(item)
@@ -62,6 +76,14 @@ def find_obstacles(objects: t.Iterable[Json], pods: t.Iterable[Json]) -> Obstacl
         else:
             removable.append(item)
     return Obstacles(removable, kept)
+
+
+def renewed_path(cache: Json) -> str:
+    """The folder of a renewed version that a NIMCache serves; empty if it serves the first one."""
+    if is_stub(cache):
+        return ""
+    served = served_version(cache)
+    return parse_cache(served_view(cache)).claim.sub_path if served and served.folder else ""
 
 
 def _has_reference_hash(item: Json) -> bool:

@@ -18,6 +18,7 @@ from ..._builders.pod import (
 from ..._engine.api_resources import manifest
 from ..._engine.metadata import owner_reference
 from ..cache_spec import CacheSpec, parse_cache
+from ..cache_versions import served_view
 from .app import NIMBuildApp
 
 STORE = "/model-store"
@@ -37,7 +38,7 @@ def build_pod(
 
     ``metadata``: labels and annotations.
     """
-    spec, cached = app.spec, parse_cache(cache)
+    spec, cached = app.spec, parse_cache(served_view(cache))
     claim = {"claimName": cached.claim.name}
     return manifest(
         "Pod",

@@ -34,6 +34,31 @@ class NIMCacheApp(App):
         return f"{self.name}-job"
 
     @property
+    def renewal_name(self) -> str:
+        """The Job that downloads a renewed version of the model."""
+        return f"{self.name}-renewal"
+
+    @property
+    def removal_name(self) -> str:
+        """The Job that removes the files of a former version."""
+        return f"{self.name}-removal"
+
+    @property
+    def folder(self) -> str:
+        """The folder of a renewed version, below the one that the spec names; otherwise empty."""
+        return ""
+
+    @property
+    def kept_bytes(self) -> int:
+        """The bytes of the claim that other versions of the model keep, as far as known."""
+        return 0
+
+    @property
+    def likely_size(self) -> int:
+        """The size of the model if it has no other source; 0 if unknown."""
+        return 0
+
+    @property
     def pod_name(self) -> str:
         """The pod that prints the manifest of the puller image."""
         return f"{self.name}-pod"

@@ -78,6 +78,11 @@ def may_take(app: NIMCacheApp) -> bool:
     return is_free and _VALUES.get(_annotation(app)) is False
 
 
+def may_remove_files(app: NIMCacheApp) -> bool:
+    """Whether the claim was created for this NIMCache, or for a deleted one of its name."""
+    return _is_owned(app) or _is_left(app)
+
+
 def finalize(app: NIMCacheApp) -> Desired:
     """Leave a claim that is to stay."""
     live = _live(app)
@@ -127,10 +132,11 @@ def _users_of(app: NIMCacheApp) -> list[str]:
         if not is_deleted(item)
     }
     claim = app.spec.claim.name
+    jobs = {f"Job {name}" for name in (app.job_name, app.renewal_name, app.removal_name)}
     named = {text for text, item in alive.items() if uses_claim(item, app.name, claim)}
     for user in list_users(app, claim):
         is_over = user.split(" ")[0] in USERS and user not in alive
-        if not is_over and user != f"Job {app.job_name}":
+        if not is_over and user not in jobs:
             named.add(user)
     return sorted(named)
 

@@ -25,14 +25,17 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 def refuse_small_claim(app: NIMCacheApp, job: Manifest, probe: Probe) -> None:
     """NimError if the claim is smaller than what the Job downloads, before hours are lost."""
     need, source = find_need(app, job, probe)
-    space = _space_of(app)
-    if not need or not space or need <= space:
+    if not need and app.likely_size and not app.annotation(MODEL_SIZE):
+        need, source = app.likely_size, "the version that is served"
+    space, kept = _space_of(app), app.kept_bytes
+    if not need or not space or need + kept <= space:
         return
     claim = app.spec.claim
+    beside = f", beside the {show_bytes(kept)} of the present files" if kept else ""
     raise NimError(
         f'PersistentVolumeClaim "{claim.name}" has {show_bytes(space)}, and the model needs'
-        f" {show_bytes(need)} according to {source}: expand the claim, or set the annotation"
-        f" {MODEL_SIZE} to the size of the model, with 0 to download nevertheless",
+        f" {show_bytes(need)} according to {source}{beside}: expand the claim, or set the"
+        f" annotation {MODEL_SIZE} to the size of the model, with 0 to download nevertheless",
         reason=CLAIM_TOO_SMALL,
     )
 
@@ -64,6 +67,23 @@ def whole_size(app: NIMCacheApp, job: Manifest, probe: Probe) -> int | None:
         return find_need(app, job, probe)[0] or None
     except NimError:  # an annotation that became invalid; the download continues
         return None
+
+
+def size_of_served(app: NIMCacheApp) -> int:
+    """The bytes of the model that was downloaded, from the best source; 0 if unknown.
+
+    What the download reported, the largest of its profiles in the manifest, or the annotation.
+    """
+    download = app.status.get("download") or {}
+    if reported := download.get("totalBytes") or download.get("bytes"):
+        return int(reported)
+    ids = {str(item.get("name") or "") for item in app.status.get("profiles") or []}
+    try:
+        profiles = stored_manifest(app, Probe()).profiles if ids else []
+        listed = max((item.size for item in profiles if item.id in ids), default=0)
+        return listed or _parse_size(app.annotation(MODEL_SIZE) or "0")
+    except NimError:  # an edited ConfigMap or an invalid annotation: the size stays unknown
+        return 0
 
 
 def show_bytes(count: int) -> str:

@@ -22,6 +22,7 @@ from ..._builders.side_container import build_side_container
 from ..._engine.created_once import marks_of
 from ..._engine.drift import has_drifted
 from ..cache_spec import Source
+from ..cache_versions import FOLDER
 from .app import NIMCacheApp
 from .artifact import artifact_mounts, artifact_of, artifact_volumes, pull_command, puller_image
 from .constants import CONTAINER
@@ -33,7 +34,19 @@ _QUEUE_PREFIX = "kueue.x-k8s.io/"
 BACKOFF_LIMIT = 5
 _TTL_SECONDS = 600
 _STORE = "/model-store"
+PARENT = "/nim-cache"
+"""Where a container mounts the folder that the spec names, with all versions of the model."""
 _VOLUME, _SCRATCH = "nim-cache-volume", "scratch"
+_REMOVE_FOLDER = f'rm -rf "{PARENT}/$1"'
+_REMOVE_FIRST = f"""\
+for file in {PARENT}/* {PARENT}/.[!.]* {PARENT}/..?*; do
+  case "$file" in
+    {PARENT}/{FOLDER} | {PARENT}/lost+found) ;;
+    *) rm -rf "$file" || failed=1 ;;
+  esac
+done
+exit "${{failed:-0}}"
+"""
 _PROFILES, _ALL = "--profiles", "--all"
 
 
@@ -85,6 +98,39 @@ def build_job(
     return app.child("Job", spec, name=app.job_name, labels=_queue(app), annotations=marks)
 
 
+def build_removal_job(app: NIMCacheApp, folder: str, orchestrator: str) -> Manifest:
+    """Build the Job that removes the files of a version; ``folder``: empty for the first one."""
+    container: Json = {
+        "name": CONTAINER,
+        "image": puller_image(app),
+        "command": ["sh", "-c", _REMOVE_FOLDER if folder else _REMOVE_FIRST, "sh", folder],
+        "resources": resources_of(app),
+        "securityContext": container_security(app.spec.user, app.spec.group),
+        "volumeMounts": [parent_mount(app)],
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+    }
+    claim = {"claimName": app.spec.claim.name}
+    pod = {
+        "restartPolicy": "Never",
+        "securityContext": pod_security(app.spec.user, app.spec.group) | seccomp(orchestrator),
+        **placement(app),
+        "containers": [container],
+        "volumes": [{"name": _VOLUME, "persistentVolumeClaim": claim}],
+    }
+    template = {
+        "metadata": {
+            "labels": app.standard_labels,
+            "annotations": _pod_annotations(app, orchestrator),
+        },
+        "spec": pod,
+    }
+    spec = {"backoffLimit": 2, "ttlSecondsAfterFinished": _TTL_SECONDS, "template": template}
+    marks = marks_of(app.resource, folder)
+    name = app.removal_name
+    return app.child("Job", spec, name=name, labels=_queue(app), annotations=marks)
+
+
 def _queue(app: NIMCacheApp) -> dict[str, str]:
     """The labels of the resource by which Kueue admits the Job."""
     given = app.resource["metadata"].get("labels") or {}
@@ -118,6 +164,14 @@ def profiles_of(job: Manifest) -> list[str]:
         if container["name"] == CONTAINER and args[:1] == [_ALL]:
             return [ALL_PROFILES]
     return []
+
+
+def folder_of_job(job: Manifest) -> str:
+    """The folder of the claim that a Job of a download fills."""
+    for container in job["spec"]["template"]["spec"]["containers"]:
+        if container["name"] == CONTAINER:
+            return str((container.get("volumeMounts") or [{}])[0].get("subPath") or "")
+    return ""
 
 
 def _plan_download(app: NIMCacheApp, cache_type: str, profiles: t.Sequence[str]) -> _Download:
@@ -246,13 +300,39 @@ def _init_containers(app: NIMCacheApp, own_env: list[EnvVar], mounts: list[Json]
         for item in app.spec.init_containers
     ]
     if not app.spec.proxy.config_map or artifact_of(app):
-        return [*meter(app, mounts), *containers]
+        return [*_folder_makers(app), *meter(app, mounts), *containers]
     image = source_of(app).puller
     return [
+        *_folder_makers(app),
         ca_init_container(image, own_env, [*ca_init_mounts(), *mounts]),
         *meter(app, mounts),
         *containers,
     ]
+
+
+def _folder_makers(app: NIMCacheApp) -> list[Json]:
+    """The container that creates the folder of a renewed version.
+
+    The kubelet would create it as root, and not every volume gives it to the group of the pod.
+    """
+    if not app.folder:
+        return []
+    return [
+        {
+            "name": "nim-cache-folder",
+            "image": puller_image(app),
+            "command": ["mkdir", "-p", f"{PARENT}/{app.folder}"],
+            "resources": resources_of(app),
+            "securityContext": container_security(app.spec.user, app.spec.group),
+            "volumeMounts": [parent_mount(app)],
+        }
+    ]
+
+
+def parent_mount(app: NIMCacheApp) -> Json:
+    """The mount of the folder that the spec names, at `PARENT`."""
+    parent = app.spec.claim.sub_path.removesuffix(app.folder).rstrip("/")
+    return {"name": _VOLUME, "mountPath": PARENT} | without_empty({"subPath": parent})
 
 
 def _pod_annotations(app: NIMCacheApp, orchestrator: str) -> dict[str, str]:

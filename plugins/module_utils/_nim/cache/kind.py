@@ -29,6 +29,9 @@ KIND = Kind(
     watches_annotations=True,
     access=(
         Access(
+            "NIMCache", "list", "another cache on the same claim keeps the files beside a renewal"
+        ),
+        Access(
             "NIMBuild",
             "list patch",
             "triggers the builds that wait for it; one that uses the claim keeps it",
@@ -36,7 +39,8 @@ KIND = Kind(
         Access(
             "NIMService",
             "list patch",
-            "triggers the services that wait for it; one that uses the claim keeps it",
+            "triggers the services that wait for it or switch to a renewed model; one that uses the"
+            " claim keeps it",
         ),
         Access("PersistentVolumeClaim", "read write", "storage"),
         Access("ServiceAccount", "read write", "identity of the pods of all caches"),
@@ -46,13 +50,13 @@ KIND = Kind(
         Access(
             "Pod",
             "read list write delete",
-            "prints the model manifest; listed to find those that use a claim at a deletion, and to"
-            " explain why a download does not start",
+            "prints the model manifest; listed to find those that use a claim at a deletion, or its"
+            " former files, and to explain why a download does not start",
         ),
         Access(
             "Job",
             "read write delete",
-            "downloads the model; deleted when the claim that it filled is lost",
+            "downloads the model, and removes former files; deleted when its claim is lost",
         ),
         Access(
             "Secret",

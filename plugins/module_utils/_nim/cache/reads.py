@@ -16,8 +16,11 @@ from .claim_fate import USERS, deletion_reads
 from .constants import CONTAINER, READY, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from .probe import PROTOCOL, needs_probe, needs_protocol
 from .progress import pod_reads
+from .removal import removal_reads
+from .renewal import renewal_app
 from .source import source_of
 from .steps import has_pvc
+from .wanted import is_renewing
 
 
 def reads(app: NIMCacheApp) -> list[Read]:
@@ -45,21 +48,33 @@ def reads(app: NIMCacheApp) -> list[Read]:
 def _dependent_reads(app: NIMCacheApp) -> list[Read]:
     namespace = app.namespace
     pvc_exists = has_pvc(app)
-    settled = app.state == READY and pvc_exists
+    renewing = pvc_exists and is_renewing(app)
+    settled = app.state == READY and pvc_exists and not renewing
     kinds = () if settled else USERS
     wanted: list[Read] = [ReadObjects(kind, namespace) for kind in kinds]
     wanted += claim_user_reads(app, app.spec.claim.name)
     if not pvc_exists:
         return wanted
+    if renewing:
+        wanted += [ReadObject("Job", namespace, app.renewal_name), *removal_reads(app)]
+        if not app.was_read("Job", app.renewal_name):
+            return wanted
+    subject = renewal_app(app) or app
     if not settled:
-        wanted += pod_reads(app)
+        wanted += pod_reads(subject)
+    return wanted + _probe_reads(subject, is_settled=settled)
+
+
+def _probe_reads(app: NIMCacheApp, *, is_settled: bool) -> list[Read]:
+    """The reads of the search for the manifest, and of the choice of profiles."""
+    wanted: list[Read] = []
     probing = needs_probe(app)
-    if probing or not settled:
+    if probing or not is_settled:
         wanted += [ReadNodes(), *selector_reads(app)]
     if probing:
         wanted += read_log_of(app.resource, app.live("Pod", app.pod_name), CONTAINER)
     if needs_protocol(app):
         source = source_of(app)
         secrets = (source.pull_secret,) if source.pull_secret else ()
-        wanted.append(ReadProtocol(PROTOCOL, source.puller, namespace, secrets))
+        wanted.append(ReadProtocol(PROTOCOL, source.puller, app.namespace, secrets))
     return wanted

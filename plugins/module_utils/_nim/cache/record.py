@@ -6,20 +6,25 @@
 from __future__ import annotations
 
 import json
+import re
 import typing as t
 from dataclasses import dataclass, replace
 
 from ..._base.errors import NimError
 from ..._base.printable import printable
 from ..._base.types import Fields, Json
+from ..cache_spec import join
+from ..cache_versions import FOLDER, served_version
 from ..profiles.model_manifest import INPUT_TAG
 from .app import NIMCacheApp
 from .constants import READY
 from .source import ALL_PROFILES, content_of
+from .wanted import is_renewal_wanted, served_content
 
 CACHED_MODEL = "nimops.nim/cached-model"
 """Annotation of a claim without an owner: the model that it holds, as JSON."""
 
+_VERSION = re.compile(r"\.nimops/[0-9a-f]{1,64}")
 _MAX_BYTES, _MAX_SHOWN = 128 << 10, 100
 _NAMES = ("model_name", "dataset", "model_endpoint", "puller")
 
@@ -30,13 +35,15 @@ class Record:
 
     ``source``: what was downloaded, as `content_of` has it; empty if nothing was.
     ``is_complete``: whether the download succeeded. ``profiles``: the ids that it fetched, or
-    `all`. ``built``: the profiles that NIMBuilds added, as in `status.profiles`.
+    `all`. ``built``: the profiles that NIMBuilds added, as in `status.profiles`. ``folder``: of a
+    renewed version, below the folder that the spec names.
     """
 
     source: Json
     is_complete: bool
     profiles: t.Sequence[str]
     built: t.Sequence[Json]
+    folder: str = ""
 
     def holds(self, source: Json, profiles: t.Sequence[str]) -> bool:
         """Whether nothing of this is missing."""
@@ -53,8 +60,10 @@ def record_of(app: NIMCacheApp) -> Record | None:
         given = json.loads(text) if len(text) <= 2 * _MAX_BYTES else None
     except (ValueError, RecursionError):
         given = None
-    place = {"cache": app.name, "subPath": app.spec.claim.sub_path}
-    if not isinstance(given, dict) or any(given.get(key) != place[key] for key in place):
+    if not isinstance(given, dict) or given.get("cache") != app.name:
+        return None
+    folder = _folder_in(app, given.get("subPath"))
+    if folder is None:
         return None
     source = given.get("source")
     return Record(
@@ -62,7 +71,18 @@ def record_of(app: NIMCacheApp) -> Record | None:
         is_complete=given.get("complete") is True,
         profiles=[item for item in _list(given.get("profiles")) if isinstance(item, str)],
         built=[item for item in _list(given.get("built")) if _is_profile(item)],
+        folder=folder,
     )
+
+
+def _folder_in(app: NIMCacheApp, path: t.Any) -> str | None:
+    """The folder of a renewed version from the path in a record; None if it is another one."""
+    sub_path = app.spec.claim.sub_path
+    if path == sub_path:
+        return ""
+    folder = FOLDER + "/" + str(path).rpartition("/")[2]
+    is_ours = _VERSION.fullmatch(folder) is not None and path == join(sub_path, folder)
+    return folder if is_ours else None
 
 
 def write_record(app: NIMCacheApp) -> str:
@@ -77,9 +97,11 @@ def write_record(app: NIMCacheApp) -> str:
         record = before
     else:
         built = [item for item in app.status.get("profiles") or [] if _is_built(item)]
-        source = content_of(app) if app.spec.source and has_any else {}
+        source = served_content(app) if app.spec.source and has_any else {}
         ids = _ids_of(app) if is_complete else []
-        record = Record(source, is_complete, ids, built if is_complete else [])
+        served = served_version(app.resource) if is_complete else None
+        folder = served.folder if served else ""
+        record = Record(source, is_complete, ids, built if is_complete else [], folder)
     text = _dump(app, record)
     return text if len(text) <= _MAX_BYTES else _dump(app, replace(record, built=[]))
 
@@ -100,7 +122,7 @@ def refuse_other_model(app: NIMCacheApp, record: Record | None) -> None:
 
 def _ids_of(app: NIMCacheApp) -> list[str]:
     source = app.spec.source
-    if source and ALL_PROFILES in source.profiles:
+    if source and ALL_PROFILES in source.profiles and not is_renewal_wanted(app):
         return [ALL_PROFILES]
     listed = app.status.get("profiles") or []
     return [str(item.get("name") or "") for item in listed if not _is_built(item)]
@@ -109,13 +131,19 @@ def _ids_of(app: NIMCacheApp) -> list[str]:
 def _dump(app: NIMCacheApp, record: Record) -> str:
     fields = {
         "cache": app.name,
-        "subPath": app.spec.claim.sub_path,
+        "subPath": _path_of(app, record),
         "complete": record.is_complete,
         "source": record.source,
         "profiles": list(record.profiles),
         "built": list(record.built),
     }
     return json.dumps(fields, sort_keys=True)
+
+
+def _path_of(app: NIMCacheApp, record: Record) -> str:
+    """The path of the version; a release that knows no renewed ones then finds none of its own."""
+    sub_path = app.spec.claim.sub_path
+    return join(sub_path, record.folder) if record.folder else sub_path
 
 
 def _is_built(profile: Fields) -> bool:

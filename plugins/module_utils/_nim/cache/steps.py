@@ -31,6 +31,7 @@ from .prepared import is_prepared, prepared_record, why_missing
 from .probe import Probe, probe_image, stored_manifest, stored_type
 from .record import Record, record_of, refuse_other_model
 from .source import ALL_PROFILES, content_of, is_native, source_of
+from .wanted import is_renewal_wanted
 
 PVC_LOST = "PVCLost"
 SPEC_CHANGED = "SpecChanged"
@@ -79,10 +80,22 @@ class Steps:
         return self.waiting is not None or self.problem is not None
 
 
+_Step = t.Callable[[NIMCacheApp, Steps], Steps]
+
+
 def next_steps(app: NIMCacheApp) -> Steps:
     """The result of all steps up to the first that waits or fails; raises nothing."""
+    return _follow(app, (_pvc_step, _source_step, _probe_step, _job_step))
+
+
+def download_steps(app: NIMCacheApp) -> Steps:
+    """The steps of a download to a claim that exists, up to the first that waits or fails."""
+    return _follow(app, (_probe_step, _job_step))
+
+
+def _follow(app: NIMCacheApp, all_steps: t.Sequence[_Step]) -> Steps:
     steps = Steps(probe=Probe(stored_type(app)))
-    for step in (_pvc_step, _source_step, _probe_step, _job_step):
+    for step in all_steps:
         try:
             steps = step(app, steps)
         except NimError as error:
@@ -177,6 +190,8 @@ def _source_step(app: NIMCacheApp, steps: Steps) -> Steps:
 
 
 def _probe_step(app: NIMCacheApp, steps: Steps) -> Steps:
+    if is_renewal_wanted(app):  # the spec describes another version than the one that is served
+        return replace(steps, probe=Probe(str(app.status.get("type") or "")))
     probe = probe_image(app)
     waiting = ("WaitingForManifest", f"waiting for {probe.waiting}") if probe.waiting else None
     return replace(steps, probe=probe, waiting=waiting)

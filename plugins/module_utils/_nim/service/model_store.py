@@ -5,26 +5,29 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..._base.errors import NimError
-from ..._base.types import Json
+from ..._base.types import Fields, Json
 from ..._builders.nim_metadata import find_cache_excess
 from ..._builders.pod import without_empty
 from ..._builders.pvc import claim_at_deletion
 from ..._engine.conditions import find_condition
 from ..cache_spec import Source, parse_cache, why_not_ready
+from ..cache_versions import CACHE_STORE, has_turn, mounted_view, version_name
 from .app import NIMServiceApp
+from .workload import live_workload
 
 
 @dataclass(frozen=True)
 class Store:
     """A store to mount.
 
-    ``source``: the volume source. ``cache``: its NIMCache, if any. ``profile``: the chosen profile
-    of the cache, or an empty string.
+    ``source``: the volume source. ``cache``: its NIMCache, if any, as if it had only the version of
+    the model to mount. ``profile``: the chosen profile of the cache, or an empty string.
     """
 
     source: Json
@@ -36,6 +39,11 @@ class Store:
     def cache_source(self) -> Source | None:
         """The given part of the cache's `spec.source`, None without a cache."""
         return parse_cache(self.cache).source if self.cache else None
+
+    @property
+    def version(self) -> str:
+        """The id of a renewed version of the cache's model; empty for the first one."""
+        return version_name(self.cache) if self.cache else ""
 
     @property
     def is_hf(self) -> bool:
@@ -120,6 +128,18 @@ def claim_name(app: NIMServiceApp) -> str:
     return str((source.get("persistentVolumeClaim") or {}).get("claimName") or "")
 
 
+def mounted_version(app: NIMServiceApp) -> str | None:
+    """The version of the cache's model for the pods, as `Store.version`; None if it is unknown."""
+    recorded = _recorded_version(app)
+    if recorded is not None:
+        return recorded
+    try:
+        store = select_store(app)
+    except NimError:
+        return None
+    return store.version if isinstance(store, Store) else None
+
+
 def pvc_at_deletion(app: NIMServiceApp) -> str:
     """A message about the PVC's fate after the service's deletion; empty if we do not create it."""
     if not app.spec.storage.creates_claim:
@@ -141,15 +161,49 @@ def _cache_store(app: NIMServiceApp) -> Store | Unusable:
         return Unusable(excess.reason, str(excess), failed=True)
     if unusable := _why_unusable(name, cache):
         return unusable
-    spec = parse_cache(cache)
-    claim_name = spec.claim.name if spec.claim.is_named else cache["status"].get("pvc")
+    asks_for = functools.partial(_asks_for, app)
+    view = mounted_view(cache, _recorded_version(app), asks_for)
+    spec = parse_cache(view)
+    claim_name = spec.claim.name if spec.claim.is_named else view["status"].get("pvc")
     if not claim_name:
         raise NimError(
             f"missing PVC for the nimcache instance {name} (its status.pvc is empty: check the"
             " NIMCache, or recreate it)"
         )
     profile = app.spec.storage.profile
-    return Store(_pvc_source(app, claim_name), spec.claim.sub_path, cache, profile)
+    return Store(_pvc_source(app, claim_name), spec.claim.sub_path, view, profile)
+
+
+def _recorded_version(app: NIMServiceApp) -> str | None:
+    """The version that the live pods mount; None without a workload."""
+    live = live_workload(app)
+    if live is None:
+        return None
+    return str((live["metadata"].get("annotations") or {}).get(CACHE_STORE) or "")
+
+
+def _asks_for(app: NIMServiceApp, served: Fields, former: Fields) -> bool:
+    """Whether the service is to mount the served version, instead of the one that it mounts.
+
+    Views of the cache show these versions. It is the turn of the service, or its spec names the
+    image, or a profile, of the served version only.
+    """
+    if has_turn(app.resource, served):
+        return True
+    return any(item in _traits(served) and item not in _traits(former) for item in _named(app))
+
+
+def _named(app: NIMServiceApp) -> list[str]:
+    """The image and the profile that the spec names."""
+    profile = app.spec.storage.profile
+    return [app.spec.image.reference, *([profile] if profile else [])]
+
+
+def _traits(view: Fields) -> set[str]:
+    """The image and the profiles of a version that are not for any model."""
+    source, listed = parse_cache(view).source, (view.get("status") or {}).get("profiles") or []
+    puller = [source.puller] if source and not source.is_universal else []
+    return {*puller, *(str(item.get("name") or "") for item in listed)}
 
 
 def _why_unusable(name: str, cache: t.Mapping[str, t.Any]) -> Unusable | None:

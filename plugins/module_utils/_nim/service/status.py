@@ -34,6 +34,7 @@ from ..._engine.created_once import has_spec_changed
 from ..._engine.desired import Assessment, Event, Outcome, Requeue, Trigger
 from ..._engine.metadata import controller_of
 from ..._engine.status_builder import StatusBuilder
+from ..cache_versions import MOUNTED
 from ..dra.pod_claims import CLAIM
 from ..dra.statuses import has_vanishing_claims
 from . import compute_domain
@@ -48,7 +49,13 @@ from .expose.service import name_clash
 from .kserve.mode import KSERVE, ignored_fields
 from .kserve.status import ready_pods
 from .model_layout import is_layout_awaited
-from .model_store import Unusable, count_choices, pvc_at_deletion, select_store
+from .model_store import (
+    Unusable,
+    count_choices,
+    mounted_version,
+    pvc_at_deletion,
+    select_store,
+)
 from .readiness import readiness_of
 from .scaling import replica_hold, scaling_of
 from .served_model import Answer, needs_model, read_adapters, read_answer
@@ -223,6 +230,8 @@ def _set_fields(builder: StatusBuilder, app: NIMServiceApp) -> None:
     if is_known(app):
         builder.set_replicas(*_counts_of(app), selector_of(app))
     builder.set_field(BUDGET_FIELD, budget_name(app))
+    if app.spec.storage.cache_name and (version := mounted_version(app)) is not None:
+        builder.set_field(MOUNTED, version)
     builder.set_field(_AT_DELETION, pvc_at_deletion(app))
     warn_of_differences(builder, app, app.spec.storage.claim)
     name = compute_domain.domain_name(app)

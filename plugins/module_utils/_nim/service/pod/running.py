@@ -11,6 +11,7 @@ from ...._base.types import Json
 from ...._builders.pod_templates import without_scaling
 from ...._engine.kept_lists import has_equivalent
 from ...._engine.metadata import Labels
+from ...cache_versions import CACHE_STORE
 from ..app import NIMServiceApp
 from ..model_store import Store, only_profile
 from ..workload import live_template, live_workload, spec_of
@@ -51,7 +52,7 @@ def keep_running(
     wanted = Form(profile=only_profile(app, store), drain=drain.default_seconds(app))
     first = build(wanted)
     if not live:
-        return _running(wanted, first)
+        return _running(store, wanted, first)
     annotations = ((live_workload(app) or {}).get("metadata") or {}).get("annotations") or {}
     profiles = dict.fromkeys((wanted.profile, str(annotations.get(PROFILE) or "")))
     keys = (False, True) if app.spec.auth_secret else (False,)
@@ -60,10 +61,14 @@ def keep_running(
     for form in (Form(key, profile, seconds) for profile in profiles for key in keys):
         pods = first if form == wanted else build(form)
         if has_equivalent(live, without_scaling(pods)):
-            return _running(form, pods)
-    return _running(wanted, first)
+            return _running(store, form, pods)
+    return _running(store, wanted, first)
 
 
-def _running(form: Form, pods: Json) -> Running:
-    given = {PROFILE: form.profile, drain.RECORD: str(form.drain or "")}
+def _running(store: Store, form: Form, pods: Json) -> Running:
+    given = {
+        PROFILE: form.profile,
+        drain.RECORD: str(form.drain or ""),
+        CACHE_STORE: store.version,
+    }
     return Running(pods, {key: value for key, value in given.items() if value})

@@ -25,3 +25,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.progress_bar 
 )
 def test_write_bar(download, bar):
     assert write_bar({"download": download}) == bar
+
+
+def test_write_bar_of_a_renewal():
+    assert write_bar({"renewal": {"download": {"percent": 50}}}) == "[##########----------] 50 %"
+    assert write_bar({"renewal": {"id": "aa"}}) == ""

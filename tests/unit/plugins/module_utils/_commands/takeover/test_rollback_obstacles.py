@@ -46,3 +46,16 @@ def test_find_obstacles_in_use():
     template, domain = found.describe()
     assert template.startswith("ResourceClaimTemplate nim/used: used by pod p and 1 more: the ref")
     assert domain.startswith("ComputeDomain nim/domain: it connects running pods: the ref")
+
+
+def test_find_obstacles_renewed_cache():
+    source = {"kind": "hf", "modelName": "m"}
+    served = {"id": "aa", "folder": ".nimops/aa", "source": source}
+    spec = {"source": {}, "storage": {"pvc": {"name": "c", "subPath": "models"}}}
+    first = {"spec": spec, "status": {"served": {"id": "aa", "source": source}}}
+    renewed = {"spec": spec, "status": {"served": served}}
+    caches = [item("NIMCache", "first") | first, item("NIMCache", "renewed") | renewed]
+    found = find_obstacles([*caches, item("NIMCache", "new") | {"spec": spec}], [])
+    assert found.removable == []
+    (text,) = found.describe()
+    assert text.startswith("NIMCache nim/renewed: it serves a renewed model from models/.nimops/aa")

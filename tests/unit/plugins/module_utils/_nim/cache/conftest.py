@@ -23,6 +23,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import compare
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
+    ReadClaimFolders,
     ReadClaimUsers,
     ReadLog,
     ReadLogTail,
@@ -44,6 +45,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.status impor
 from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
     BEGIN_MARK,
     END_MARK,
+    NO_PULLER,
+    NOT_FOUND,
 )
 
 MANIFEST = """\
@@ -115,6 +118,7 @@ class World:
     protocol: str = "legacy"
     users: dict = field(default_factory=dict)
     pods: list = field(default_factory=list)
+    folders: list | None = field(default_factory=list)
     job_pods: list = field(default_factory=list)
     refused: dict = field(default_factory=dict)
     failure: str = ""
@@ -132,6 +136,7 @@ class World:
                 self.reads[read.key] = read
                 answers[read.key] = {
                     ReadObject: lambda key=read.key: copy.deepcopy(self.objects.get(key)),
+                    ReadClaimFolders: lambda: self.folders,
                     ReadClaimUsers: lambda: self.pods,
                     ReadNodes: lambda: self.nodes,
                     ReadPods: lambda: self.job_pods,
@@ -202,10 +207,10 @@ class World:
         self.objects["Pod/nim/llama-pod"]["status"] = {"phase": phase}
         self.log = f"{BEGIN_MARK}\n{MANIFEST}\n{END_MARK}\n" if log is None else log
 
-    def set_job(self, *conditions, **status):
+    def set_job(self, *conditions, name="llama-job", **status):
         """Set the Job's status; the named conditions are true."""
         listed = [{"type": kind, "status": "True", "message": "why"} for kind in conditions]
-        self.objects["Job/nim/llama-job"]["status"] = {**status, "conditions": listed}
+        self.objects[f"Job/nim/{name}"]["status"] = {**status, "conditions": listed}
 
     def change(self, **spec):
         """Change fields of the spec, as a user does; the API server counts the generations."""
@@ -235,6 +240,82 @@ class World:
         return None
 
 
+class Hub(World):
+    """A NIMCache of Hugging Face's revision v1, whose image has no manifest, and its services."""
+
+    @staticmethod
+    def hugging(revision="v1"):
+        fields = {
+            "endpoint": "https://huggingface.co",
+            "namespace": "acme",
+            "modelName": "tiny",
+            "modelPuller": "puller:1",
+            "authSecret": "hf",
+            "pullSecret": "pull",
+        }
+        return {"hf": fields | {"revision": revision}}
+
+    @staticmethod
+    def service(name, state="Ready", mounted=""):
+        """A NIMService of the cache."""
+        status = {"state": state, **({"cacheVersion": mounted} if mounted else {})}
+        spec = {"storage": {"nimCache": {"name": "llama"}}}
+        return {"metadata": {"name": name}, "spec": spec, "status": status}
+
+    @staticmethod
+    def mount_paths(job):
+        """The folders of the claim that the container of a Job mounts."""
+        container = job["spec"]["template"]["spec"]["containers"][0]
+        mounts = container["volumeMounts"]
+        return {mount.get("subPath") for mount in mounts if "cache" in mount["name"]}
+
+    def print_nothing(self):
+        """Let the probe pod find no manifest and no puller."""
+        self.run_pod(f"{NO_PULLER}\n{NOT_FOUND}\n")
+        self.reconcile()
+
+    def become_ready(self):
+        self.reconcile()
+        self.print_nothing()
+        self.set_job("Complete", succeeded=1)
+        self.reconcile()
+        assert self.state == "Ready"
+        del self.objects["Job/nim/llama-job"]
+        return self
+
+    def renew(self, revision):
+        """Change the revision, and download it; the pass that reports the end."""
+        self.change(source=self.hugging(revision))
+        self.reconcile()
+        self.print_nothing()
+        self.set_job("Complete", name="llama-renewal", succeeded=1)
+        return self.reconcile()
+
+    @property
+    def served(self):
+        return self.cr["status"]["served"]
+
+    @property
+    def former(self):
+        return self.cr["status"].get("former") or []
+
+    def follow_turns(self, done):
+        """Annotate the services as the triggers of a pass say; their names."""
+        found = [item for item in done.assessment.triggers if item.key == "nimops.nim/cache-store"]
+        for trigger in found:
+            metadata = self._service(trigger.name)["metadata"]
+            metadata.setdefault("annotations", {})[trigger.key] = trigger.value
+        return [trigger.name for trigger in found]
+
+    def switch(self, name, state="Ready"):
+        """Let a service mount the served version."""
+        self._service(name)["status"] = {"state": state, "cacheVersion": self.served["id"]}
+
+    def _service(self, name):
+        listed = self.users["NIMService/nim/*"]
+        return next(item for item in listed if item["metadata"]["name"] == name)
+
+
 def serve(manifest):
     """A new object as the API server stores it."""
     live = copy.deepcopy(manifest)
@@ -255,5 +336,15 @@ def world():
 
     def make(cr=None, **spec):
         return World(cr or make_cache(**spec))
+
+    return make
+
+
+@pytest.fixture
+def hub():
+    """A Ready cache of Hugging Face, with these spec fields, beside these objects."""
+
+    def make(objects=None, **spec):
+        return Hub(make_cache(source=Hub.hugging(), **spec), objects or {}).become_ready()
 
     return make

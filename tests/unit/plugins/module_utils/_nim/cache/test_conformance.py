@@ -30,8 +30,8 @@ DEFAULTED = re.compile(
 )
 """Defaults that the API server added to the recorded objects."""
 
-ADDED = ".status.conditions[Ready]."
-"""The NIM Operator does not set this condition of a NIMCache."""
+ADDED = (".status.conditions[Ready].", ".status.served.")
+"""The NIM Operator does not set this condition and this field of a NIMCache."""
 SINCE_3_1_3 = re.compile(r"\.envFrom\[[^]]*\]\.secretRef\.optional$")
 """Fields that the reference sets in later releases than the recorded one."""
 

@@ -88,3 +88,33 @@ def test_show_bytes():
         "140.0 GiB",
         "1024.0 PiB",
     ]
+
+
+@pytest.mark.parametrize(
+    ("capacity", "need", "fits"),
+    [("10Gi", "6Gi", False), ("20Gi", "6Gi", True), ("10Gi", "0", True)],
+)
+def test_renewal_needs_space_for_both(hub, capacity, need, fits):
+    cluster = hub()
+    cluster.cr["status"]["served"]["bytes"] = 6 << 30
+    cluster.objects[CLAIM]["status"] = {"capacity": {"storage": capacity}}
+    cluster.cr["metadata"]["annotations"] = {SIZE: need}
+    cluster.change(source=cluster.hugging("v2"))
+    cluster.reconcile()
+    cluster.print_nothing()
+    assert ("Job/nim/llama-renewal" in cluster.objects) is fits
+    if not fits:
+        status, reason, message = cluster.condition("Renewed")
+        assert (status, reason) == ("False", "ClaimTooSmall")
+        assert "beside the 6.0 GiB of the present files" in message
+    assert cluster.condition("Ready")[0] == "True"
+
+
+def test_renewal_assumes_the_size_of_the_served_version(hub):
+    cluster = hub()
+    cluster.cr["status"]["served"]["bytes"] = 6 << 30
+    cluster.objects[CLAIM]["status"] = {"capacity": {"storage": "10Gi"}}
+    cluster.change(source=cluster.hugging("v2"))
+    cluster.reconcile()
+    cluster.print_nothing()
+    assert cluster.condition("Renewed")[1] == "ClaimTooSmall"

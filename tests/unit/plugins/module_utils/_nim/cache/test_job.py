@@ -309,3 +309,30 @@ def test_build_job_queue(cache):
     assert queued["spec"] == plain["spec"]
     plain["metadata"]["managedFields"] = [{"manager": "nimops.nim", "operation": "Apply"}]
     assert not downloads_otherwise(plain, queued), "a label restarts no download"
+
+
+def test_renewal_makes_its_folder_as_the_user_of_the_puller(hub):
+    cluster = hub(
+        storage={
+            "pvc": {
+                "create": True,
+                "size": "5Gi",
+                "volumeAccessMode": "ReadWriteOnce",
+                "subPath": "a/b",
+            }
+        },
+    )
+    cluster.change(source=cluster.hugging("v2"))
+    cluster.reconcile()
+    cluster.print_nothing()
+    version = cluster.cr["status"]["renewal"]["id"]
+    pod = cluster.objects["Job/nim/llama-renewal"]["spec"]["template"]["spec"]
+    first = pod["initContainers"][0]
+    assert first["command"] == ["mkdir", "-p", f"/nim-cache/.nimops/{version}"]
+    assert first["volumeMounts"] == [
+        {"name": "nim-cache-volume", "mountPath": "/nim-cache", "subPath": "a/b"}
+    ]
+    assert first["securityContext"]["runAsUser"] == 1000
+    assert cluster.mount_paths(cluster.objects["Job/nim/llama-renewal"]) == {
+        f"a/b/.nimops/{version}"
+    }

@@ -107,3 +107,24 @@ def test_write_record_keeps_the_earlier_one(cache):
     """A NIMCache that was deleted before it did anything knows less than the record."""
     text = json.dumps(PLACE | {"complete": True, "source": {"kind": "ngc"}, "profiles": ["aaaa"]})
     assert json.loads(write_record(context(cache(), text)))["profiles"] == ["aaaa"]
+
+
+def test_kept_claim_is_adopted_with_its_folder(hub):
+    cluster = hub()
+    cluster.renew(revision="v2")
+    folder = cluster.served["folder"]
+    cluster.users = {"NIMService/nim/*": [cluster.service("a")]}
+    cluster.finalize()
+    text = cluster.objects["PersistentVolumeClaim/nim/llama-pvc"]["metadata"]["annotations"][
+        "nimops.nim/cached-model"
+    ]
+    assert json.loads(text)["subPath"] == folder
+    cluster.recreate(source=cluster.hugging("v2"))
+    cluster.users = {}
+    cluster.objects.pop("Pod/nim/llama-pod", None)
+    cluster.reconcile()
+    cluster.print_nothing()
+    cluster.reconcile()
+    assert cluster.state == "Ready"
+    assert cluster.served["folder"] == folder
+    assert "Job/nim/llama-job" not in cluster.objects

@@ -101,7 +101,7 @@ def test_assess_start_to_ready(world):
         {"name": "aaaa", "model": "meta/llama", "release": "1.12.0", "config": tags | {"profile": "throughput"}}
     ]  # fmt: skip
     assert set(cluster.cr["status"]) == {
-        "state", "conditions", "observedGeneration", "pvc", "profiles",
+        "state", "conditions", "observedGeneration", "pvc", "profiles", "served",
     }  # fmt: skip
 
 

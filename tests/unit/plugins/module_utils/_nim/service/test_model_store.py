@@ -128,3 +128,97 @@ def test_select_store_cache_without_claim(make):
     cr = make.cr({"storage": {"nimCache": {"name": "cache"}}})
     with pytest.raises(NimError, match="missing PVC for the nimcache instance cache"):
         select_store(make.app(cr, make.cache(status={"state": "Ready"})))
+
+
+# A cache that was renewed from image 1.0 to image 2.0.
+SERVED = {"id": "bb", "folder": ".nimops/bb", "source": {"kind": "ngc", "modelPuller": "nim:2.0"}}
+FORMER = {
+    "id": "aa",
+    "source": {"kind": "ngc", "modelPuller": "nim:1.0"},
+    "profiles": [{"name": "old", "config": {"tp": "2"}}],
+}
+STATUS = {
+    "state": "Ready",
+    "pvc": "cache-pvc",
+    "type": "native",
+    "profiles": [{"name": "new", "config": {"tp": "4"}}],
+    "served": SERVED,
+    "former": [FORMER],
+}
+TURN, STORE = "nimops.nim/cache-store", "nimops.nim/cache-store"
+
+
+def renewed_cache(make, **status):
+    source = {"ngc": {"modelPuller": "nim:3.0", "authSecret": "key"}}
+    return make.cache(source=source, status=STATUS | status, subPath="models")
+
+
+def mounting(version=""):
+    """A live Deployment whose pods mount a version."""
+    annotations = {STORE: version} if version else {}
+    metadata = {"name": "llm", "namespace": "ns", "uid": "d", "annotations": annotations}
+    return {"kind": "Deployment", "metadata": metadata, "spec": {}}
+
+
+VERSIONS = {
+    "new service": (None, {}, {}, {}, "bb"),
+    "service of the first version": (mounting(), {}, {}, {}, ""),
+    "its turn": (mounting(), {TURN: "cache=bb"}, {}, {}, "bb"),
+    "turn of an earlier renewal": (mounting(), {TURN: "cache=99"}, {}, {}, ""),
+    "turn of another cache": (mounting(), {TURN: "other=bb"}, {}, {}, ""),
+    "has switched": (mounting("bb"), {}, {}, {}, "bb"),
+    "version that is gone": (mounting("99"), {}, {}, {}, "bb"),
+    "version that is being removed": (mounting(), {}, {}, {"former": [FORMER | {"removed": True}]}, "bb"),
+    "image of the renewed model": (
+        mounting(), {}, {"image": {"repository": "nim", "tag": "2.0"}}, {}, "bb",
+    ),
+    "image of the former model": (
+        mounting(), {}, {"image": {"repository": "nim", "tag": "1.0"}}, {}, "",
+    ),
+    "profile of the renewed model": (
+        mounting(), {}, {"storage": {"nimCache": {"name": "cache", "profile": "new"}}}, {}, "bb",
+    ),
+    "profile of the former model": (
+        mounting(), {}, {"storage": {"nimCache": {"name": "cache", "profile": "old"}}}, {}, "",
+    ),
+    "return to the first version": (
+        mounting("bb"), {TURN: "cache=aa"}, {},
+        {"served": FORMER, "former": [SERVED | {"type": "native"}]}, "",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("live", "annotations", "spec", "status", "version"), VERSIONS.values(), ids=VERSIONS
+)
+def test_select_store_version(make, live, annotations, spec, status, version):
+    cr = make.cr({"storage": {"nimCache": {"name": "cache"}}} | spec, annotations=annotations)
+    cache = renewed_cache(make, **status)
+    store = select_store(make.app(cr, cache, *([live] if live else [])))
+    assert isinstance(store, Store)
+    assert store.version == version
+    assert store.sub_path == ("models/.nimops/bb" if version else "models")
+    expected = ("nim:2.0", "native") if version else ("nim:1.0", "")
+    shown = (store.cache or {}).get("status", {})
+    assert store.cache_source is not None
+    assert store.cache_source.auth_secret == "key"
+    if not status:
+        assert (store.cache_source.puller, shown.get("type") or "") == expected
+        assert [item["name"] for item in shown["profiles"]] == (["new"] if version else ["old"])
+
+
+def test_select_store_unchanged_while_a_renewal_downloads(make):
+    """The spec describes another model than the one that is served."""
+    cache = renewed_cache(make, former=[], renewal={"id": "cc", "state": "InProgress"})
+    cr = make.cr({"storage": {"nimCache": {"name": "cache"}}})
+    store = select_store(make.app(cr, cache, mounting("bb")))
+    assert isinstance(store, Store)
+    assert store.cache_source is not None
+    assert (store.version, store.cache_source.puller) == ("bb", "nim:2.0")
+
+
+def test_select_store_without_record_is_the_cache_itself(make):
+    cache = make.cache()
+    store = select_store(make.app({"storage": {"nimCache": {"name": "cache"}}}, cache))
+    assert isinstance(store, Store)
+    assert store.cache is cache

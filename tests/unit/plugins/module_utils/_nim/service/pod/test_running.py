@@ -20,7 +20,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.service.deployment
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.predictor import (
     build_inference_service,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import (
+    Store,
+    select_store,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.multi_node.leader_worker_set import (
     build_groups,
 )
@@ -221,3 +224,27 @@ def test_workload_has_labels_of_queue(make, workload):
     queue = {"kueue.x-k8s.io/queue-name": "team-a"}
     made = build(make.app(spec | {"labels": queue}), STORE)
     assert made["metadata"]["labels"].items() >= queue.items()
+
+
+VERSION = "nimops.nim/cache-store"
+
+
+@pytest.mark.parametrize(("overrides", "build"), WORKLOADS.values(), ids=WORKLOADS)
+def test_workload_names_a_renewed_version(make, overrides, build):
+    """The pods of the first version have no record, so that nothing changes without a renewal."""
+    served = {"id": "bb", "folder": ".nimops/bb", "source": {"kind": "ngc", "modelPuller": "x"}}
+    for version in ("", "bb"):
+        status = {"state": "Ready", "pvc": "p"} | ({"served": served} if version else {})
+        spec = {"storage": {"nimCache": {"name": "cache"}}} | overrides
+        app = make.app(make.cr(spec), make.cache(status=status))
+        store = select_store(app)
+        made = build(app, store)
+        assert (made["metadata"].get("annotations") or {}).get(VERSION, "") == version
+        paths = [
+            mount.get("subPath", "")
+            for template in templates_of(made)
+            for item in pod_of(at(made, template))["containers"]
+            for mount in item["volumeMounts"]
+            if mount["name"] == "model-store"
+        ]
+        assert set(paths) == {f".nimops/{version}" if version else ""}
