@@ -75,6 +75,10 @@ REPORT_PATH := $(COLLECTIONS):$(CURDIR)/packages/kubectl-nim/src:$(CURDIR)/tests
 report-page: collection ## A report in Chromium: console, keyboard, filter, contrast, print
 	@PYTHONPATH=$(REPORT_PATH) $(BIN)/pytest -rs tests/observability/test_report_page.py
 
+.PHONY: docs-page
+docs-page: docs venv ## The documentation site in Chromium, opened as files: search, no request to another host
+	@PYTHONPATH=tests/observability $(BIN)/pytest -rs tests/observability/test_site.py
+
 .PHONY: monitoring
 monitoring: collection ## Rules, alerts and runbooks by promtool, queries of dashboards on a Prometheus with recorded scrapes
 	@PYTHONPATH=$(REPORT_PATH) $(BIN)/pytest tests/observability/test_rules.py tests/observability/test_dashboards.py

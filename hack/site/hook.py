@@ -18,6 +18,9 @@ from site_links import REPOSITORY, convert_page  # found by the path above
 from site_nav import expand_nav
 from site_reference import make_pages
 
+HERE = Path(__file__).resolve().parent
+WORKER = "assets/iframe-worker.js"
+"""replaces the script of this name that the plugin `offline` fetches from another host"""
 PUBLISHER = REPOSITORY / "release/publisher.yaml"
 
 
@@ -27,20 +30,33 @@ def generated() -> dict[str, str]:
     return make_pages(REPOSITORY)
 
 
+@functools.cache
+def read_publisher() -> dict[str, str]:
+    """The addresses of the publisher."""
+    found: dict[str, str] = yaml.safe_load(PUBLISHER.read_text())
+    return found
+
+
+def repository() -> str:
+    """The address of the repository."""
+    return read_publisher()["repository"].rstrip("/")
+
+
 def on_config(config: Any) -> Any:
     """Set the addresses, and the navigation."""
-    publisher = yaml.safe_load(PUBLISHER.read_text())
-    config.site_url = f"https://{publisher['domain']}/"
-    config.repo_url = publisher["repository"]
-    config.repo_name = publisher["repository"].partition("://")[2].partition("/")[2]
+    config.site_url = f"https://{read_publisher()['domain']}/"
+    # Not repo_url: for that, the theme requests figures of the repository from its host.
+    config.extra["social"] = [{"icon": "material/source-repository", "link": repository()}]
     folder = Path(config.docs_dir)
     pages = {str(path.relative_to(folder)) for path in folder.rglob("*.md")}
+    config.extra["polyfills"] = [WORKER]
     config.nav = expand_nav(config.nav, pages | generated().keys())
     return config
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the generated pages."""
+    files.append(File.generated(config, WORKER, content=(HERE / "worker.js").read_text()))
     for name, text in generated().items():
         files.append(File.generated(config, name, content=text))
     return files
@@ -48,5 +64,5 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Convert the text of a page from the form of code hosts to that of mkdocs."""
-    del files
-    return convert_page(markdown, page.file.src_uri, f"{config.repo_url.rstrip('/')}")
+    del config, files
+    return convert_page(markdown, page.file.src_uri, repository())
