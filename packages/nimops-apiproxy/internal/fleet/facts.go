@@ -29,7 +29,7 @@ type facts struct {
 	// devices has the number of devices of a device class for each pod.
 	devices        map[string]int64
 	upgradesDriver bool
-	// requestsToolkit reports whether a ClusterPolicy requests the Driver Toolkit of OpenShift.
+	// requestsToolkit reports whether the spec of the GPU stack requests the Driver Toolkit of OpenShift.
 	requestsToolkit bool
 }
 
