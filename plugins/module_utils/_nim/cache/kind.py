@@ -50,8 +50,8 @@ KIND = Kind(
         Access(
             "Pod",
             "read list write delete",
-            "prints the model manifest; listed to find those that use a claim at a deletion, or its"
-            " former files, and to explain why a download does not start",
+            "prints the model manifest; listed to find those that use a claim or its files,"
+            " and why a download does not start",
         ),
         Access(
             "Job",
