@@ -54,7 +54,7 @@ lint: collection $(DOCS_VENV)/.installed ## ruff, mypy, yamllint, shellcheck, an
 	@$(BIN)/mypy release/chart/ready.py
 	@$(BIN)/mypy release/write_sbom.py
 	@$(BIN)/mypy tests/harness/nimops_harness tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/manifests/nimops_manifests tests/reports/nimops_reports tests/first_steps/nimops_first_steps
-	@MYPYPATH=tests/observability $(BIN)/mypy tests/observability
+	@MYPYPATH=tests/observability $(BIN)/mypy tests/observability tests/site
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@MYPYPATH=hack/image:sandbox $(BIN)/mypy -p nimops_image
 	@$(BIN)/yamllint --strict .

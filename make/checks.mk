@@ -77,7 +77,7 @@ report-page: collection ## A report in Chromium: console, keyboard, filter, cont
 
 .PHONY: docs-page
 docs-page: docs venv ## The documentation site in Chromium, opened as files: search, no request to another host
-	@PYTHONPATH=tests/observability $(BIN)/pytest -rs tests/observability/test_site.py
+	@PYTHONPATH=tests/observability $(BIN)/pytest -rs tests/site/test_site.py
 
 .PHONY: monitoring
 monitoring: collection ## Rules, alerts and runbooks by promtool, queries of dashboards on a Prometheus with recorded scrapes

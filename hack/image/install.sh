@@ -32,13 +32,16 @@ rm -rf "$HOME/.ansible/tmp" "$HOME/.ansible/galaxy_cache" "$HOME/.ansible/galaxy
 mkdir -p "$HOME/.ansible/tmp"
 chown -R 1001:0 "$HOME"
 chmod -R g=u "$HOME"
-# NIMCaches download models from registries with this program, as a user of their own.
-cat >/usr/local/bin/nimops-pull-model <<-END
-	#!/bin/sh
-	export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$HOME/.ansible/collections"
-	exec python3 -m ansible_collections.nimops.nim.plugins.module_utils._commands.bundle.pull "\$@"
-END
-chmod 0755 /usr/local/bin/nimops-pull-model
-chmod o+x "$HOME" "$HOME/.ansible"
-chmod -R o+rX "$HOME/.ansible/collections"
-nimops-pull-model --help >/dev/null
+# NIMCaches download models from registries with this program, as a user of their own. Earlier versions have none.
+collections="$HOME/.ansible/collections"
+if [ -f "$collections/ansible_collections/nimops/nim/plugins/module_utils/_commands/bundle/pull.py" ]; then
+	cat >/usr/local/bin/nimops-pull-model <<-END
+		#!/bin/sh
+		export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$collections"
+		exec python3 -m ansible_collections.nimops.nim.plugins.module_utils._commands.bundle.pull "\$@"
+	END
+	chmod 0755 /usr/local/bin/nimops-pull-model
+	chmod o+x "$HOME" "$HOME/.ansible"
+	chmod -R o+rX "$collections"
+	nimops-pull-model --help >/dev/null
+fi
