@@ -40,6 +40,7 @@ REASONS = {
     r"^extra: \S+: Node//\S+gpu\.deploy\.\w+: want None got 'false'": "values of users stay",
     r"^different: other-class: Node//gpu-1.*gpu\.deploy\.driver: want 'true' got 'false'": "as above",
     r"^different: other-class: Scheduled//pods\.nvidia-driver": "values of users stay",
+    r"^extra: .*\.status\.reason: want None got": "the column Reason of kubectl",
     r"^extra: labels-removed-by-hand: Node//gpu-0": "labels come back at once",
     r"^different: labels-removed-by-hand: Scheduled//pods": "labels come back at once",
 }

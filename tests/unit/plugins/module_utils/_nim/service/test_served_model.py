@@ -46,6 +46,7 @@ NOT_JSON = "the answer is not a JSON object"
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\r\n\u202e\u2028\ud800"
 FIELDS = {
     "state", "conditions", "observedGeneration", "availableReplicas", "replicas", "selector", "model",
+    "reason",
 }  # fmt: skip
 SECONDS = 1
 
