@@ -47,8 +47,8 @@ def mounted_by(service: Fields) -> str:
 def next_turn(cache: Fields, services: t.Iterable[Fields]) -> Turn:
     """The turn; without a service, all have had theirs.
 
-    A service that is not Ready comes last: it would let the others wait for what is no matter of
-    the model.
+    A service that is not Ready comes last: the others do not wait for a problem that it already
+    had.
     """
     served = served_version(cache)
     wanted = served.name if served else ""
