@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply import (
@@ -118,6 +119,9 @@ def given(file: Path, namespace: str, tmp_path: Path) -> list[Json]:
     """The custom resources of a file. The shared ones are about another manifest."""
     if file.stem.startswith("nemo_"):
         kubectl("-n", namespace, "create", "-f", str(PREREQUISITES))
+    texts = [item for item in yaml.safe_load_all(file.read_text()) if item]
+    for claim in (item for item in texts if item["kind"] == "PersistentVolumeClaim"):
+        kubectl("-n", namespace, "create", "-f", "-", stdin=json.dumps(claim))
     resources = custom_resources([Text(file.name, file.read_text())], "default")
     for resource in resources:
         resource["metadata"]["namespace"] = namespace
