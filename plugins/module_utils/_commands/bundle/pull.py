@@ -55,7 +55,8 @@ class Progress:
     def report(self) -> None:
         """Print the bytes."""
         done, total = (f"{size / _MIB:.3f}MiB" for size in (self.done, self._total))
-        print(f"Processing Files: {done} / {total}", flush=True)
+        sys.stdout.write(f"Processing Files: {done} / {total}\n")
+        sys.stdout.flush()
 
 
 def main(words: t.Sequence[str] | None = None) -> int:
@@ -67,12 +68,12 @@ def main(words: t.Sequence[str] | None = None) -> int:
         client = RegistryClient(reference.host, _find_access(given))
         count = pull_model(client, reference, Path(given.folder))
     except RegistryError as error:
-        print(f"error: {given.reference}: {error}", file=sys.stderr)
+        sys.stderr.write(f"error: {given.reference}: {error}\n")
         return 1
     except OSError as error:
-        print(f"error: {error.filename or given.folder}: {error.strerror}", file=sys.stderr)
+        sys.stderr.write(f"error: {error.filename or given.folder}: {error.strerror}\n")
         return 1
-    print(f"complete: {count} files of {given.reference}")
+    sys.stdout.write(f"complete: {count} files of {given.reference}\n")
     return 0
 
 
@@ -177,4 +178,4 @@ def _parse(words: t.Sequence[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -178,12 +178,13 @@ def _mounts(app: NIMCacheApp, folders: t.Iterable[str], version: Version) -> boo
 def _overlaps(app: NIMCacheApp, folder: str, version: Version) -> bool:
     parent = app.spec.claim.sub_path.strip("/")
     if version.folder:
-        return _is_below(join(parent, version.folder), folder) or _is_below(
-            folder, join(parent, version.folder)
-        )
-    renewed = join(parent, FOLDER)
-    is_renewed = _is_below(folder, renewed)
-    return not is_renewed and (_is_below(folder, parent) or _is_below(parent, folder))
+        return _share_files(folder, join(parent, version.folder))
+    return not _is_below(folder, join(parent, FOLDER)) and _share_files(folder, parent)
+
+
+def _share_files(*folders: str) -> bool:
+    """Whether one of two folders is the other one, or in it."""
+    return _is_below(*folders) or _is_below(*reversed(folders))
 
 
 def _is_below(folder: str, parent: str) -> bool:
