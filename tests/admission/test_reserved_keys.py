@@ -132,7 +132,7 @@ def test_reserved_keys_cases_exist() -> None:
         "NemoEntitystore": 27,
         "NemoEvaluator": 27,
         "NemoGuardrail": 28,
-        "NIMCache": 3,
+        "NIMCache": 5,
         "NIMPipeline": 29,
         "NIMService": 28,
         "ClusterPolicy": 40,
