@@ -64,7 +64,7 @@ def main(words: t.Sequence[str] | None = None) -> int:
     given = _parse(words)
     os.umask(_UMASK)
     try:
-        reference = parse_reference(given.reference)
+        reference = parse_place(given.reference)
         client = RegistryClient(reference.host, _find_access(given))
         count = pull_model(client, reference, Path(given.folder))
     except RegistryError as error:
@@ -75,6 +75,17 @@ def main(words: t.Sequence[str] | None = None) -> int:
         return 1
     sys.stdout.write(f"complete: {count} files of {given.reference}\n")
     return 0
+
+
+def parse_place(text: str) -> Reference:
+    """The place of a model, which always begins with a registry; RegistryError if it is invalid.
+
+    In references of images, a first part without a dot or a port belongs to Docker Hub.
+    """
+    host, _slash, name = text.partition("/")
+    if name and ("." in host or ":" in host):
+        return parse_reference(text)
+    return parse_reference(f"localhost/{name}")._replace(host=host)
 
 
 def pull_model(client: RegistryClient, reference: Reference, folder: Path) -> int:

@@ -16,6 +16,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.bundle.pull i
     Progress,
     list_model,
     main,
+    parse_place,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._http.registry_auth import RegistryError
 from ansible_collections.nimops.nim.plugins.module_utils._http.registry_client import (
@@ -191,6 +192,24 @@ def test_pull_model_full_volume(source, store, monkeypatch, capsys):
     monkeypatch.setattr(module, "fetch_file", fail)
     assert run(source(), store) == 1
     assert capsys.readouterr().err == "error: file: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("r.example:5000/a/b:1", ("r.example:5000", "a/b", "1")),
+        ("mirror/models/llama:1.0", ("mirror", "models/llama", "1.0")),
+        ("docker.io/acme/llama:1", ("registry-1.docker.io", "acme/llama", "1")),
+    ],
+)
+def test_parse_place(text, expected):
+    assert parse_place(text) == expected
+
+
+@pytest.mark.parametrize("text", ["llama", "mirror/", "mirror/UPPER:1"])
+def test_parse_place_invalid(text):
+    with pytest.raises(RegistryError):
+        parse_place(text)
 
 
 def test_progress_is_read_by_operator(capsys):
