@@ -161,14 +161,17 @@ def uses_claim(user: Fields, cache: str, claim: str) -> bool:
 
 def mounts_claim(user: Fields, claim: str) -> bool:
     """Whether a NIMService names a claim itself."""
-    storage = (user.get("spec") or {}).get("storage") or {}
-    return bool((storage.get("pvc") or {}).get("name") == claim)
+    return bool(_pvc_of(user).get("name") == claim)
 
 
 def mounted_folder(user: Fields) -> str:
     """The folder of the claim that a NIMService names itself; empty for the whole volume."""
+    return str(_pvc_of(user).get("subPath") or "")
+
+
+def _pvc_of(user: Fields) -> Fields:
     storage = (user.get("spec") or {}).get("storage") or {}
-    return str((storage.get("pvc") or {}).get("subPath") or "")
+    return storage.get("pvc") or {}
 
 
 def why_not_ready(cache: Fields) -> str:

@@ -32,6 +32,7 @@ from .source import ALL_PROFILES, content_of, is_native, is_self_pulling, source
 
 _QUEUE_PREFIX = "kueue.x-k8s.io/"
 BACKOFF_LIMIT = 5
+_REMOVAL_LIMIT = 2
 _TTL_SECONDS = 600
 _STORE = "/model-store"
 PARENT = "/nim-cache"
@@ -76,26 +77,11 @@ def build_job(
     mounts = _mounts(app, download.mount_paths)
     own_env = _environment(app, cache_type, download)
     pod = {
-        "restartPolicy": "Never",
-        "securityContext": pod_security(app.spec.user, app.spec.group) | seccomp(orchestrator),
-        **placement(app),
         "containers": [_puller(app, download, own_env, mounts)],
         "volumes": _volumes(app),
     } | without_empty({"initContainers": _init_containers(app, own_env, mounts)})
-    template = {
-        "metadata": {
-            "labels": app.standard_labels,
-            "annotations": _pod_annotations(app, orchestrator),
-        },
-        "spec": pod,
-    }
-    spec = {
-        "backoffLimit": BACKOFF_LIMIT,
-        "ttlSecondsAfterFinished": _TTL_SECONDS,
-        "template": template,
-    }
     marks = marks_of(app.resource, content_of(app))
-    return app.child("Job", spec, name=app.job_name, labels=_queue(app), annotations=marks)
+    return _job(app, app.job_name, pod, BACKOFF_LIMIT, marks, orchestrator)
 
 
 def build_removal_job(app: NIMCacheApp, folder: str, orchestrator: str) -> Manifest:
@@ -110,24 +96,32 @@ def build_removal_job(app: NIMCacheApp, folder: str, orchestrator: str) -> Manif
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }
-    claim = {"claimName": app.spec.claim.name}
-    pod = {
+    pod = {"containers": [container], "volumes": [_claim_volume(app)]}
+    marks = marks_of(app.resource, folder)
+    return _job(app, app.removal_name, pod, _REMOVAL_LIMIT, marks, orchestrator)
+
+
+def _job(
+    app: NIMCacheApp, name: str, pod: Json, limit: int, marks: dict[str, str], orchestrator: str
+) -> Manifest:
+    """A Job for the claim; ``pod``: containers and volumes; ``limit``: of failed attempts."""
+    common = {
         "restartPolicy": "Never",
         "securityContext": pod_security(app.spec.user, app.spec.group) | seccomp(orchestrator),
         **placement(app),
-        "containers": [container],
-        "volumes": [{"name": _VOLUME, "persistentVolumeClaim": claim}],
     }
     template = {
         "metadata": {
             "labels": app.standard_labels,
             "annotations": _pod_annotations(app, orchestrator),
         },
-        "spec": pod,
+        "spec": common | pod,
     }
-    spec = {"backoffLimit": 2, "ttlSecondsAfterFinished": _TTL_SECONDS, "template": template}
-    marks = marks_of(app.resource, folder)
-    name = app.removal_name
+    spec = {
+        "backoffLimit": limit,
+        "ttlSecondsAfterFinished": _TTL_SECONDS,
+        "template": template,
+    }
     return app.child("Job", spec, name=name, labels=_queue(app), annotations=marks)
 
 
@@ -241,10 +235,14 @@ def _mounts(app: NIMCacheApp, paths: t.Sequence[str]) -> list[Json]:
 def _volumes(app: NIMCacheApp) -> list[Json]:
     config_map = app.spec.proxy.config_map
     return [
-        {"name": _VOLUME, "persistentVolumeClaim": {"claimName": app.spec.claim.name}},
+        _claim_volume(app),
         {"name": _SCRATCH, "emptyDir": {}},
         *_own_volumes(app, config_map),
     ]
+
+
+def _claim_volume(app: NIMCacheApp) -> Json:
+    return {"name": _VOLUME, "persistentVolumeClaim": {"claimName": app.spec.claim.name}}
 
 
 def _own_volumes(app: NIMCacheApp, config_map: str) -> list[Json]:

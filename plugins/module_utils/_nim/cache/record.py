@@ -141,7 +141,7 @@ def _dump(app: NIMCacheApp, record: Record) -> str:
 
 
 def _path_of(app: NIMCacheApp, record: Record) -> str:
-    """The path of the version; a release that knows no renewed ones then finds none of its own."""
+    """The path of the version, so that a release without renewals does not adopt a renewed one."""
     sub_path = app.spec.claim.sub_path
     return join(sub_path, record.folder) if record.folder else sub_path
 

@@ -10,7 +10,6 @@ import typing as t
 from dataclasses import replace
 
 from ..._base.types import Json
-from ..._engine.conditions import find_condition
 from ..._engine.desired import Event, Outcome, Requeue, Trigger
 from ..._engine.status_builder import StatusBuilder
 from ..cache_versions import (
@@ -180,13 +179,12 @@ def _switch(builder: StatusBuilder, app: NIMCacheApp, removal: Removal) -> None:
             f" {turn.problem}. The services that have not switched stay; change spec.source back,"
             " or fix the NIMService"
         )
-        _report(builder, _NOT_READY, text, event="Warning")
+        _warn(builder, _NOT_READY, text)
         builder.requeue_slowly()
     elif turn.service:
         _wait(builder, _SWITCHING, f"NIMService {turn.service} switches to the renewed model")
     elif removal.problem:
-        builder.set_condition(RENEWED, True, _REMOVAL_FAILED, removal.problem)
-        _warn_once(builder, app, _REMOVAL_FAILED, removal.problem)
+        builder.warn(RENEWED, _REMOVAL_FAILED, removal.problem)
         builder.requeue_slowly()
     else:
         message = "all services mount the model that the spec wants"
@@ -243,7 +241,7 @@ def _fail(builder: StatusBuilder, inner: StatusBuilder) -> None:
         reason = RENEWAL_FAILED
         message += ". Or change spec.source, or the annotation nimops.nim/renew, to download again"
     text = f"{message}. Meanwhile, {_ADVICE}"
-    _report(builder, reason, text, event="Warning")
+    _warn(builder, reason, text)
     builder.stalled = (reason, text)
     builder.requeue = Requeue(after=True, slow=True)
 
@@ -254,14 +252,7 @@ def _wait(builder: StatusBuilder, reason: str, message: str) -> None:
     builder.reconciling = (reason, message)
 
 
-def _report(builder: StatusBuilder, reason: str, message: str, event: str) -> None:
-    old = find_condition(builder.conditions, RENEWED) or {}
-    if (old.get("reason"), old.get("message")) != (reason, message):
-        builder.events.append(Event(event, reason, message))
+def _warn(builder: StatusBuilder, reason: str, message: str) -> None:
+    """Report a problem of a renewal, and once in an event."""
+    builder.warn(RENEWED, reason, message)
     builder.set_condition(RENEWED, False, reason, message)
-
-
-def _warn_once(builder: StatusBuilder, app: NIMCacheApp, reason: str, message: str) -> None:
-    old = find_condition(app.status.get("conditions"), RENEWED) or {}
-    if (old.get("reason"), old.get("message")) != (reason, message):
-        builder.events.append(Event("Warning", reason, message))

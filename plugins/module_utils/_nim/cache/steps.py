@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._builders.claim_users import why_terminating
+from ..._builders.name_rules import check_name
 from ..._builders.pvc import build_claim, refuse_foreign_claim
 from ..._engine.conditions import find_condition
 from ..._engine.created_once import has_other_source, is_outdated
@@ -32,6 +33,9 @@ from .probe import Probe, probe_image, stored_manifest, stored_type
 from .record import Record, record_of, refuse_other_model
 from .source import ALL_PROFILES, content_of, is_native, source_of
 from .wanted import is_renewal_wanted
+
+MAX_RENEWED_NAME = 55
+"""Maximum length of a name whose Jobs append `-renewal` or `-removal`."""
 
 PVC_LOST = "PVCLost"
 SPEC_CHANGED = "SpecChanged"
@@ -89,8 +93,8 @@ def next_steps(app: NIMCacheApp) -> Steps:
 
 
 def download_steps(app: NIMCacheApp) -> Steps:
-    """The steps of a download to a claim that exists, up to the first that waits or fails."""
-    return _follow(app, (_probe_step, _job_step))
+    """The steps of a renewal's download, up to the first that waits or fails."""
+    return _follow(app, (_name_step, _probe_step, _job_step))
 
 
 def _follow(app: NIMCacheApp, all_steps: t.Sequence[_Step]) -> Steps:
@@ -187,6 +191,12 @@ def _source_step(app: NIMCacheApp, steps: Steps) -> Steps:
         " NIMCache for another source"
     )
     return replace(steps, problem=Problem(message, "SourceChanged"))
+
+
+def _name_step(app: NIMCacheApp, steps: Steps) -> Steps:
+    """NimError if the name is too long for the Jobs of a renewal."""
+    check_name(app.resource, MAX_RENEWED_NAME)
+    return steps
 
 
 def _probe_step(app: NIMCacheApp, steps: Steps) -> Steps:

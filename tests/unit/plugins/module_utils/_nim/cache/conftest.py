@@ -283,11 +283,15 @@ class Hub(World):
         del self.objects["Job/nim/llama-job"]
         return self
 
-    def renew(self, revision):
-        """Change the revision, and download it; the pass that reports the end."""
+    def start_download(self, revision):
+        """Change the revision, and reconcile until the Job that downloads it exists."""
         self.change(source=self.hugging(revision))
         self.reconcile()
         self.print_nothing()
+
+    def renew(self, revision):
+        """Change the revision, and download it; the pass that reports the end."""
+        self.start_download(revision)
         self.set_job("Complete", name="llama-renewal", succeeded=1)
         return self.reconcile()
 

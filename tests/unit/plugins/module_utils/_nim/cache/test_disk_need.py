@@ -99,9 +99,7 @@ def test_renewal_needs_space_for_both(hub, capacity, need, fits):
     cluster.cr["status"]["served"]["bytes"] = 6 << 30
     cluster.objects[CLAIM]["status"] = {"capacity": {"storage": capacity}}
     cluster.cr["metadata"]["annotations"] = {SIZE: need}
-    cluster.change(source=cluster.hugging("v2"))
-    cluster.reconcile()
-    cluster.print_nothing()
+    cluster.start_download("v2")
     assert ("Job/nim/llama-renewal" in cluster.objects) is fits
     if not fits:
         status, reason, message = cluster.condition("Renewed")
@@ -114,7 +112,5 @@ def test_renewal_assumes_the_size_of_the_served_version(hub):
     cluster = hub()
     cluster.cr["status"]["served"]["bytes"] = 6 << 30
     cluster.objects[CLAIM]["status"] = {"capacity": {"storage": "10Gi"}}
-    cluster.change(source=cluster.hugging("v2"))
-    cluster.reconcile()
-    cluster.print_nothing()
+    cluster.start_download("v2")
     assert cluster.condition("Renewed")[1] == "ClaimTooSmall"

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 def test_renewal_progress(hub):
     cluster = hub()
-    cluster.change(source=cluster.hugging("v2"))
-    cluster.reconcile()
-    cluster.print_nothing()
+    cluster.start_download("v2")
     cluster.set_job(name="llama-renewal", active=1, ready=1)
     cluster.job_pods = [{"metadata": {"name": "p"}, "status": {"phase": "Running"}}]
     cluster.log = "Downloading (incomplete total...):  50%|## | 2.0G/4.0G [00:05<00:05, 400MB/s]"

@@ -322,9 +322,7 @@ def test_renewal_makes_its_folder_as_the_user_of_the_puller(hub):
             }
         },
     )
-    cluster.change(source=cluster.hugging("v2"))
-    cluster.reconcile()
-    cluster.print_nothing()
+    cluster.start_download("v2")
     version = cluster.cr["status"]["renewal"]["id"]
     pod = cluster.objects["Job/nim/llama-renewal"]["spec"]["template"]["spec"]
     first = pod["initContainers"][0]

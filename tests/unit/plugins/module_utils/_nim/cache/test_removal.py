@@ -137,9 +137,7 @@ def test_removal_failure_is_reported(hub):
 
 def test_abandoned_download_waits_for_its_pod(hub):
     cluster = hub()
-    cluster.change(source=cluster.hugging("v2"))
-    cluster.reconcile()
-    cluster.print_nothing()
+    cluster.start_download("v2")
     folder = cluster.cr["status"]["renewal"]["folder"]
     cluster.change(source=cluster.hugging("v1"))
     owner = {"kind": "Job", "name": "llama-renewal", "uid": "j", "controller": True}

@@ -76,9 +76,7 @@ def test_renewal_by_annotation(hub):
 
 def test_abandoned_download_is_removed(hub):
     cluster = hub()
-    cluster.change(source=cluster.hugging("v2"))
-    cluster.reconcile()
-    cluster.print_nothing()
+    cluster.start_download("v2")
     version = cluster.cr["status"]["renewal"]["id"]
     cluster.change(source=cluster.hugging("v1"))
     done = cluster.reconcile()
@@ -92,9 +90,7 @@ def test_abandoned_download_is_removed(hub):
 
 def test_another_change_replaces_the_download(hub):
     cluster = hub()
-    cluster.change(source=cluster.hugging("v2"))
-    cluster.reconcile()
-    cluster.print_nothing()
+    cluster.start_download("v2")
     cluster.change(source=cluster.hugging("v3"))
     done = cluster.reconcile()
     assert done.pruned == [RENEWAL]
@@ -152,9 +148,7 @@ def test_renewal_of_a_prepared_claim_is_refused(hub):
 
 def test_renewal_waits_for_the_removal_of_the_same_folder(hub):
     cluster = hub()
-    cluster.change(source=cluster.hugging("v2"))
-    cluster.reconcile()
-    cluster.print_nothing()
+    cluster.start_download("v2")
     cluster.change(source=cluster.hugging("v1"))
     for _pass in range(3):
         cluster.reconcile()
@@ -175,16 +169,12 @@ def test_renewal_waits_for_the_removal_of_the_same_folder(hub):
 def test_renewal_continues_a_part_of_a_download(hub):
     """Its files may be removed only if another pass has not marked them yet."""
     cluster = hub()
-    cluster.change(source=cluster.hugging("v2"))
-    cluster.reconcile()
-    cluster.print_nothing()
+    cluster.start_download("v2")
     folder = cluster.cr["status"]["renewal"]["folder"]
     cluster.folders = None
     cluster.change(source=cluster.hugging("v1"))
     cluster.reconcile()
-    cluster.change(source=cluster.hugging("v2"))
-    cluster.reconcile()
-    cluster.print_nothing()
+    cluster.start_download("v2")
     assert (cluster.former, cluster.cr["status"]["renewal"]["folder"]) == ([], folder)
     assert RENEWAL in cluster.objects
 
@@ -203,3 +193,17 @@ def test_renewals_keep_at_most_two_former_versions(hub):
     cluster.reconcile()
     assert cluster.condition("Renewed")[1] == "WaitingForRemoval"
     assert "renewal" not in cluster.cr["status"]
+
+
+def test_renewal_of_a_long_name(hub):
+    """The name fits the first Job, but not that of a renewal."""
+    cluster = hub()
+    cluster.cr["metadata"]["name"] = "x" * 56
+    for key in [key for key in cluster.objects if "llama-pvc" in key]:
+        cluster.objects[key.replace("llama", "x" * 56)] = cluster.objects[key]
+    cluster.change(source=cluster.hugging("v2"))
+    cluster.reconcile()
+    assert cluster.state == "Ready"
+    status, _reason, message = cluster.condition("Renewed")
+    assert (status, "a name of at most 55" in message) == ("False", True)
+    assert not [key for key in cluster.objects if key.endswith("-renewal")]

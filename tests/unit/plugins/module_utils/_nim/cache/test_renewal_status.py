@@ -60,9 +60,7 @@ def test_renewal_complete_is_served(hub):
 def test_renewal_failure_keeps_what_is_served(hub):
     cluster = hub()
     before = cluster.served
-    cluster.change(source=cluster.hugging("v2"))
-    cluster.reconcile()
-    cluster.print_nothing()
+    cluster.start_download("v2")
     cluster.set_job("Failed", name="llama-renewal", failed=6)
     done = cluster.reconcile()
     status, reason, message = cluster.condition("Renewed")
