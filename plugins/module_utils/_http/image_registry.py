@@ -166,7 +166,7 @@ def may_ask_about(image: str) -> bool:
 
 
 def find_source(image: str) -> Reference:
-    """Where an image is asked about: in its registry, or in the mirror of that.
+    """Where to read about an image: its registry, or the mirror of that registry.
 
     RegistryError if the reference is invalid, MirrorError if the setting is.
     """

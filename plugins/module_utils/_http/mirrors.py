@@ -3,8 +3,9 @@
 
 """The mirrors of registries, which an administrator names in ``NIMOPS_REGISTRY_MIRRORS``.
 
-`nvcr.io=registry.example.com/nvidia` replaces a registry by the begin of a name; `*` replaces each
-other one, and keeps its name as a part, as `unbundle` does.
+`nvcr.io=registry.example.com/nvidia` replaces a registry with a mirror and a prefix of repository
+names; `*` replaces every other registry, and its name becomes part of the repository name, as with
+`unbundle`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def part_of(host: str) -> str:
 
 
 def _read_mirrors(text: str) -> dict[str, tuple[str, str]]:
-    """Host → the host of its mirror, and the begin of names there."""
+    """Host → the host of its mirror, and the prefix of repository names there."""
     mirrors = {}
     for item in filter(None, (item.strip() for item in text.split(","))):
         host, _sign, place = (part.strip() for part in item.partition("="))

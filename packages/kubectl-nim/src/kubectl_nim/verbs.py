@@ -338,7 +338,7 @@ VERBS: tuple[Verb, ...] = (
         "Push a bundle to a mirror, and print the new references",
         (Argument("bundle", "FOLDER", completes="file"),),
         (
-            Option("to", "The registry, with the begin of names if there is one",
+            Option("to", "The registry, with a prefix of repository names if there is one",
                    metavar="REGISTRY"),
             Option("hosts_dir", "A folder in which to write containerd's configuration", "path",
                    metavar="FOLDER", completes="file"),
