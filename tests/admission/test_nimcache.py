@@ -477,3 +477,20 @@ def test_nimcache_deletion_when_immutable(caches: Any) -> None:
     assert caches.read(manifest)["metadata"]["deletionTimestamp"]
     assert caches.patch_metadata(manifest, {"finalizers": None}) is None
     assert caches.is_gone(manifest)
+
+
+@pytest.mark.parametrize("folder", ["", "..", "models", ".nimops", ".nimops/../a", ".nimops/a/b"])
+@pytest.mark.parametrize("field", ["served", "renewal"])
+def test_nimcache_status_of_another_folder(caches: Any, field: str, folder: str) -> None:
+    """A Job deletes the folder of a former version: a status names none but our own."""
+    refusal = caches.patch_status(FULL, {field: {"id": "0a", "folder": folder}})
+    assert refusal, "accepted"
+    assert f"status.{field}.folder" in refusal.message
+
+
+def test_nimcache_status_of_a_former_folder(caches: Any) -> None:
+    def entries(folder: str) -> Manifest:
+        return {"former": [{"id": "0a", "folder": folder}]}
+
+    assert caches.patch_status(FULL, entries(".nimops/0a")) is None
+    assert "status.former[0].folder" in caches.patch_status(FULL, entries("..")).message
