@@ -169,8 +169,10 @@ PROFILE: Schema = {
         },
     },
 }
+FOLDER = {"type": "string", "pattern": r"^\.nimops/[0-9a-f]{1,64}$"}
 VERSION: Schema = {
-    **{name: {"type": "string"} for name in ("id", "folder", "trigger")},
+    **{name: {"type": "string"} for name in ("id", "trigger")},
+    "folder": FOLDER,
     "bytes": {"type": "integer", "format": "int64"},
     "source": {
         "type": "object",
@@ -297,7 +299,8 @@ DIFFERENCES: dict[str, Difference] = {
                 "type": "object",
                 "required": ["id"],
                 "properties": {
-                    **{name: {"type": "string"} for name in ("id", "folder", "state", "type")},
+                    **{name: {"type": "string"} for name in ("id", "state", "type")},
+                    "folder": FOLDER,
                     "download": DOWNLOAD,
                     "profiles": {"type": "array", "maxItems": 4096, "items": PROFILE},
                 },
