@@ -34,7 +34,6 @@ PLACES = {
     "docs/operate/install.md": f"{IMAGE}|{TAG}|{ARCHIVE}",
     "docs/operate/takeover.md": TAG,
     "docs/user/air-gap.md": IMAGE,
-    "plugins/modules/nim_bundle.py": IMAGE,
     "README.md": IMAGE,
     "packages/kubectl-nim/src/kubectl_nim/__init__.py": r'(__version__ = ")([^"]+)',
     "execution-environment.yml": r"(nimops-nim-)(.+?)(?=\.tar\.gz)",

@@ -67,10 +67,10 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Pack the images of the resources, that of the operator, and a model
+- name: Pack the images of the resources, another image, and a model
   nimops.nim.nim_bundle:
     files: [nim.yaml]
-    images: ["registry.example.com/nimops/nim-operator:0.1.0"]
+    images: ["registry.example.com/tools/debug:1.4"]
     models: {"models/llama:1.0": /srv/models/llama}
     path: bundle
 """
