@@ -57,15 +57,16 @@ MODEL = {"model": {"name": "acme/tiny", "clusterEndpoint": "10.0.0.1:8000", "ext
 WORKLOADS = [kind for kind in SPECS if kind.startswith("Nemo")]
 STATUSES = {
     **dict.fromkeys(SPECS, STATUS),
-    **dict.fromkeys(WORKLOADS, STATUS | REPLICAS),
+    **dict.fromkeys(WORKLOADS, STATUS | REPLICAS | {"endpoint": "some.ns.svc:8000"}),
+    "NIMPipeline": STATUS | {"readyServices": "1/2"},
     "NIMService": STATUS | REPLICAS | MODEL,
     "NIMCache": STATUS | {"pvc": "tiny-pvc", "download": {"percent": 40}},
 }
 EXPECTED = {
-    **{kind: {"Available": "2"} for kind in WORKLOADS},
+    **{kind: {"Available": "2", "Endpoint": "some.ns.svc:8000"} for kind in WORKLOADS},
     "NIMService": {"Available": "2", "Model": "acme/tiny", "Endpoint": "10.0.0.1:8000"},
     "NIMCache": {"PVC": "tiny-pvc", "Percent": "40", "Model": "tiny"},
-    "NIMPipeline": {},
+    "NIMPipeline": {"Ready": "1/2"},
     "NIMBuild": {"Model": "tiny"},
 }
 """Kind → the columns besides Name, Status, Reason and Age."""

@@ -82,6 +82,10 @@ class StatusBuilder:
         labels = (f"{name}={value}" for name, value in sorted(selector.items()))
         self.set_field("selector", ",".join(labels))
 
+    def set_ready(self, key: str, ready: int, wanted: int) -> None:
+        """Set a field to ``ready/wanted``, as kubectl shows counts; remove it if none is wanted."""
+        self.set_field(key, f"{ready}/{wanted}" if wanted else "")
+
     def warn(self, kind: str, reason: str, message: str, event: str = "Warning") -> None:
         """Report a permanent warning in the condition ``kind``, and once in an event of a type.
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from .._base.types import Manifest
 from .._engine.desired import Outcome
 from .._engine.observed import Observed
@@ -24,6 +26,19 @@ def is_ready(live: Manifest) -> bool:
         return False
     counts = (status.get("updatedNumberScheduled"), status.get("numberAvailable"))
     return not wanted or all(count == wanted for count in counts)
+
+
+def count_nodes(daemon_sets: t.Iterable[Manifest]) -> tuple[int, int]:
+    """The nodes with an available pod of the latest revision, and those that want a pod."""
+    ready, wanted = 0, 0
+    for live in daemon_sets:
+        status = live.get("status") or {}
+        counts = [
+            int(status.get(key) or 0)
+            for key in ("numberAvailable", "updatedNumberScheduled", "desiredNumberScheduled")
+        ]
+        ready, wanted = ready + min(counts), wanted + counts[-1]
+    return ready, wanted
 
 
 def wakes_when_ready(observed: Observed, outcome: Outcome) -> bool:

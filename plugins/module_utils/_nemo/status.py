@@ -27,7 +27,7 @@ from .._builders.verdict import (
 from .._builders.verdict import refuse as refuse_service
 from .._engine.desired import Assessment, Outcome, Requeue
 from .._engine.status_builder import StatusBuilder
-from .app import NemoApp
+from .app import PORT_API, NemoApp
 from .children import find_cause, find_missing, scaling_of, selector_of
 
 TEXT_REASON = "ConfigMapFailed"
@@ -47,6 +47,8 @@ def assess(app: NemoApp, outcome: Outcome) -> Assessment:
     builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
     apply_verdict(builder, verdict)
     builder.set_field("onDeletion", _at_deletion(now))
+    if now.was_read("Service"):
+        builder.set_field("endpoint", _endpoint(now))
     warn_of_differences(builder, now, now.spec.claim)
     if now.was_read("Deployment"):
         found = (now.live("Deployment") or {}).get("status") or {}
@@ -124,6 +126,12 @@ def _rolling(app: NemoApp, rollout: Readiness) -> Verdict:
         requeue=Requeue(after=rollout.moving, wake_on_child=True),
         event_text="not ready yet",
     )
+
+
+def _endpoint(app: NemoApp) -> str:
+    """`<Service>.<namespace>.svc:<port>`; empty without a Service of this resource."""
+    is_own = app.controls(app.live("Service"))
+    return f"{app.name}.{app.namespace}.svc:{app.spec.expose.ports[PORT_API]}" if is_own else ""
 
 
 def _at_deletion(app: NemoApp) -> str:

@@ -83,6 +83,7 @@ REPORTED: Difference = {
     ("status.reason", "+"): ({"type": "string"}, "the column Reason"),
     ("status", "default"): ({"observedGeneration": -1}, "kstatus waits for the first pass"),
 }
+TEXT_FIELD: Schema = {"type": "string"}
 REPORTED_GPU: Difference = REPORTED | {
     ("status", "default"): (
         {"observedGeneration": -1, "state": "notReady"},
@@ -257,11 +258,13 @@ DIFFERENCES: dict[str, Difference] = {
         **PRECOMPILED_GDRCOPY,
         **VOLUMES,
         **REPORTED_GPU,
+        ("status.readyOperands", "+"): (TEXT_FIELD, "the column Ready"),
     },
     "nvidiadrivers": {
         ("", "required"): (["spec"], "there is nothing to deploy without one"),
         **PRECOMPILED_GDRCOPY,
         **REPORTED_GPU,
+        ("status.readyNodes", "+"): (TEXT_FIELD, "the column Ready"),
     },
     "nimbuilds": {
         ("", "required"): (["spec"], "there is nothing to build without one"),
@@ -396,6 +399,7 @@ NEMO: Difference = {
         for where, difference in DIFFERENCES["nimservices"].items()
         if where[0] == f"{EPP}.config.plugins[].parameters" or where[0].startswith("status")
     },
+    ("status.endpoint", "+"): (TEXT_FIELD, "the column Endpoint"),
     **DATABASE,
 }
 DIFFERENCES |= {
@@ -450,6 +454,7 @@ DIFFERENCES["nimpipelines"] = {
         if path.startswith("spec.")
     },
     **REPORTED,
+    ("status.readyServices", "+"): (TEXT_FIELD, "the column Ready"),
 }
 DIFFERENCES["nimservices"] |= {
     ("status.cacheVersion", "+"): ({"type": "string"}, "the version of a renewed NIMCache"),
@@ -728,7 +733,7 @@ def test_names_and_subresources(plural: str) -> None:
         theirs["spec"]["names"].pop("shortNames", ())
     )
     assert ours == theirs
-    added = {"Reason", "Available", "Model", "Endpoint", "Percent"}
+    added = {"Reason", "Available", "Ready", "Model", "Endpoint", "Percent"}
     kept = [column for column in columns["ours"] if column["name"] not in added]
     if plural in WITH_TIMESTAMPS:
         kept[-1] = {**kept[-1], "type": "string"}

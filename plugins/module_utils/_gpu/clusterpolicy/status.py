@@ -37,6 +37,7 @@ _DRIVER_UPGRADE = [
     "one or more NVIDIADriver-owned Nodes are marked pending, in-progress, or failed",
 ]
 _MAX_NAMES, _MAX_TEXT = 5, 200
+_COUNT = "readyOperands"
 _NO_GPU = "No GPU node found, watching for new nodes to join the cluster."
 
 
@@ -97,6 +98,7 @@ def _ignore(builder: StatusBuilder, app: PolicyApp) -> None:
     if builder.state != _IGNORED:
         builder.events.append(Event("Warning", "Ignored", message))
     builder.set_field("state", _IGNORED)
+    builder.set_field(_COUNT, None)
     builder.set_condition(READY, False, "Ignored", message)
     builder.set_condition(ERROR, False, "Ignored")
     builder.requeue_slowly()
@@ -133,6 +135,8 @@ def _report_operands(
     problems = node_problems(app, daemon_sets(app), deployed_components(app))
     stopped = {name for problem in problems for name in problem.components}
     waiting = _waiting(app, stopped | ({DRIVER} if is_under_way(upgrade) else set()))
+    deployed = sum(is_deployed(app, operand) for operand in OPERANDS)
+    builder.set_ready(_COUNT, deployed - len(waiting), deployed)
     if not waiting and not app.has_driver_upgrade:
         _succeed(builder, app)
         return

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ..._base.errors import NimError
+from ..._base.types import Manifest
 from ..._engine.desired import Assessment, Event, Outcome, Requeue
 from ..._engine.status_builder import StatusBuilder
 from ..cluster import CONFLICT
@@ -14,7 +15,7 @@ from ..daemonset_problems import explain, node_problems, report_problems
 from ..driver.license import license_event, license_problem
 from ..fields import INVALID
 from ..node_problems import NodeProblem
-from ..readiness import wakes_when_ready
+from ..readiness import count_nodes, wakes_when_ready
 from ..upgrade.step import Step
 from ..upgrade.upgrade_status import is_under_way, report_upgrade
 from .app import DriverApp
@@ -26,6 +27,7 @@ _FAILED, _NOT_YET = "ReconcileFailed", "DriverNotReady"
 _UNNAMED = (CONFLICT, INVALID, "Failed")
 _RECONCILED = "All resources have been successfully reconciled"
 _WAITING = "Waiting for driver pod to be ready"
+_COUNT = "readyNodes"
 _OFF = "useNvidiaDriverCRD is not enabled in ClusterPolicy"
 
 
@@ -57,6 +59,7 @@ def _disable(builder: StatusBuilder) -> None:
     if builder.state != _DISABLED:
         builder.events.append(Event("Normal", "Disabled", _OFF))
     builder.set_field("state", _DISABLED)
+    builder.set_field(_COUNT, None)
     builder.set_condition(READY, False, ERROR, _OFF)
     builder.set_condition(ERROR, True, "Reconciled", _OFF)
 
@@ -78,6 +81,7 @@ def _fail(builder: StatusBuilder, app: DriverApp, message: str, outcome: Outcome
 def _report_driver(builder: StatusBuilder, app: DriverApp, outcome: Outcome) -> None:
     """Report the driver on its nodes: ready if each of them runs it, and none is being upgraded."""
     upgrade = _upgrade(app)
+    builder.set_ready(_COUNT, *count_nodes(_live(app)))
     waiting = [*_waiting(app), *report_problems(builder, _problems(app), _NOT_YET)]
     if waiting or is_under_way(upgrade):
         _set_error(builder, _NOT_YET, _WAITING)
@@ -107,8 +111,12 @@ def _waiting(app: DriverApp) -> list[str]:
 
 def _problems(app: DriverApp) -> list[NodeProblem]:
     """Why its driver does not run on nodes."""
-    live = [app.live("DaemonSet", pool.name) for pool in pools_of(app)[0]]
-    return node_problems(app, [item for item in live if item], {DRIVER})
+    return node_problems(app, _live(app), {DRIVER})
+
+
+def _live(app: DriverApp) -> list[Manifest]:
+    found = (app.live("DaemonSet", pool.name) for pool in pools_of(app)[0])
+    return [item for item in found if item]
 
 
 def _license_problem(app: DriverApp) -> str:

@@ -49,6 +49,8 @@ def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
     off = {name for name in states if _reported_in(now, name) == SCALED_TO_ZERO}
     builder.set_field("state", _overall_state(states, problems, off))
     builder.set_field("states", states)
+    is_ready = [state == READY for name, state in states.items() if name not in off]
+    builder.set_ready("readyServices", sum(is_ready), len(is_ready))
     awaited = [
         f"{name}{_deletion_of(now, name)}"
         for name, state in states.items()

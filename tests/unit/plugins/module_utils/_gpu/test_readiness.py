@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.readiness import (
+    count_nodes,
     describe_progress,
     is_ready,
     lacks_nodes,
@@ -68,3 +69,17 @@ def test_describe_progress(live, text):
 def test_lacks_nodes(wanted, kept, selected, expected):
     live = daemon_set(wanted, wanted, wanted, numberMisscheduled=kept)
     assert lacks_nodes(live, selected) == expected
+
+
+@pytest.mark.parametrize(
+    ("live", "expected"),
+    [
+        pytest.param([], (0, 0), id="none"),
+        pytest.param([daemon_set(), daemon_set(3, 3, 1)], (3, 5), id="the sum"),
+        pytest.param([daemon_set(updated=1)], (1, 2), id="outdated pods are available"),
+        pytest.param([daemon_set(1, 2, 2)], (1, 1), id="more than wanted"),
+        pytest.param([{"metadata": {"name": "x"}}], (0, 0), id="without a status"),
+    ],
+)
+def test_count_nodes(live, expected):
+    assert count_nodes(live) == expected

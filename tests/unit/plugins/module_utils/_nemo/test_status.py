@@ -207,3 +207,28 @@ def test_assess_on_deletion(nemo: t.Any, create: bool, owner: str | None, effect
     found = assess(nemo.app("NemoGuardrail", spec, observed), Outcome()).status
     assert effect in found.get("onDeletion", "")
     assert bool(found.get("onDeletion")) == bool(effect)
+
+
+@pytest.mark.parametrize(
+    ("owner", "endpoint"),
+    [
+        pytest.param("u-x", "x.ns.svc:8000", id="ours"),
+        pytest.param("u-other", None, id="foreign"),
+        pytest.param(None, None, id="not there"),
+    ],
+)
+def test_assess_endpoint(nemo: t.Any, owner: str | None, endpoint: str | None) -> None:
+    service = dict(nemo.made(KIND)["Service"])
+    service["metadata"] = {
+        **service["metadata"],
+        "ownerReferences": [{"uid": owner, "controller": True}],
+    }
+    answers = {"Service/ns/x": service if owner else None}
+    status = {"endpoint": "of an earlier pass"}
+    found = judge(nemo, deployment(nemo), status, **answers).status
+    assert found.get("endpoint") == endpoint
+
+
+def test_assess_endpoint_unread(nemo: t.Any) -> None:
+    found = judge(nemo, deployment(nemo), {"endpoint": "x.ns.svc:8000"}).status
+    assert found["endpoint"] == "x.ns.svc:8000"

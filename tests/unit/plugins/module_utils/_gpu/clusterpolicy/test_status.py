@@ -66,6 +66,10 @@ def test_assess_not_ready_reasons(gpu):
     live = [daemon_set(gpu, name, 0) for name in ("nvidia-driver-daemonset", "nvidia-dcgm")]
     live += [daemon_set(gpu, "nvidia-mig-manager")]
     found = assess(gpu.app({}, live=live), DONE)
+    ready = assess(gpu.app({}), DONE).status["readyOperands"]
+    total = int(ready.partition("/")[2])
+    assert (ready, found.status["readyOperands"]) == (f"{total}/{total}", f"{total - 2}/{total}")
+    assert total > 2
     assert found.status["state"] == "notReady"
     assert condition(found, "Ready") == ("False", "Error", "")
     assert condition(found, "Error") == (
@@ -402,7 +406,9 @@ def test_assess_gpu_cluster(gpu):
 def test_assess_other_policy_active(gpu):
     older = gpu.policy(name="b", created="2020-01-01T00:00:00Z")
     app = gpu.app({}, policies=[gpu.policy(), older])
+    app.resource["status"] = {"readyOperands": "11/11"}
     found = assess(app, DONE)
+    assert "readyOperands" not in found.status
     assert found.status["state"] == "ignored"
     assert condition(found, "Ready")[:2] == ("False", "Ignored")
     assert "ClusterPolicy b is older" in condition(found, "Ready")[2]

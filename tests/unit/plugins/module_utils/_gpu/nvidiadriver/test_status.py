@@ -31,6 +31,7 @@ def daemon_set(nvd, available=1):
 def test_assess_ready(nvd):
     found = assess(nvd.app(live=[daemon_set(nvd)]), DONE)
     assert (found.status["state"], found.status["namespace"]) == ("ready", nvd.namespace)
+    assert found.status["readyNodes"] == "1/1"
     message = "All resources have been successfully reconciled"
     assert condition(found, "Ready") == ("True", "Reconciled", message)
     assert condition(found, "Error") == ("False", "Ready", "")
@@ -45,7 +46,7 @@ def test_assess_ready_without_nodes(nvd):
 
 def test_assess_not_ready(nvd):
     found = assess(nvd.app(live=[daemon_set(nvd, 0)]), DONE)
-    assert found.status["state"] == "notReady"
+    assert (found.status["state"], found.status["readyNodes"]) == ("notReady", "0/1")
     assert condition(found, "Error") == (
         "True",
         "DriverNotReady",
@@ -101,7 +102,10 @@ def test_assess_just_wanted(nvd, nodes, text):
 
 
 def test_assess_disabled(nvd):
-    found = assess(nvd.app(policy={}), DONE)
+    app = nvd.app(policy={})
+    app.resource["status"] = {"readyNodes": "1/1"}
+    found = assess(app, DONE)
+    assert "readyNodes" not in found.status
     assert found.status["state"] == "disabled"
     message = "useNvidiaDriverCRD is not enabled in ClusterPolicy"
     assert condition(found, "Error") == ("True", "Reconciled", message)

@@ -44,6 +44,9 @@ def running(make, **states):
 def test_assess_states(make, states, state, condition):
     world = running(make, **states)
     assert world.summary == (state, states)
+    count = list(states.values()).count("Ready")
+    shown = f"{count}/{len(states)}" if states else None
+    assert world.cr["status"].get("readyServices") == shown
     ready, *rest = [
         (c["type"], c["reason"], c["message"]) for c in world.cr["status"]["conditions"]
     ]
@@ -65,6 +68,8 @@ def test_assess_states_scaled_to_zero(make, others, state):
     world.services["a"]["status"]["conditions"] = [off]
     events = world.reconcile().events
     assert world.summary == (state, states)
+    counts = {"": None, "Ready": "1/1", "NotReady": "0/1"}
+    assert world.cr["status"].get("readyServices") == counts[others.get("b", "")]
     ready, *waiting = world.cr["status"]["conditions"]
     reasons = {"": "ScaledToZero", "Ready": "Ready", "NotReady": "NotReady"}
     assert ready["reason"] == reasons[others.get("b", "")]
