@@ -18,29 +18,34 @@ NAMESPACE = "nimops-admission"
 NAME = "columns"
 ROOT = Path(__file__).resolve().parents[2]
 IMAGE = {"repository": "nvcr.io/nim/some", "tag": "1"}
-SPECS: Manifest = yaml.safe_load((Path(__file__).parent / "nemo.yaml").read_text()) | {
-    "NIMService": {
-        "image": IMAGE,
-        "authSecret": "ngc-api-secret",
-        "storage": {"emptyDir": {}},
-        "expose": {"service": {"port": 8000}},
-    },
-    "NIMCache": {
-        "source": {
-            "hf": {
-                "endpoint": "https://hub.example.com",
-                "namespace": "acme",
-                "authSecret": "s",
-                "modelPuller": "puller:1",
-                "pullSecret": "s",
-                "modelName": "tiny",
-            }
+GPU: Manifest = yaml.safe_load((Path(__file__).parent / "gpu.yaml").read_text())
+SPECS: Manifest = (
+    yaml.safe_load((Path(__file__).parent / "nemo.yaml").read_text())
+    | GPU
+    | {
+        "NIMService": {
+            "image": IMAGE,
+            "authSecret": "ngc-api-secret",
+            "storage": {"emptyDir": {}},
+            "expose": {"service": {"port": 8000}},
         },
-        "storage": {"pvc": {"create": True, "size": "1Gi"}},
-    },
-    "NIMPipeline": {"services": []},
-    "NIMBuild": {"image": IMAGE, "nimCache": {"name": "some"}, "modelName": "tiny"},
-}
+        "NIMCache": {
+            "source": {
+                "hf": {
+                    "endpoint": "https://hub.example.com",
+                    "namespace": "acme",
+                    "authSecret": "s",
+                    "modelPuller": "puller:1",
+                    "pullSecret": "s",
+                    "modelName": "tiny",
+                }
+            },
+            "storage": {"pvc": {"create": True, "size": "1Gi"}},
+        },
+        "NIMPipeline": {"services": []},
+        "NIMBuild": {"image": IMAGE, "nimCache": {"name": "some"}, "modelName": "tiny"},
+    }
+)
 CONDITIONS = [
     {
         "type": kind,
@@ -60,6 +65,8 @@ STATUSES = {
     **dict.fromkeys(WORKLOADS, STATUS | REPLICAS | {"endpoint": "some.ns.svc:8000"}),
     "NIMPipeline": STATUS | {"readyServices": "1/2"},
     "NIMService": STATUS | REPLICAS | MODEL,
+    "ClusterPolicy": STATUS | {"state": "notReady", "readyOperands": "11/13"},
+    "NVIDIADriver": STATUS | {"state": "notReady", "readyNodes": "3/4"},
     "NIMCache": STATUS | {"pvc": "tiny-pvc", "download": {"percent": 40}},
 }
 EXPECTED = {
@@ -67,9 +74,17 @@ EXPECTED = {
     "NIMService": {"Available": "2", "Model": "acme/tiny", "Endpoint": "10.0.0.1:8000"},
     "NIMCache": {"PVC": "tiny-pvc", "Percent": "40", "Model": "tiny"},
     "NIMPipeline": {"Ready": "1/2"},
+    "ClusterPolicy": {"Status": "notReady", "Ready": "11/13"},
+    "NVIDIADriver": {"Status": "notReady", "Ready": "3/4", "Default": "false"},
     "NIMBuild": {"Model": "tiny"},
 }
-"""Kind → the columns besides Name, Status, Reason and Age."""
+"""Kind → the columns besides Name, Reason, Age and a Status of NotReady."""
+MEMBERS = {
+    **{name: {kind for kind in SPECS if kind.lower().startswith(name)} for name in ("nim", "nemo")},
+    "gpu": set(GPU),
+    "nimops": set(SPECS),
+}
+"""Category → its kinds."""
 
 NGC = {"modelPuller": "nvcr.io/nim/some:1", "pullSecret": "s", "authSecret": "s"}
 SOURCES = {
@@ -97,6 +112,8 @@ def resources(cluster: Any) -> Iterator[Any]:
         assert cluster.patch_status(manifest, STATUSES[kind]) is None
     yield cluster
     cluster.remove_all()
+    for kind in GPU:
+        cluster.delete({"kind": kind, "metadata": {"name": NAME}})
 
 
 def read_table(*arguments: str) -> list[dict[str, str]]:
@@ -124,18 +141,17 @@ def test_columns(resources: Any, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", SPECS)
 def test_short_names(resources: Any, kind: str) -> None:
-    [path] = (ROOT / "config/crd/bases").glob(f"*_{kind.lower()}s.yaml")
-    [short] = yaml.safe_load(path.read_text())["spec"]["names"]["shortNames"]
+    [path] = (ROOT / "config/crd/bases").glob(f"*_{kind.lower().removesuffix('y')}*.yaml")
+    short, *_more = yaml.safe_load(path.read_text())["spec"]["names"]["shortNames"]
     found = kubectl("get", short, NAME, "--namespace", NAMESPACE, "--output=name")
     assert found.split("/")[0].startswith(kind.lower())
 
 
-@pytest.mark.parametrize("category", ["nim", "nemo", "nimops"])
+@pytest.mark.parametrize("category", MEMBERS)
 def test_categories(resources: Any, category: str) -> None:
     listed = json.loads(kubectl("get", category, "--namespace", NAMESPACE, "--output=json"))
     kinds = {item["kind"] for item in listed["items"] if item["metadata"]["name"] == NAME}
-    prefix = "" if category == "nimops" else category
-    assert kinds == {kind for kind in SPECS if kind.lower().startswith(prefix)}
+    assert kinds == MEMBERS[category]
 
 
 @pytest.mark.parametrize(("source", "model"), SOURCES.values(), ids=SOURCES)
