@@ -122,11 +122,11 @@ image: collection image-programs ## Build the operator's image and build/image.t
 	@$(BIN)/python hack/image build
 
 .PHONY: docs
-docs: $(DOCS_VENV)/.installed ## Build the documentation site in build/site: each link leads somewhere, each page is in the navigation
+docs: $(MERMAID) ## Build the documentation site in build/site: each link leads somewhere, each page is in the navigation
 	@$(MKDOCS) build --config-file hack/site/mkdocs.yml
 
 .PHONY: docs-serve
-docs-serve: $(DOCS_VENV)/.installed ## Serve the documentation site on http://127.0.0.1:8000, and rebuild it after a change
+docs-serve: $(MERMAID) ## Serve the documentation site on http://127.0.0.1:8000, and rebuild it after a change
 	@$(MKDOCS) serve --config-file hack/site/mkdocs.yml
 
 .PHONY: release

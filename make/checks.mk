@@ -76,7 +76,7 @@ report-page: collection ## A report in Chromium: console, keyboard, filter, cont
 	@PYTHONPATH=$(REPORT_PATH) $(BIN)/pytest -rs tests/observability/test_report_page.py
 
 .PHONY: docs-page
-docs-page: docs venv ## The documentation site in Chromium, opened as files: search, no request to another host
+docs-page: docs venv ## The documentation site in Chromium, opened as files: search, diagrams, no request to another host
 	@PYTHONPATH=tests/observability $(BIN)/pytest -rs tests/site/test_site.py
 
 .PHONY: monitoring

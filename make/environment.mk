@@ -40,6 +40,12 @@ $(DOCS_VENV)/.installed: requirements/docs.txt
 	@$(DOCS_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements/docs.txt >&2
 	@touch $@
 
+# The script that draws diagrams, which the theme would request from another host.
+MERMAID := build/mermaid.min.js
+
+$(MERMAID): requirements/mermaid.yaml $(DOCS_VENV)/.installed
+	@$(DOCS_VENV)/bin/python hack/site/site_mermaid.py $@
+
 SANDBOX := $(PYTHON) sandbox
 IN_SANDBOX = eval "$$($(SANDBOX) env | tail -n 1)" &&
 

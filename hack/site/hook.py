@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 from mkdocs.structure.files import File, Files
+from mkdocs.utils import get_relative_url
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -21,6 +22,8 @@ from site_reference import make_pages
 HERE = Path(__file__).resolve().parent
 WORKER = "assets/iframe-worker.js"
 """replaces the script of this name that the plugin `offline` fetches from another host"""
+MERMAID = REPOSITORY / "build/mermaid.min.js"
+DIAGRAM = '<pre class="mermaid">'
 PUBLISHER = REPOSITORY / "release/publisher.yaml"
 
 
@@ -57,6 +60,7 @@ def on_config(config: Any) -> Any:
 def on_files(files: Files, config: Any) -> Files:
     """Add the generated pages."""
     files.append(File.generated(config, WORKER, content=(HERE / "worker.js").read_text()))
+    files.append(File.generated(config, f"assets/{MERMAID.name}", abs_src_path=str(MERMAID)))
     for name, text in generated().items():
         files.append(File.generated(config, name, content=text))
     return files
@@ -66,3 +70,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     """Convert the text of a page from the form of code hosts to that of mkdocs."""
     del config, files
     return convert_page(markdown, page.file.src_uri, repository())
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Load the script for diagrams in the pages that have some, before that of the theme."""
+    del config
+    if DIAGRAM not in output:
+        return output
+    address = get_relative_url(f"assets/{MERMAID.name}", page.url)
+    return output.replace("</head>", f'<script src="{address}"></script></head>', 1)

@@ -35,19 +35,50 @@ def wait_for(browser: Browser, expression: str) -> t.Any:
     return found
 
 
-@pytest.mark.parametrize(
-    "page", ["index.html", "user/nimservice.html", "reference/kinds/nimcache.html"]
-)
-def test_no_request_to_another_host(browser: Browser, page: str) -> None:
-    browser.open(SITE / page)
-    assert browser.run("document.styleSheets.length") > 0
+def find_foreign(browser: Browser) -> list[str]:
+    """The addresses on other hosts that the page requested."""
     sent = [
         item["params"]["request"]["url"]
         for item in browser.events
         if item["method"] == "Network.requestWillBeSent"
     ]
     assert sent
-    assert [url for url in sent if not url.startswith(("file:", "data:"))] == []
+    return [url for url in sent if not url.startswith(("file:", "data:"))]
+
+
+@pytest.mark.parametrize(
+    "page", ["index.html", "user/nimservice.html", "reference/kinds/nimcache.html"]
+)
+def test_no_request_to_another_host(browser: Browser, page: str) -> None:
+    browser.open(SITE / page)
+    assert browser.run("document.styleSheets.length") > 0
+    assert find_foreign(browser) == []
+
+
+def count_drawings(browser: Browser) -> int:
+    """The drawings of Mermaid: the theme puts each into a closed shadow root."""
+    nodes = [browser.call("DOM.getDocument", depth=-1, pierce=True)["root"]]
+    found = 0
+    while nodes:
+        node = nodes.pop()
+        shadows = node.get("shadowRoots", [])
+        found += any(item["localName"] == "svg" for root in shadows for item in root["children"])
+        nodes += [*node.get("children", ()), *shadows]
+    return found
+
+
+DRAWN = "document.querySelectorAll('div.mermaid').length"
+
+
+def test_diagrams(browser: Browser) -> None:
+    """Each diagram is drawn, by a script of the site."""
+    page = SITE / "develop/architecture.html"
+    wanted = page.read_text().count('<pre class="mermaid">')
+    assert wanted > 1
+    browser.open(page)
+    wait_for(browser, f"{DRAWN} === {wanted}")
+    assert count_drawings(browser) == wanted
+    assert find_foreign(browser) == []
 
 
 @pytest.mark.parametrize(
