@@ -8,12 +8,15 @@ cd "$(dirname "$0")/.."
 
 version=99.0.0 # not a real release
 out=$PWD/build/release-check
-steps=(release again contents signatures environment)
+steps=(proxy release again contents signatures environment)
 
 # docker and podman write times into an image.
 export IMAGE_ENGINE=buildah
 
 make_release() { python release --output "$out/$1" release --version "$version"; }
+
+# Two builds of nimops-apiproxy that share no cache are equal.
+proxy() { pytest tests/supply/test_apiproxy.py; }
 
 # Build a whole release with its image.
 release() {
