@@ -2,10 +2,7 @@
 $(VENV)/.installed: requirements/dev.txt $(if $(CORE),requirements/core-$(CORE).txt) packages/ansible-prefork/pyproject.toml packages/nimops-supervisor/pyproject.toml
 	@test ! -L $(VENV) || { echo "$(VENV) is a link, and what it points to would be cleared: remove it, or set VENV=…" >&2; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is required; set it with PYTHON=…" >&2; exit 2; }
-	@echo "installing the Python packages of requirements/dev.txt into $(VENV:$(CURDIR)/%=%)" >&2
-	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/dev.txt >&2
-	@$(if $(CORE),$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/core-$(CORE).txt >&2)
+	@PYTHON=$(PYTHON) hack/create_venv.sh $(VENV) requirements/dev.txt $(if $(CORE),requirements/core-$(CORE).txt)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable packages/ansible-prefork --editable packages/nimops-supervisor >&2
 	@touch $@
 
@@ -25,9 +22,7 @@ build/.collection: $(SOURCES) | $(VENV)/.installed
 RELEASE_VENV := $(CURDIR)/build/release-venv
 
 $(RELEASE_VENV)/.installed: requirements/release.txt
-	@echo "installing the Python packages of requirements/release.txt into build/release-venv" >&2
-	@$(PYTHON) -m venv --clear $(RELEASE_VENV)
-	@$(RELEASE_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements/release.txt >&2
+	@PYTHON=$(PYTHON) hack/create_venv.sh $(RELEASE_VENV) requirements/release.txt
 	@touch $@
 
 DOCS_VENV := $(CURDIR)/build/docs-venv
@@ -35,9 +30,7 @@ DOCS_VENV := $(CURDIR)/build/docs-venv
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs
 
 $(DOCS_VENV)/.installed: requirements/docs.txt
-	@echo "installing the Python packages of requirements/docs.txt into build/docs-venv" >&2
-	@$(PYTHON) -m venv --clear $(DOCS_VENV)
-	@$(DOCS_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements/docs.txt >&2
+	@PYTHON=$(PYTHON) hack/create_venv.sh $(DOCS_VENV) requirements/docs.txt
 	@touch $@
 
 # The script that draws diagrams, which the theme would request from another host.
