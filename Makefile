@@ -50,6 +50,7 @@ lint: collection $(DOCS_VENV)/.installed ## ruff, mypy, yamllint, shellcheck, an
 	@MYPYPATH=hack/site $(BIN)/mypy hack/site/site_*.py
 	@MYPYPATH=sandbox $(BIN)/mypy sandbox/postgresql.py sandbox/run_gateway.py
 	@MYPYPATH=molecule/llm/image $(BIN)/mypy molecule/llm/*.py molecule/llm/image/*.py
+	@MYPYPATH=tests/harness $(BIN)/mypy molecule/air-gap/bundle_images.py
 	@$(BIN)/mypy -p nimops_release
 	@$(BIN)/mypy release/chart/ready.py
 	@$(BIN)/mypy release/write_sbom.py
@@ -58,7 +59,7 @@ lint: collection $(DOCS_VENV)/.installed ## ruff, mypy, yamllint, shellcheck, an
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@MYPYPATH=hack/image:sandbox $(BIN)/mypy -p nimops_image
 	@$(BIN)/yamllint --strict .
-	@$(BIN)/shellcheck hack/*.sh hack/image/*.sh plugins/module_utils/_nim/service/multi_node/scripts/*.sh .ci/run
+	@$(BIN)/shellcheck hack/*.sh hack/image/*.sh molecule/*/*.sh plugins/module_utils/_nim/service/multi_node/scripts/*.sh .ci/run
 	@$(BIN)/ansible-lint --offline
 	@cd $(INSTALLED) && PATH="$(DOCS_VENV)/bin:$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=self .
 	@$(PYTHON) hack/check_prose.py

@@ -3,7 +3,8 @@
 #
 #   scenario_node.sh SCENARIO INPUTS [MOLECULE COMMAND]
 #
-# INPUTS: the arguments of hack/test_images.sh.
+# INPUTS: the arguments of hack/test_images.sh. molecule/SCENARIO/bring_images.sh gets the images if it exists; otherwise
+# the node gets them.
 # If a real node is impossible, print the reason and skip; in CI that is a failure.
 # KEEP_NODE=1 keeps the node and the objects of the scenario for inspection.
 set -euo pipefail
@@ -28,8 +29,12 @@ line=$(python3 sandbox node up) || code=$?
 archives=$(BASE=stand-in hack/test_images.sh $inputs) || code=$?
 ((code != 2)) || skip "see above; 'make image-programs' installs Debian's packages"
 ((code == 0)) || exit "$code"
+bring=(python3 sandbox node load)
+[[ ! -e molecule/$scenario/bring_images.sh ]] || bring=("molecule/$scenario/bring_images.sh")
 # shellcheck disable=SC2086 # several words
-python3 sandbox node load $archives
+"${bring[@]}" $archives || code=$?
+((code != 4)) || skip "see above"
+((code == 0)) || exit "$code"
 eval "$line"
 # shellcheck disable=SC2086 # several words
 $NIMOPS_NODE_EXEC molecule "${@:-test}" --scenario-name "$scenario"

@@ -106,6 +106,10 @@ scenario-node: collection ## The operator from its image on a real node, skipped
 node-llm: collection ## A real language model in a NIM-like image on a real node, skipped with a reason where there cannot be one
 	@hack/scenario_node.sh llm llm
 
+.PHONY: scenario-air-gap
+scenario-air-gap: collection ## Bundle, mirror, cache, service and upgrade on a real node without Internet access
+	@hack/scenario_node.sh air-gap nim
+
 .PHONY: scenario-kind
 scenario-kind: collection ## The scenario on a kind cluster, if there is a container engine
 	@$(BIN)/molecule test --scenario-name kind

@@ -46,6 +46,7 @@ options:
     description:
       - A folder in which to write the configuration of containerd, one file C(hosts.toml) for each registry of the images.
       - With these files in C(/etc/containerd/certs.d) of the nodes, pods pull from the mirror without a change of their images.
+      - The authorities of O(ca_file) are beside each of these files, in C(ca.crt).
     type: path
 """
 

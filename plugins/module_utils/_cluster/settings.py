@@ -16,6 +16,7 @@ def read_settings() -> Json:
     return {
         "version": os.environ.get("OPERATOR_VERSION", ""),
         "version_label": os.environ.get("NIMOPS_VERSION_LABEL", ""),
+        "pod": os.environ.get("HOSTNAME", ""),
         "namespace": os.environ.get("OPERATOR_NAMESPACE", ""),
         "kserve": os.environ.get("KSERVE_NAMESPACE", ""),
         "child_events": os.environ.get("NIMOPS_CHILD_EVENTS", "").lower() == "true",

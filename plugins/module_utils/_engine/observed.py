@@ -117,8 +117,13 @@ class Observed:
         return bool((self.answers.get(OPERATOR) or {}).get("child_events"))
 
     @property
+    def operator_pod(self) -> str:
+        """The name of the operator's pod, in its namespace; the host's name outside of pods."""
+        return str((self.answers.get(OPERATOR) or {}).get("pod") or "")
+
+    @property
     def puller_image(self) -> str:
-        """The image of this operator, which downloads models from registries; empty if unset."""
+        """The configured image that downloads models from registries; empty if unset."""
         return str((self.answers.get(OPERATOR) or {}).get("puller_image") or "")
 
     @property

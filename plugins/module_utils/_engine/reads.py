@@ -26,6 +26,7 @@ LATER = "later"
 LOG_LIMIT = 4 << 20
 """Maximum bytes to read of a log; a manifest of a thousand profiles has some hundred KiB."""
 
+_MAIN_CONTAINER = "kubectl.kubernetes.io/default-container"
 _MAX_PODS, _MAX_LISTED = 500, 5000
 _TAIL_LINES = 60
 
@@ -183,6 +184,27 @@ class ReadPresence(_ReadOne):
 
     def answer(self, source: Source) -> Manifest | None:
         return source.get_presence(self.kind, self.namespace, self.name)
+
+
+class ReadImage(_ReadOne):
+    """The image of a pod's main container; all passes share the answer.
+
+    Answer: the image, or an empty text if the pod does not exist.
+    """
+
+    is_lasting = True
+    is_optional = True
+
+    @property
+    def key(self) -> str:
+        return f"{super().key}#image"
+
+    def answer(self, source: Source) -> str:
+        pod = source.get(self.kind, self.namespace, self.name) or {}
+        name = ((pod.get("metadata") or {}).get("annotations") or {}).get(_MAIN_CONTAINER)
+        containers = (pod.get("spec") or {}).get("containers") or []
+        named = [item for item in containers if item.get("name") == name] or containers
+        return str(named[0].get("image") or "") if named else ""
 
 
 @dataclass(frozen=True)

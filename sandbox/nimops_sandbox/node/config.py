@@ -52,6 +52,10 @@ sandbox_image = "@pause@"
 # Without CAP_SYS_RESOURCE, as in many containers, a score must not become lower than our own.
 restrict_oom_score_adj = true
 
+# Nothing is there unless a test brings a mirror.
+[plugins."io.containerd.grpc.v1.cri".registry]
+config_path = "/etc/containerd/certs.d"
+
 [plugins."io.containerd.grpc.v1.cri".cni]
 bin_dir = "@plugins@"
 conf_dir = "@folder@/net.d"

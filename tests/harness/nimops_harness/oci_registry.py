@@ -114,11 +114,18 @@ def make_handler(registry: Registry) -> type[http.server.BaseHTTPRequestHandler]
     return Handler
 
 
-def serve(registry: Registry, address: str = "127.0.0.1", port: int = 0) -> Any:
-    """A server in a thread; `server_close` and `shutdown` end it."""
+def serve(
+    registry: Registry,
+    address: str = "127.0.0.1",
+    port: int = 0,
+    context: ssl.SSLContext | None = None,
+) -> Any:
+    """A server in a thread, over HTTPS with a context; `server_close` and `shutdown` end it."""
     server = http.server.ThreadingHTTPServer((address, port), make_handler(registry))
     server.daemon_threads = True
-    registry.url = f"http://{address}:{server.server_port}"
+    registry.url = f"{'https' if context else 'http'}://{address}:{server.server_port}"
+    if context:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     run = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     run.start()
     return server

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..._base.errors import NimError
@@ -15,6 +16,17 @@ from .layout import Entry, write_atomically
 from .transfer import Destination, public_host
 
 _SERVERS = {"docker.io": "registry-1.docker.io"}
+_AUTHORITY = "ca.crt"
+"""Beside `hosts.toml`, which names it: containerd takes a relative path from there."""
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """How nodes reach a mirror; ``authorities``: the PEM text of those to trust, or empty."""
+
+    to: Destination
+    scheme: str
+    authorities: str = ""
 
 
 def hosts_of(entries: t.Iterable[Entry]) -> list[str]:
@@ -23,25 +35,29 @@ def hosts_of(entries: t.Iterable[Entry]) -> list[str]:
     return sorted({public_host(parse_reference(image).host) for image in images})
 
 
-def write_hosts(host: str, to: Destination, scheme: str) -> str:
+def write_hosts(host: str, mirror: Mirror) -> str:
     """The content of `<host>/hosts.toml`: pull the images of a registry from the mirror."""
+    to = mirror.to
     place = "/".join(part for part in (to.host, "v2", to.prefix, part_of(host)) if part)
+    authorities = f'  ca = "{_AUTHORITY}"\n' if mirror.authorities else ""
     return (
         f'server = "https://{_SERVERS.get(host, host)}"\n\n'
-        f'[host."{scheme}://{place}"]\n'
+        f'[host."{mirror.scheme}://{place}"]\n'
         '  capabilities = ["pull", "resolve"]\n'
-        "  override_path = true\n"
+        f"  override_path = true\n{authorities}"
     )
 
 
-def save_hosts(folder: Path, hosts: t.Iterable[str], to: Destination, scheme: str) -> list[Path]:
-    """Write `hosts.toml` for each registry below a folder."""
+def save_hosts(folder: Path, hosts: t.Iterable[str], mirror: Mirror) -> list[Path]:
+    """Write `hosts.toml` for each registry below a folder, and the authorities beside it."""
     files = []
     try:
         for host in hosts:
             file = folder / host / "hosts.toml"
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(file, write_hosts(host, to, scheme).encode())
+            if mirror.authorities:
+                write_atomically(file.with_name(_AUTHORITY), mirror.authorities.encode())
+            write_atomically(file, write_hosts(host, mirror).encode())
             files.append(file)
     except OSError as error:
         raise NimError(f"hosts_dir: {folder}: {error.strerror}") from error

@@ -31,11 +31,11 @@ class Registries:
 
     def __init__(self, arguments: Json) -> None:
         config = _read_auth(arguments["auth_file"])
-        authority = arguments["ca_file"]
+        authorities = read_authorities(arguments)
         self._access = Access(
             find_credentials=lambda host: find_credentials([config] if config else [], host),
             plain=frozenset(arguments["plain_http"] or ()),
-            authorities=[_read(Path(authority), "ca_file")] if authority else [],
+            authorities=[authorities] if authorities else [],
         )
         self._clients: dict[str, RegistryClient] = {}
         self._check()
@@ -51,6 +51,12 @@ class Registries:
             self._access.make_context()
         except RegistryError as error:
             raise NimError(f"ca_file: {error}") from error
+
+
+def read_authorities(arguments: Json) -> str:
+    """The PEM text of the authorities to trust; empty without."""
+    file = arguments["ca_file"]
+    return _read(Path(file).expanduser(), "ca_file") if file else ""
 
 
 def _read_auth(given: str | None) -> str:

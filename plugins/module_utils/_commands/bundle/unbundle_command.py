@@ -14,9 +14,9 @@ from ..._base.types import Json
 from ..._http.registry_auth import RegistryError
 from ..._nim.cache.disk_need import show_bytes
 from ..command import Command
-from .hosts import hosts_of, save_hosts
+from .hosts import Mirror, hosts_of, save_hosts
 from .layout import Entry, Layout
-from .registries import REGISTRY_SPEC, Registries
+from .registries import REGISTRY_SPEC, Registries, read_authorities
 from .transfer import Destination, Meter, Push, parse_destination
 
 
@@ -70,8 +70,9 @@ class UnbundleCommand(Command):
 
     def _save_hosts(self, arguments: Json, entries: list[Entry], to: Destination) -> None:
         scheme = "http" if to.host in (arguments["plain_http"] or ()) else "https"
+        mirror = Mirror(to, scheme, read_authorities(arguments))
         folder = Path(str(arguments["hosts_dir"])).expanduser()
-        for file in save_hosts(folder, hosts_of(entries), to, scheme):
+        for file in save_hosts(folder, hosts_of(entries), mirror):
             self.print_message(f"wrote {file}")
 
 

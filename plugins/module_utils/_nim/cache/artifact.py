@@ -12,6 +12,7 @@ from ..._base.errors import NimError
 from ..._base.types import Json
 from ..._builders.app import invalid_annotation
 from ..._builders.certificates import CUSTOM_CA_VOLUME
+from ..._engine.reads import Read, ReadImage
 from .app import NIMCacheApp
 from .source import ARTIFACT, source_of
 
@@ -57,15 +58,25 @@ def pull_command(app: NIMCacheApp, place: str, store: str) -> list[str]:
     return command
 
 
+def image_reads(app: NIMCacheApp) -> list[Read]:
+    """The read of the operator's own image, if it downloads and no other one is configured."""
+    observed = app.observed
+    namespace, pod = observed.operator_namespace, observed.operator_pod
+    if not app.annotation(ARTIFACT).strip() or observed.puller_image or not (namespace and pod):
+        return []
+    return [ReadImage("Pod", namespace, pod)]
+
+
 def puller_image(app: NIMCacheApp) -> str:
     """The image that downloads; NimError if the operator has none for models in registries."""
     if not artifact_of(app):
         return source_of(app).puller
-    if image := app.observed.puller_image:
+    own = [str(app.observed.get(read.key) or "") for read in image_reads(app)]
+    if image := app.observed.puller_image or "".join(own):
         return image
     raise NimError(
-        f"metadata.annotations[{ARTIFACT}]: the operator does not know its own image, which"
-        " downloads such a model: set its environment variable NIMOPS_PULLER_IMAGE",
+        f"metadata.annotations[{ARTIFACT}]: the operator cannot read its own image, which"
+        " downloads such a model, from its pod: set its environment variable NIMOPS_PULLER_IMAGE",
         reason="NoPullerImage",
     )
 

@@ -12,6 +12,7 @@ from ..._engine.metadata import is_deleted
 from ..._engine.reads import Read, ReadNodes, ReadObject, ReadObjects, ReadProtocol
 from ..profiles.manifest_pod import read_log_of
 from .app import NIMCacheApp
+from .artifact import image_reads
 from .claim_fate import USERS, deletion_reads
 from .constants import CONTAINER, READY, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 from .probe import PROTOCOL, needs_probe, needs_protocol
@@ -61,7 +62,7 @@ def _dependent_reads(app: NIMCacheApp) -> list[Read]:
             return wanted
     subject = renewal_app(app) or app
     if not settled:
-        wanted += pod_reads(subject)
+        wanted += [*pod_reads(subject), *image_reads(app)]
     return wanted + _probe_reads(subject, is_settled=settled)
 
 

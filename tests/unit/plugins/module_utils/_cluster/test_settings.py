@@ -15,6 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 VARIABLES = {
     "OPERATOR_VERSION": "version",
     "OPERATOR_NAMESPACE": "namespace",
+    "HOSTNAME": "pod",
     "NIMOPS_GPU_NAMESPACE": "gpu_namespace",
     "KSERVE_NAMESPACE": "kserve",
     "NIMOPS_DRIVER_UPGRADE_GUARD": "upgrade_guard",

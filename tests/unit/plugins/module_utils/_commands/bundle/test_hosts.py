@@ -10,6 +10,7 @@ import tomllib
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._commands.bundle.hosts import (
+    Mirror,
     hosts_of,
     save_hosts,
     write_hosts,
@@ -44,16 +45,25 @@ def test_hosts_of():
     ],
 )
 def test_write_hosts(host, server, place):
-    found = tomllib.loads(write_hosts(host, parse_destination("m.example:5000/x/y"), "https"))
+    mirror = Mirror(parse_destination("m.example:5000/x/y"), "https")
+    found = tomllib.loads(write_hosts(host, mirror))
     settings = {"capabilities": ["pull", "resolve"], "override_path": True}
     assert found == {"server": server, "host": {place: settings}}
 
 
 def test_save_hosts(tmp_path):
-    to = parse_destination("m.example")
-    files = save_hosts(tmp_path / "certs.d", ["nvcr.io"], to, "http")
+    mirror = Mirror(parse_destination("m.example"), "http")
+    files = save_hosts(tmp_path / "certs.d", ["nvcr.io"], mirror)
     assert files == [tmp_path / "certs.d/nvcr.io/hosts.toml"]
     assert "http://m.example/v2/nvcr.io" in files[0].read_text()
+    assert [*files[0].parent.iterdir()] == files
     (tmp_path / "file").write_text("")
     with pytest.raises(NimError, match=r"^hosts_dir: "):
-        save_hosts(tmp_path / "file", ["nvcr.io"], to, "http")
+        save_hosts(tmp_path / "file", ["nvcr.io"], mirror)
+
+
+def test_save_hosts_authorities(tmp_path):
+    mirror = Mirror(parse_destination("m.example"), "https", "-----BEGIN CERTIFICATE-----")
+    (file,) = save_hosts(tmp_path, ["nvcr.io"], mirror)
+    (settings,) = tomllib.loads(file.read_text())["host"].values()
+    assert (file.parent / settings["ca"]).read_text() == mirror.authorities

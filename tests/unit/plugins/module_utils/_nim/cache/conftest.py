@@ -25,6 +25,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import com
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadClaimFolders,
     ReadClaimUsers,
+    ReadImage,
     ReadLog,
     ReadLogTail,
     ReadNodes,
@@ -124,9 +125,10 @@ class World:
     failure: str = ""
     reads: dict = field(default_factory=dict)
     is_openshift: bool = True
+    operator: dict = field(default_factory=lambda: {"version": ""})
 
     def observe(self):
-        answers = {"operator": {"version": ""}}
+        answers = {"operator": self.operator}
         asked = []
         while new := [
             r for r in reads(NIMCacheApp(self.cr, Observed(answers))) if r.key not in answers
@@ -136,6 +138,7 @@ class World:
                 self.reads[read.key] = read
                 answers[read.key] = {
                     ReadObject: lambda key=read.key: copy.deepcopy(self.objects.get(key)),
+                    ReadImage: lambda read=read: read.answer(self),
                     ReadClaimFolders: lambda: self.folders,
                     ReadClaimUsers: lambda: self.pods,
                     ReadNodes: lambda: self.nodes,
@@ -147,6 +150,10 @@ class World:
                     ReadProtocol: lambda: self.protocol,
                 }[type(read)]()
         return asked, Observed(answers)
+
+    def get(self, kind, namespace, name):
+        """An object, for reads that derive their answer from it."""
+        return self.objects.get(f"{kind}/{namespace}/{name}")
 
     def reconcile(self):
         before = copy.deepcopy(self.cr)

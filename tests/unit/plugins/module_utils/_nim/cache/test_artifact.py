@@ -9,13 +9,17 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
-from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.artifact import artifact_of
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.artifact import (
+    artifact_of,
+    image_reads,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.job import (
     build_job,
     profiles_of,
 )
 
 SOURCE, PLACE = "nimops.nim/source", "registry.example:5000/models/llama:1.0"
+MAIN = "kubectl.kubernetes.io/default-container"
 JOB = "Job/nim/llama-job"
 NGC = {"modelPuller": "nvcr.io/nim/x:1", "pullSecret": "mirror", "authSecret": "key"}
 HF = {
@@ -110,21 +114,53 @@ def test_puller_image_unknown(app):
     assert caught.value.reason == "NoPullerImage"
 
 
+def test_puller_image_of_own_pod(app):
+    """Without the setting, the image of the operator's pod downloads."""
+    made = app(image="")
+    assert image_reads(made) == []
+    answers = {"operator": {"namespace": "ops", "pod": "ops-1"}}
+    made = NIMCacheApp(made.resource, Observed(answers))
+    (read,) = image_reads(made)
+    assert (read.kind, read.namespace, read.name) == ("Pod", "ops", "ops-1")
+    made = NIMCacheApp(made.resource, Observed({**answers, read.key: "own:1"}))
+    assert pod_of(made)["containers"][0]["image"] == "own:1"
+    answers["operator"]["puller_image"] = "given:1"
+    made = NIMCacheApp(made.resource, Observed({**answers, read.key: "own:1"}))
+    assert image_reads(made) == []
+    assert pod_of(made)["containers"][0]["image"] == "given:1"
+
+
+def test_image_reads_only_of_artifacts(app):
+    answers = {"operator": {"namespace": "ops", "pod": "ops-1"}}
+    assert image_reads(NIMCacheApp(app("").resource, Observed(answers))) == []
+
+
+def test_puller_image_is_read(cluster):
+    """A pass over a cache that is not Ready reads it, a pass over a Ready one does not."""
+    made = cluster()
+    made.operator = {"version": "", "namespace": "ops", "pod": "ops-1"}
+    made.objects["Pod/ops/ops-1"] = {
+        "metadata": {"name": "ops-1", "annotations": {MAIN: "manager"}},
+        "spec": {
+            "containers": [{"name": "proxy", "image": "p:1"}, {"name": "manager", "image": "own:1"}]
+        },
+    }
+    key = "Pod/ops/ops-1#image"
+    made.reconcile()
+    assert key in made.observe()[0]
+    made.become_ready()
+    assert made.objects[JOB]["spec"]["template"]["spec"]["containers"][0]["image"] == "own:1"
+    assert key not in made.observe()[0]
+
+
 @pytest.fixture
-def cluster(world, monkeypatch):
+def cluster(world):
     """A world with a NIMCache of a model in a registry."""
 
     def make(**spec):
         made = world(**spec)
         made.cr["metadata"]["annotations"] = {SOURCE: f"oci://{PLACE}"}
-        observe = made.observe
-
-        def with_image():
-            keys, observed = observe()
-            operator = {"version": "", "puller_image": "operator:1"}
-            return keys, Observed({**observed.answers, "operator": operator})
-
-        made.observe = with_image
+        made.operator = {"version": "", "puller_image": "operator:1"}
         return made
 
     return make
