@@ -30,7 +30,6 @@ PLACES: dict[str, dict[str, str]] = {
     "config/monitoring/alerts.yaml": {"repository": rf"{_URL}(?=/tree/main/docs/)"},
     "docs/operate/install.md": {"host": _OF_CONFIG, "registry": _OF_IMAGE},
     "docs/operate/takeover.md": {"host": _OF_CONFIG, "registry": _OF_IMAGE},
-    "docs/user/air-gap.md": {"registry": r"(?<=/mirror/)[\w.-]+/[\w.-]+(?=/nim-operator\b)"},
     "galaxy.yml": {
         "repository": rf"(?m)(?<=^repository: ){_URL}|(?<=^documentation: ){_URL}"
         rf"|(?<=^homepage: ){_URL}|(?<=^issues: ){_URL}"

@@ -33,7 +33,6 @@ PLACES = {
     "config/manager/manager.yaml": r"(name: OPERATOR_VERSION\n +value: )(\S+)",
     "docs/operate/install.md": f"{IMAGE}|{TAG}|{ARCHIVE}",
     "docs/operate/takeover.md": TAG,
-    "docs/user/air-gap.md": IMAGE,
     "README.md": IMAGE,
     "packages/kubectl-nim/src/kubectl_nim/__init__.py": r'(__version__ = ")([^"]+)',
     "execution-environment.yml": r"(nimops-nim-)(.+?)(?=\.tar\.gz)",

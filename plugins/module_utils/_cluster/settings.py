@@ -9,6 +9,7 @@ import os
 
 from .._base.types import Json
 from .._builders.tenant_limits import read_switches
+from .._http.mirrors import find_problem
 
 
 def read_settings() -> Json:
@@ -21,6 +22,7 @@ def read_settings() -> Json:
         "kserve": os.environ.get("KSERVE_NAMESPACE", ""),
         "child_events": os.environ.get("NIMOPS_CHILD_EVENTS", "").lower() == "true",
         "drain_seconds": os.environ.get("NIMOPS_DRAIN_SECONDS", ""),
+        "mirrors_problem": find_problem(),
         "puller_image": os.environ.get("NIMOPS_PULLER_IMAGE", ""),
         "wait_image": os.environ.get("NIMOPS_WAIT_IMAGE", ""),
         "upgrade_guard": os.environ.get("NIMOPS_DRIVER_UPGRADE_GUARD", ""),

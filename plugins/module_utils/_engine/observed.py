@@ -126,6 +126,11 @@ class Observed:
         """The configured image that downloads models from registries; empty if unset."""
         return str((self.answers.get(OPERATOR) or {}).get("puller_image") or "")
 
+    def refuse_invalid_mirrors(self) -> None:
+        """NimError if the mirrors of registries are invalid, so that no registry is queried."""
+        if problem := str((self.answers.get(OPERATOR) or {}).get("mirrors_problem") or ""):
+            raise NimError(problem, reason="InvalidSetting")
+
     @property
     def wait_image(self) -> str:
         """The image of init containers that wait for a server; it has a shell and `nc`."""

@@ -44,6 +44,19 @@ def find_mirror(host: str, name: str) -> tuple[str, str]:
     return host, name
 
 
+def find_problem() -> str:
+    """Why the setting is invalid, and how to correct it; empty if it is valid."""
+    try:
+        _read_mirrors(os.environ.get(VARIABLE, ""))
+    except MirrorError as error:
+        return (
+            f"{error}: correct this variable of the operator. An example is"
+            " nvcr.io=registry.example.com/nvidia for one registry, or"
+            " *=registry.example.com/mirror for all"
+        )
+    return ""
+
+
 def part_of(host: str) -> str:
     """The name of a registry as a part of the name of a copy."""
     return host.replace(":", "_")

@@ -1,6 +1,8 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Warn if no policy limits the operator's account. A separate program, which uses the collection.
+"""Warn about invalid mirrors, and if no policy limits the operator's account.
+
+A separate program, which uses the collection.
 
 Exit codes: 0 checked, 1 could not check.
 """
@@ -22,16 +24,25 @@ def main() -> int:
         account_limits,
         client,
     )
+    from ansible_collections.nimops.nim.plugins.module_utils._http import (  # type: ignore[import-untyped] # noqa: PLC0415
+        mirrors,
+    )
 
+    if problem := mirrors.find_problem():
+        _warn(problem)
     connection = client.Client()
     try:
         namespace = repair.watched_namespaces()[0] or connection.namespace
         for line in account_limits.find_missing_limits(connection, namespace):
-            print(f"supervisor: WARNING: {line}", file=sys.stderr, flush=True)
+            _warn(line)
     except client.ApiError as error:
         print(f"supervisor: cannot check what limits the operator's account: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _warn(text: str) -> None:
+    print(f"supervisor: WARNING: {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

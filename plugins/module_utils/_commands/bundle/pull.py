@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import base64
 import os
+import re
 import shutil
 import sys
 import time
@@ -30,6 +31,8 @@ _DRAFTS = ".nimops"
 _REPORT_SECONDS = 10.0
 _MAX_AUTHORITIES = 1 << 20
 _MIB = 1 << 20
+_MAX_NAMED = 5
+_PROFILE = re.compile(r"[0-9a-f]{64}")
 _UMASK = 0o002
 """The group of the volume may write: a service can run as another user."""
 
@@ -66,7 +69,7 @@ def main(words: t.Sequence[str] | None = None) -> int:
     try:
         reference = parse_place(given.reference)
         client = RegistryClient(reference.host, _find_access(given))
-        count = pull_model(client, reference, Path(given.folder))
+        count = pull_model(client, reference, Path(given.folder), given.profiles or ())
     except RegistryError as error:
         sys.stderr.write(f"error: {given.reference}: {error}\n")
         return 1
@@ -88,10 +91,15 @@ def parse_place(text: str) -> Reference:
     return parse_reference(f"localhost/{name}")._replace(host=host)
 
 
-def pull_model(client: RegistryClient, reference: Reference, folder: Path) -> int:
-    """Complete the files of a model in a folder; their number."""
+def pull_model(
+    client: RegistryClient, reference: Reference, folder: Path, profiles: t.Collection[str] = ()
+) -> int:
+    """Complete the files of a model in a folder; their number.
+
+    ``profiles``: see `choose_files`.
+    """
     manifest = client.read_manifest(reference.name, reference.version)
-    files = list_model(manifest)
+    files = choose_files(list_model(manifest), profiles)
     progress = Progress(sum(blob.size for _path, blob in files))
     root = folder.resolve()
     drafts = root / _DRAFTS
@@ -128,6 +136,29 @@ def list_model(manifest: Manifest) -> list[File]:
         path = annotations.get(TITLE) if isinstance(annotations, dict) else None
         files[_check_path(path)] = blob
     return sorted(files.items())
+
+
+def choose_files(files: list[File], profiles: t.Collection[str]) -> list[File]:
+    """The files without those in folders of other profiles; RegistryError if a profile has none.
+
+    The id of a profile names its folder; most images do not store files by profile. All files
+    without ``profiles``.
+    """
+    homes = [(_find_profile(path), (path, blob)) for path, blob in files]
+    known = {profile for profile, _file in homes if profile}
+    if not profiles or not known:
+        return files
+    if missing := sorted(set(profiles) - known):
+        raise RegistryError(
+            f"has no files of profile {missing[0]}, but of {', '.join(sorted(known)[:_MAX_NAMED])}"
+        )
+    return [file for profile, file in homes if not profile or profile in profiles]
+
+
+def _find_profile(path: str) -> str:
+    """The first folder of a path that the id of a profile names; empty without one."""
+    folders = path.split("/")[:-1]
+    return next((name for name in folders if _PROFILE.fullmatch(name)), "")
 
 
 def _check_path(path: t.Any) -> str:
@@ -183,8 +214,8 @@ def _parse(words: t.Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("folder", help="the folder for its files")
     parser.add_argument("--auth", help="a file with credentials, as Docker's config.json")
     parser.add_argument("--ca", help="a folder of .crt and .pem files with authorities to trust")
-    parser.add_argument("--profiles", nargs="*", help="ignored: the model has what it has")
-    parser.add_argument("--all", action="store_true", help="ignored, as --profiles")
+    parser.add_argument("--profiles", nargs="*", help="the profiles whose folders to download")
+    parser.add_argument("--all", action="store_true", help="download all files, the default")
     return parser.parse_args(words)
 
 

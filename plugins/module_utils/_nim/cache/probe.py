@@ -42,6 +42,8 @@ def probe_image(app: NIMCacheApp) -> Probe:
         return Probe(NATIVE)
     if not needs_probe(app):
         return Probe(cache_type)
+    if needs_protocol(app):
+        app.observed.refuse_invalid_mirrors()
     if app.observed.get(PROTOCOL) == LATER:
         is_there = app.live("Pod", app.pod_name) is not None
         return Probe(pod=is_there, waiting="the registry, which is slow to answer")

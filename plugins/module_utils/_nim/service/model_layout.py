@@ -17,11 +17,17 @@ MODEL_VOLUME = "model-store"
 
 
 def is_native(app: NIMServiceApp, store: Store) -> bool:
-    """Whether to use the native layout, from the cache or, once per image, from the registry."""
+    """Whether to use the native layout, from the cache or, once per image, from the registry.
+
+    NimError if the operator's mirrors of registries are invalid.
+    """
     if store.cache is not None:
         return bool((store.cache.get("status") or {}).get("type") == "native")
     decided = _live_layout(app)
-    return app.observed.get(_key(app)) == "native" if decided is None else decided
+    if decided is not None:
+        return decided
+    app.observed.refuse_invalid_mirrors()
+    return app.observed.get(_key(app)) == "native"
 
 
 def is_layout_awaited(app: NIMServiceApp) -> bool:

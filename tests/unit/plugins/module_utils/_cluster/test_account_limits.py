@@ -3,6 +3,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import ansible_collections
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.account_limits import (
@@ -37,3 +43,19 @@ def test_find_missing_limits_without_answer(cluster, find, refused):
     cluster.refuse["PATCH", PATH] = [refused(500, "etcd")]
     with pytest.raises(ApiError, match="etcd"):
         find()
+
+
+def test_account_warns_of_invalid_mirrors(tmp_path):
+    """The program that the supervisor starts, without a cluster."""
+    collections = Path(ansible_collections.__path__[0]).parent
+    source = Path(__file__).resolve().parents[5] / "packages/nimops-supervisor/src"
+    environment = os.environ | {
+        "PYTHONPATH": f"{source}:{collections}",
+        "NIMOPS_REGISTRY_MIRRORS": "nvcr.io",
+        "KUBECONFIG": str(tmp_path / "none"),
+    }
+    command = [sys.executable, "-m", "nimops_supervisor.account"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (
+        "supervisor: WARNING: NIMOPS_REGISTRY_MIRRORS: 'nvcr.io' is not HOST=MIRROR" in done.stderr
+    )

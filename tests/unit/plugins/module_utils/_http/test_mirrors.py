@@ -10,6 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._http.mirrors import (
     VARIABLE,
     MirrorError,
     find_mirror,
+    find_problem,
 )
 
 NGC, ALL = "nvcr.io=m.example:5000/nvidia/x", "*=m.example/all"
@@ -33,6 +34,7 @@ NGC, ALL = "nvcr.io=m.example:5000/nvidia/x", "*=m.example/all"
 def test_find_mirror(monkeypatch, text, host, expected):
     monkeypatch.setenv(VARIABLE, text)
     assert find_mirror(host, "nim/a") == expected
+    assert find_problem() == ""
 
 
 @pytest.mark.parametrize(
@@ -46,3 +48,6 @@ def test_find_mirror_invalid(monkeypatch, text):
     monkeypatch.setenv(VARIABLE, text)
     with pytest.raises(MirrorError, match=r"NIMOPS_REGISTRY_MIRRORS: .* is not HOST=MIRROR"):
         find_mirror("nvcr.io", "nim/a")
+    problem = find_problem()
+    assert problem.startswith("NIMOPS_REGISTRY_MIRRORS: ")
+    assert "correct this variable" in problem

@@ -91,6 +91,20 @@ def test_pull_model(source, store, capsys):
     assert out.endswith(f"complete: 3 files of {made.host}/models/llama:1\n")
 
 
+def test_pull_model_of_profiles(source, store, capsys):
+    """Of a store with a folder for each profile, only those of the NIMCache are downloaded."""
+    one, two, three = "1" * 64, "2" * 64, "3" * 64
+    files = {f"profiles/{one}/a": b"1", f"profiles/{two}/x/a": b"2", "blobs/" + three: b"3"}
+    made = source(files)
+    assert run(made, store, "--profiles", three) == 1
+    assert f"has no files of profile {three}, but of {one}, {two}" in capsys.readouterr().err
+    assert run(made, store, "--profiles", two) == 0
+    first, *others = files
+    assert read(store) == {path: files[path] for path in others}
+    assert run(made, store, "--all") == 0
+    assert first in read(store)
+
+
 def test_pull_model_again(source, store):
     """A damaged file is replaced, others stay."""
     made = source()

@@ -14,6 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.probe import
     Probe,
     needs_probe,
     needs_protocol,
+    probe_image,
     stored_manifest,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
@@ -178,6 +179,16 @@ def test_needs_probe_and_protocol(cache, source, status, live, is_probed, is_ask
     ours = {"metadata": {"ownerReferences": [owner_reference(cr)]}}
     app = NIMCacheApp(cr, Observed(dict.fromkeys(live, ours)))
     assert (needs_probe(app), needs_protocol(app)) == (is_probed, is_asked)
+
+
+def test_probe_image_invalid_mirrors(cache):
+    """No pod starts before the registry can be asked; nothing else needs the setting."""
+    operator = {"operator": {"mirrors_problem": "NIMOPS_REGISTRY_MIRRORS: x"}}
+    with pytest.raises(NimError, match=r"^NIMOPS_REGISTRY_MIRRORS: x") as caught:
+        probe_image(NIMCacheApp(cache(), Observed(operator)))
+    assert caught.value.reason == "InvalidSetting"
+    cr = cache(source=HF)
+    assert probe_image(NIMCacheApp(cr, Observed(operator))).pod
 
 
 @pytest.mark.parametrize(("log", "expected"), [("", False), (NOT_FOUND, True)])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadProtocol
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.deployment import (
@@ -58,6 +59,17 @@ def test_is_native_once_per_image(make, live, answer, asks, native):
     read = ReadProtocol(KEY, "registry.example/nim:1.0", "ns", ("a", "b"))
     assert reads == ([read] if asks else [])
     assert is_native(NIMServiceApp(cr, observed), STORE) is native
+
+
+def test_is_native_invalid_mirrors(make):
+    """Only a service whose layout is unknown needs the registry."""
+    operator = {"operator": {"mirrors_problem": "NIMOPS_REGISTRY_MIRRORS: x"}}
+    image = {"repository": "registry.example/nim", "tag": "1.0"}
+    with pytest.raises(NimError, match=r"^NIMOPS_REGISTRY_MIRRORS: x") as caught:
+        is_native(NIMServiceApp(make.cr({"image": image}), make.observe(**operator)), STORE)
+    assert caught.value.reason == "InvalidSetting"
+    observed = make.observe(deployed(make, "native"), **operator)
+    assert is_native(NIMServiceApp(make.cr({"image": image}), observed), STORE)
 
 
 @pytest.mark.parametrize(("kind", "native"), [("native", True), ("", False)])
