@@ -11,6 +11,8 @@ import typing as t
 MAX_OBJECT_BYTES = 1 << 20
 """Maximum size of an object to write. etcd stores 1.5 MiB including status and managedFields."""
 
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+
 
 def json_size(value: t.Any) -> int:
     """The size of data as compact JSON, in bytes."""
@@ -19,8 +21,11 @@ def json_size(value: t.Any) -> int:
 
 
 def show_size(size: int) -> str:
-    """A number of bytes for messages, such as 1.5 MiB."""
-    return f"{round(size / (1 << 20), 1):g} MiB" if size >= 1 << 20 else f"{max(1, size >> 10)} KiB"
+    """A number of bytes for users, such as 1.5 MiB, in the largest unit of which it has one."""
+    count, unit = float(size), 0
+    while count >= 1024 and unit < len(_UNITS) - 1:
+        count, unit = count / 1024, unit + 1
+    return f"{round(count, 1):g} {_UNITS[unit]}"
 
 
 def name_largest(sizes: t.Mapping[str, int]) -> str:

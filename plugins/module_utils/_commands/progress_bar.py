@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+from .._base.json_size import show_size
 from .._base.types import Fields
-from .._nim.cache.disk_need import show_bytes
 
 _WIDTH = 20
 
@@ -26,7 +26,7 @@ def write_bar(status: Fields) -> str:
         filled = min(percent, 100) * _WIDTH // 100
         parts.append(f"[{'#' * filled}{'-' * (_WIDTH - filled)}] {percent} %")
     if done is not None:
-        parts.append(show_bytes(done) + (f" of {show_bytes(total)}" if total else ""))
+        parts.append(show_size(done) + (f" of {show_size(total)}" if total else ""))
     return ", ".join(parts)
 
 

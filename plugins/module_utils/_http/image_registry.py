@@ -29,6 +29,7 @@ import re
 import typing as t
 from urllib.parse import urlsplit
 
+from .._base.image_reference import REPOSITORY, TAG
 from .._base.types import Json
 from .._engine.reads import LATER
 from .addresses import literal_of, zone_of
@@ -63,8 +64,7 @@ _MAX_REFERENCE = 1024
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
 _REFERENCE = re.compile(
     r"(?:(?P<host>[\w.-]*[.:][\w.:-]*|localhost|\[[\da-f:]+\](?::\d+)?)/)?"
-    r"(?P<name>[a-z\d]+(?:(?:[./]|__?|-+)[a-z\d]+)*)"
-    r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>\w+:[\da-f]+))?",
+    rf"(?P<name>{REPOSITORY})(?::(?P<tag>{TAG}))?(?:@(?P<digest>\w+:[\da-f]+))?",
     re.ASCII,
 )
 _NAMING = re.compile(r"[a-z0-9]")

@@ -13,14 +13,13 @@ from __future__ import annotations
 import os
 import re
 
+from .._base.image_reference import REGISTRY, REPOSITORY
+
 VARIABLE = "NIMOPS_REGISTRY_MIRRORS"
 
 _ANY = "*"
 _MAX_PLACE = 1024
-_PLACE = re.compile(
-    r"([a-z\d][a-z\d.-]*(?::\d{1,5})?)(?:/([a-z\d]+(?:[._-]+[a-z\d]+)*(?:/[a-z\d]+(?:[._-]+[a-z\d]+)*)*))?",
-    re.ASCII,
-)
+_PLACE = re.compile(rf"({REGISTRY})(?:/({REPOSITORY}))?", re.ASCII)
 
 
 class MirrorError(Exception):

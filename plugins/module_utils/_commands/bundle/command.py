@@ -9,10 +9,10 @@ import typing as t
 from pathlib import Path
 
 from ..._base.errors import NimError
+from ..._base.json_size import show_size
 from ..._base.types import Json
 from ..._http.image_registry import parse_reference
 from ..._http.registry_auth import RegistryError
-from ..._nim.cache.disk_need import show_bytes
 from ..images.command import ImagesCommand
 from .layout import Layout
 from .model import check_model_name, pack_model
@@ -70,7 +70,7 @@ class BundleCommand(ImagesCommand):
         for name, folder in models.items():
             meter = Meter(name, self.print_message)
             layout.add(name, pack_model(layout, folder, meter.count), is_model=True)
-            self.print_message(f"packed {name}: {show_bytes(meter.done)} from {folder}")
+            self.print_message(f"packed {name}: {show_size(meter.done)} from {folder}")
         return [*models]
 
     def _pack_images(
@@ -86,6 +86,6 @@ class BundleCommand(ImagesCommand):
                 problems.append(f"{image}: {error}")
                 self.print_message(f"failed {image}: {error}")
                 continue
-            self.print_message(f"packed {image}: {show_bytes(meter.done)}")
+            self.print_message(f"packed {image}: {show_size(meter.done)}")
             packed.append(image)
         return packed

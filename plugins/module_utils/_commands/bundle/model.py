@@ -14,6 +14,7 @@ import typing as t
 from pathlib import Path
 
 from ..._base.errors import NimError
+from ..._base.image_reference import REPOSITORY, TAG
 from ..._base.types import Json
 from ..._http.registry_client import MANIFEST_LIMIT, MANIFEST_TYPES
 from .layout import MODEL_TYPE, Descriptor, Layout
@@ -24,7 +25,7 @@ TITLE = "org.opencontainers.image.title"
 _EMPTY = b"{}"
 _EMPTY_TYPE = "application/vnd.oci.empty.v1+json"
 _FILE_TYPE = "application/octet-stream"
-_NAME = re.compile(r"[a-z0-9]+(?:[._/-][a-z0-9]+)*(?::[\w][\w.-]{0,127})?", re.ASCII)
+_NAME = re.compile(rf"{REPOSITORY}(?::{TAG})?", re.ASCII)
 _MAX_NAME = 255
 MAX_FILES = 4096
 """Maximum files of a model."""

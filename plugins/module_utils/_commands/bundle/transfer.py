@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..._base.errors import NimError
+from ..._base.json_size import show_size
 from ..._http.image_registry import Reference, parse_reference
 from ..._http.mirrors import part_of
 from ..._http.registry_auth import RegistryError
 from ..._http.registry_client import RegistryClient
-from ..._nim.cache.disk_need import show_bytes
 from .layout import Descriptor, Entry, Layout, parts_of
 from .registries import Registries
 
@@ -42,7 +42,7 @@ class Meter:
         self.done += size
         if self._clock() >= self._next:
             self._next = self._clock() + _REPORT_SECONDS
-            self._report(f"{self._name}: {show_bytes(self.done)} so far")
+            self._report(f"{self._name}: {show_size(self.done)} so far")
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import typing as t
 from pathlib import Path
 
 from ..._base.errors import NimError
+from ..._base.json_size import show_size
 from ..._base.types import Json
 from ..._http.registry_auth import RegistryError
-from ..._nim.cache.disk_need import show_bytes
 from ..command import Command
 from .hosts import Mirror, hosts_of, save_hosts
 from .layout import Entry, Layout
@@ -64,7 +64,7 @@ class UnbundleCommand(Command):
                 continue
             except OSError as error:
                 raise NimError(f"bundle: {error.filename}: {error.strerror}") from error
-            self.print_message(f"pushed {entry.name}: {show_bytes(meter.done)}")
+            self.print_message(f"pushed {entry.name}: {show_size(meter.done)}")
             done.append(entry)
         return done
 

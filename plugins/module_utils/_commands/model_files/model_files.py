@@ -9,12 +9,13 @@ import typing as t
 from dataclasses import asdict, dataclass, field
 
 from ..._base.errors import NimError
+from ..._base.json_size import show_size
 from ..._base.quantity import parse_quantity
 from ..._base.types import Json
 from ..._engine.api_resources import KINDS, ObjectKey, identity, object_identity
 from ..._engine.observed import Observed
 from ..._nim.cache.app import NIMCacheApp
-from ..._nim.cache.disk_need import MODEL_SIZE, show_bytes
+from ..._nim.cache.disk_need import MODEL_SIZE
 from ..._nim.cache.prepared import is_prepared
 from ..._nim.cache.probe import Probe, stored_manifest
 from ..._nim.cache.source import ARTIFACT
@@ -64,7 +65,7 @@ class ModelFiles:
     def cells(self) -> list[str]:
         """The row as text cells."""
         source = f"prepared, {self.source}" if self.is_prepared else self.source
-        size = _UNKNOWN if self.size is None else show_bytes(self.size)
+        size = _UNKNOWN if self.size is None else show_size(self.size)
         profiles = self._describe_profiles()
         names = (self.namespace, self.kind, self.name)
         return [*names, source, self.revision, profiles, size, self.claim, self.path]

@@ -9,6 +9,7 @@ import re
 import typing as t
 
 from ..._base.errors import NimError
+from ..._base.image_reference import DIGEST, REGISTRY, REPOSITORY, TAG
 from ..._base.types import Json
 from ..._builders.app import invalid_annotation
 from ..._builders.certificates import CUSTOM_CA_VOLUME
@@ -22,11 +23,7 @@ _AUTH, _AUTH_FOLDER = "registry-auth", "/var/run/nimops/registry"
 _CA_FOLDER = "/var/run/nimops/ca"
 _MAX_LENGTH = 1024
 _SCHEME = "oci://"
-_PLACE = re.compile(
-    r"[a-z0-9][a-z0-9.-]*(?::\d{1,5})?(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)+"
-    r"(?::\w[\w.-]{0,127}|@sha256:[0-9a-f]{64})",
-    re.ASCII,
-)
+_PLACE = re.compile(rf"{REGISTRY}/{REPOSITORY}(?::{TAG}|@{DIGEST})", re.ASCII)
 
 
 def artifact_of(app: NIMCacheApp) -> str:

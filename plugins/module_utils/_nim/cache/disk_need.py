@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ..._base.errors import NimError
+from ..._base.json_size import show_size
 from ..._base.quantity import parse_quantity
 from ..._base.types import Manifest
 from ..._builders.app import invalid_annotation
@@ -19,7 +20,6 @@ MODEL_SIZE = "nimops.nim/model-size"
 """Annotation of a NIMCache: the size of the model as a quantity; 0 turns the check off."""
 
 CLAIM_TOO_SMALL = "ClaimTooSmall"
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def refuse_small_claim(app: NIMCacheApp, job: Manifest, probe: Probe) -> None:
@@ -31,10 +31,10 @@ def refuse_small_claim(app: NIMCacheApp, job: Manifest, probe: Probe) -> None:
     if not need or not space or need + kept <= space:
         return
     claim = app.spec.claim
-    beside = f", beside the {show_bytes(kept)} of the present files" if kept else ""
+    beside = f", beside the {show_size(kept)} of the present files" if kept else ""
     raise NimError(
-        f'PersistentVolumeClaim "{claim.name}" has {show_bytes(space)}, and the model needs'
-        f" {show_bytes(need)} according to {source}{beside}: expand the claim, or set the"
+        f'PersistentVolumeClaim "{claim.name}" has {show_size(space)}, and the model needs'
+        f" {show_size(need)} according to {source}{beside}: expand the claim, or set the"
         f" annotation {MODEL_SIZE} to the size of the model, with 0 to download nevertheless",
         reason=CLAIM_TOO_SMALL,
     )
@@ -84,14 +84,6 @@ def size_of_served(app: NIMCacheApp) -> int:
         return listed or _parse_size(app.annotation(MODEL_SIZE) or "0")
     except NimError:  # an edited ConfigMap or an invalid annotation: the size stays unknown
         return 0
-
-
-def show_bytes(count: int) -> str:
-    """A number of bytes for users, in the largest unit of which it has one."""
-    size, unit = float(count), 0
-    while size >= 1024 and unit < len(_UNITS) - 1:
-        size, unit = size / 1024, unit + 1
-    return f"{size:.1f} {_UNITS[unit]}" if unit else f"{count} {_UNITS[0]}"
 
 
 def _parse_size(text: str) -> int:

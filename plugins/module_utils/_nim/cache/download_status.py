@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
+from ..._base.json_size import show_size
 from ..._base.types import Json, Manifest
 from ..._engine.api_resources import key_of
 from ..._engine.conditions import find_condition
@@ -18,7 +19,7 @@ from ..profiles.model_manifest import INPUT_TAG, list_profiles
 from ..profiles.profile_selection import summarize
 from .app import NIMCacheApp
 from .constants import FAILED, IN_PROGRESS, PENDING, READY, STARTED
-from .disk_need import show_bytes, whole_size
+from .disk_need import whole_size
 from .job import BACKOFF_LIMIT, profiles_of
 from .measure import LOG, measure
 from .prepared import PREPARED, is_prepared
@@ -227,6 +228,6 @@ def _measure(builder: StatusBuilder, app: NIMCacheApp, job: Manifest, steps: Ste
     percent = fields.get("percent", 0)
     if percent // _QUARTER > (before.get("percent") or 0) // _QUARTER:
         total = fields.get("totalBytes")
-        of_total = f" of {show_bytes(total)}" if total else ""
+        of_total = f" of {show_size(total)}" if total else ""
         text = f"{percent // _QUARTER * _QUARTER} %{of_total} are downloaded"
         builder.events.append(Event("Normal", "DownloadProgress", text))

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ..._base.errors import NimError
 from ..._base.types import Json
 from ..cache_spec import Source
@@ -14,6 +16,18 @@ from .constants import MODEL_FREE, NATIVE
 ALL_PROFILES = "all"
 ARTIFACT = "nimops.nim/source"
 """Annotation of a NIMCache: a model in a registry that is downloaded instead of `spec.source`."""
+
+_FIELDS = (
+    ("modelPuller", "puller"),
+    ("modelEndpoint", "model_endpoint"),
+    ("endpoint", "endpoint"),
+    ("namespace", "namespace"),
+    ("modelName", "model_name"),
+    ("datasetName", "dataset"),
+    ("revision", "revision"),
+)
+"""Fields of `status.served.source`, and those of a source. A digest must never change by itself:
+what enters it later must be absent where it is empty."""
 
 
 def source_of(app: NIMCacheApp) -> Source:
@@ -26,15 +40,29 @@ def source_of(app: NIMCacheApp) -> Source:
     return app.spec.source
 
 
-def content_of(app: NIMCacheApp) -> Json:
+def describe_source(app: NIMCacheApp) -> dict[str, str]:
     """The fields that decide on the content of the store, except for the choice of profiles.
+
+    They have the names of `status.served.source`, and only those with a value are present.
+    """
+    source = source_of(app)
+    fields = {name: str(getattr(source, field) or "") for name, field in _FIELDS}
+    fields["artifact"] = app.annotation(ARTIFACT).strip()
+    return {"kind": source.kind, **{name: text for name, text in fields.items() if text}}
+
+
+def content_of(app: NIMCacheApp) -> Json:
+    """The same for comparisons with what a Job or a record has.
 
     A store of profiles holds any choice of them, so the choice may change until it is complete.
     """
-    source = source_of(app)
-    names = ("kind", "puller", "model_endpoint", "endpoint", "namespace", "model_name", "dataset")
-    content = {name: getattr(source, name) for name in (*names, "revision")}
-    artifact = app.annotation(ARTIFACT).strip()
+    return to_content(describe_source(app))
+
+
+def to_content(described: t.Mapping[str, str]) -> Json:
+    """The form of digests, from that of the status."""
+    content = {field: described.get(name, "") for name, field in (("kind", "kind"), *_FIELDS)}
+    artifact = described.get("artifact")
     return content | {"artifact": artifact} if artifact else content
 
 

@@ -14,29 +14,12 @@ from ..cache_spec import Source
 from ..cache_versions import Version, folder_of, served_version
 from .app import NIMCacheApp
 from .constants import READY, SELECTED_PROFILES
-from .source import ARTIFACT, content_of, source_of
+from .source import content_of, describe_source, source_of, to_content
 
 RENEW = "nimops.nim/renew"
 """Annotation of a NIMCache: another value downloads the model again, beside the served one."""
 
 _ID_LENGTH, _MAX_TRIGGER = 10, 253
-_FIELDS = (
-    ("modelPuller", "puller"),
-    ("modelEndpoint", "model_endpoint"),
-    ("endpoint", "endpoint"),
-    ("namespace", "namespace"),
-    ("modelName", "model_name"),
-    ("datasetName", "dataset"),
-    ("revision", "revision"),
-)
-"""Fields of `status.served.source`, and those of a source. An id must never change by itself: what
-enters it later must be absent where it is empty."""
-
-
-def describe_source(source: Source) -> dict[str, str]:
-    """The fields that decide on the content of a version, except for the choice of profiles."""
-    fields = {name: str(getattr(source, field) or "") for name, field in _FIELDS}
-    return {"kind": source.kind, **{name: text for name, text in fields.items() if text}}
 
 
 def wanted_version(app: NIMCacheApp) -> Version:
@@ -47,9 +30,7 @@ def wanted_version(app: NIMCacheApp) -> Version:
     served = served_version(app.resource)
     trigger = app.annotation(RENEW)[:_MAX_TRIGGER] or (served.trigger if served else "")
     source = source_of(app)
-    described = describe_source(source)
-    if artifact := app.annotation(ARTIFACT).strip():
-        described["artifact"] = artifact
+    described = describe_source(app)
     wanted = [described, _choice(source.wanted_model), _annotated(app, source), trigger]
     version_id = _digest(wanted)
     return Version(version_id, folder_of(version_id), described, trigger)
@@ -60,10 +41,7 @@ def served_content(app: NIMCacheApp) -> Json:
     served = served_version(app.resource)
     if served is None or not served.source:
         return content_of(app)
-    fields = {field: served.source.get(name, "") for name, field in _FIELDS}
-    content = {"kind": served.source.get("kind", ""), **fields}
-    artifact = served.source.get("artifact")
-    return {**content, "artifact": artifact} if artifact else content
+    return to_content(served.source)
 
 
 def is_renewal_wanted(app: NIMCacheApp) -> bool:

@@ -27,7 +27,7 @@ def is_native(app: NIMServiceApp, store: Store) -> bool:
     if decided is not None:
         return decided
     app.observed.refuse_invalid_mirrors()
-    return app.observed.get(_key(app)) == "native"
+    return bool(app.observed.get(_key(app)) == "native")
 
 
 def is_layout_awaited(app: NIMServiceApp) -> bool:

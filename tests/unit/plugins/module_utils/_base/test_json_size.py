@@ -23,8 +23,8 @@ def test_json_size_of_compact_json(value: t.Any, size: int) -> None:
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [(0, "1 KiB"), (62_000, "60 KiB"), (1 << 20, "1 MiB"), ((1 << 20) - 1, "1023 KiB"),
-     (15_900_000, "15.2 MiB")],
+    [(0, "0 bytes"), (1023, "1023 bytes"), (62_000, "60.5 KiB"), (1 << 20, "1 MiB"),
+     (15_900_000, "15.2 MiB"), (140 << 30, "140 GiB"), (1 << 60, "1024 PiB")],
 )  # fmt: skip
 def test_show_size_units(size: int, text: str) -> None:
     assert show_size(size) == text
@@ -34,7 +34,7 @@ def test_show_size_units(size: int, text: str) -> None:
     ("sizes", "text"),
     [
         ({"a": 2048, "b": 1}, "a (2 KiB)"),
-        ({"a": 1100, "b": 3072, "c": 10}, "b (3 KiB) and a (1 KiB)"),
+        ({"a": 1100, "b": 3072, "c": 10}, "b (3 KiB) and a (1.1 KiB)"),
         ({}, ""),
     ],
 )

@@ -15,10 +15,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.progress_bar 
         ({"profiles": 3, "started": True}, ""),
         ({"percent": "5"}, ""),
         ({"percent": 50}, "[##########----------] 50 %"),
-        ({"bytes": 3 << 30}, "3.0 GiB"),
+        ({"bytes": 3 << 30}, "3 GiB"),
         (
             {"percent": 99, "bytes": 99 << 30, "totalBytes": 100 << 30},
-            "[###################-] 99 %, 99.0 GiB of 100.0 GiB",
+            "[###################-] 99 %, 99 GiB of 100 GiB",
         ),
         ({"percent": 900}, "[####################] 900 %"),
     ],

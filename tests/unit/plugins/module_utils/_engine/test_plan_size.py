@@ -33,7 +33,7 @@ def refusal(plan: Plan) -> str:
 def test_refuse_large_object() -> None:
     refuse_large(CR, Plan(apply=[obj(MIB)]))
     assert refusal(Plan(apply=[obj(10), obj(MIB + 1)])) == (
-        'spec.args (4 KiB): Deployment "a" would have 1 MiB, and an object may have 1 MiB: use'
+        'spec.args (4.9 KiB): Deployment "a" would have 1 MiB, and an object may have 1 MiB: use'
         " fewer or smaller entries (running workloads stay unchanged)"
     )
     assert "an object may have" in refusal(Plan(adopt=[obj(MIB + 1)]))

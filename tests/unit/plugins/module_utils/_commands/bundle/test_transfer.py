@@ -328,4 +328,4 @@ def test_meter():
     now[0] = transfer._REPORT_SECONDS
     meter.count(1 << 30)
     meter.count(1)
-    assert lines == ["x: 2.0 GiB so far"]
+    assert lines == ["x: 2 GiB so far"]

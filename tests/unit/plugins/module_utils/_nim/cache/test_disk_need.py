@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.disk_need import show_bytes
 
 CLAIM, JOB = "PersistentVolumeClaim/nim/llama-pvc", "Job/nim/llama-job"
 SIZE = "nimops.nim/model-size"
@@ -45,8 +44,8 @@ def test_claim_for_manifest(world, size, is_enough):
         return
     status, reason, message = cluster.condition("Stalled")
     assert (status, reason) == ("True", "ClaimTooSmall")
-    assert 'PersistentVolumeClaim "llama-pvc" has 50.0 GiB' in message
-    assert "needs 50.0 GiB according to the manifest of image nvcr.io/nim/meta" in message
+    assert 'PersistentVolumeClaim "llama-pvc" has 50 GiB' in message
+    assert "needs 50 GiB according to the manifest of image nvcr.io/nim/meta" in message
     cluster.objects[CLAIM]["status"] = {"capacity": {"storage": "60Gi"}}
     assert JOB in cluster.reconcile().applied
 
@@ -80,16 +79,6 @@ def test_running_download_is_not_judged(world):
     assert cluster.condition("Stalled") is None
 
 
-def test_show_bytes():
-    assert [show_bytes(count) for count in (0, 1023, 1536, 140 << 30, 1 << 60)] == [
-        "0 bytes",
-        "1023 bytes",
-        "1.5 KiB",
-        "140.0 GiB",
-        "1024.0 PiB",
-    ]
-
-
 @pytest.mark.parametrize(
     ("capacity", "need", "fits"),
     [("10Gi", "6Gi", False), ("20Gi", "6Gi", True), ("10Gi", "0", True)],
@@ -104,7 +93,7 @@ def test_renewal_needs_space_for_both(hub, capacity, need, fits):
     if not fits:
         status, reason, message = cluster.condition("Renewed")
         assert (status, reason) == ("False", "ClaimTooSmall")
-        assert "beside the 6.0 GiB of the present files" in message
+        assert "beside the 6 GiB of the present files" in message
     assert cluster.condition("Ready")[0] == "True"
 
 
