@@ -99,10 +99,15 @@ class CacheSpec:
 
 
 def parse_cache(cache: Fields) -> CacheSpec:
-    """Parse the spec of a NIMCache."""
+    """Parse the spec of a NIMCache.
+
+    A resource that is too large is finalized without its spec: its claim is that of the status.
+    """
     fields = cache["spec"]
     storage, amounts = fields.get("storage") or {}, fields.get("resources") or {}
     pvc = storage.get("pvc")
+    if not fields:
+        pvc = {"name": (cache.get("status") or {}).get("pvc")}
     return CacheSpec(
         source=_parse_source(fields.get("source") or {}),
         claim=parse_claim(cache, pvc),

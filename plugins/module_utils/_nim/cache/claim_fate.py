@@ -53,6 +53,18 @@ def deletion_reads(app: NIMCacheApp) -> list[Read]:
     return [claim, *users, ReadClaimUsers(app.namespace, app.spec.claim.name)]
 
 
+def new_claim(app: NIMCacheApp, claim: Manifest) -> Manifest:
+    """The claim to create: one that is to stay never has an owner."""
+    if not _VALUES.get(_annotation(app)):
+        return claim
+    metadata = {key: value for key, value in claim["metadata"].items() if key != "ownerReferences"}
+    metadata["annotations"] = {
+        **(metadata.get("annotations") or {}),
+        CACHED_MODEL: write_record(app),
+    }
+    return {**claim, "metadata": metadata}
+
+
 def claim_patches(app: NIMCacheApp) -> list[Patch]:
     """The change of the owner of a claim, if it needs one; NimError if the annotation is invalid.
 
@@ -76,6 +88,12 @@ def may_take(app: NIMCacheApp) -> bool:
     live = _live(app)
     is_free = live is not None and _is_left(app) and is_marked(live)
     return is_free and _VALUES.get(_annotation(app)) is False
+
+
+def is_record_due(app: NIMCacheApp) -> bool:
+    """Whether the next pass of a Ready NIMCache completes the record of a claim that is to stay."""
+    record = record_of(app) if _is_left(app) and _VALUES.get(_annotation(app)) else None
+    return record is not None and not record.is_complete
 
 
 def may_remove_files(app: NIMCacheApp) -> bool:

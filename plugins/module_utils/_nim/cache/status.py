@@ -19,7 +19,7 @@ from ..._engine.reads import LATER
 from ..._engine.status_builder import StatusBuilder
 from ..cache_spec import named_cache
 from .app import NIMCacheApp
-from .claim_fate import USERS, may_take
+from .claim_fate import USERS, is_record_due, may_take
 from .constants import FAILED, NOT_READY, PVC_CREATED, READY, RECONCILE_FAILED
 from .download_status import JOB_COMPLETED, follow_job, record_start
 from .probe import PROTOCOL
@@ -63,7 +63,7 @@ def assess(app: NIMCacheApp, outcome: Outcome) -> Assessment:
         else:
             report_versions(builder, app, outcome)
         record_first(builder, app, steps.adopted)
-    if builder.state == READY and may_take(app):
+    if builder.state == READY and (may_take(app) or is_record_due(app)):
         builder.requeue = replace(builder.requeue, after=True)
     return _finish(builder, app)
 

@@ -10,6 +10,7 @@ import json
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 
+PVC = {"create": True, "size": "50Gi", "volumeAccessMode": "ReadWriteOnce"}
 CLAIM, JOB = "PersistentVolumeClaim/nim/llama-pvc", "Job/nim/llama-job"
 KEEP, MODEL = "nimops.nim/keep-claim", "nimops.nim/cached-model"
 SERVICES, BUILDS = "NIMService/nim/*", "NIMBuild/nim/*"
@@ -117,6 +118,42 @@ def test_keep_claim_leaves_at_once(world):
     assert not cluster.reconcile().assessment.requeue.after
     events, _error = cluster.finalize()
     assert f"because the annotation {KEEP} is set" in events[0][1]
+
+
+def test_keep_claim_never_owned(world):
+    """The claim is created as it stays, which is also what `render` shows."""
+    cluster = world()
+    keep(cluster)
+    while CLAIM not in cluster.objects:
+        cluster.reconcile()
+    assert (owners(cluster), record(cluster)["complete"]) == ([], False)
+    cluster.become_ready()
+    while cluster.reconcile().assessment.requeue.after:
+        pass
+    assert (owners(cluster), record(cluster)["complete"]) == ([], True)
+
+
+def test_keep_claim_record_is_due(world):
+    """The pass in which it becomes Ready asks for another one, which completes the record."""
+    cluster = world()
+    keep(cluster)
+    passes = []
+    reconcile = cluster.reconcile
+    cluster.reconcile = lambda: passes.append(reconcile()) or passes[-1]
+    cluster.become_ready()
+    assert passes[-1].assessment.requeue.after
+
+
+def test_finalize_without_spec(world):
+    """A NIMCache that is too large is finalized without its spec, also if that names the claim."""
+    key = "PersistentVolumeClaim/nim/files"
+    cluster = world(pvc=PVC | {"name": "files"}).become_ready()
+    assert cluster.objects[key]["metadata"]["ownerReferences"]
+    cluster.users = {SERVICES: [service(claim="files")]}
+    cluster.cr["spec"] = {}
+    events, _error = cluster.finalize()
+    assert "because NIMService chat uses it" in events[0][1]
+    assert not cluster.objects[key]["metadata"].get("ownerReferences")
 
 
 def test_keep_claim_turned_off(world):
