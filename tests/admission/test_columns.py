@@ -67,12 +67,17 @@ STATUSES = {
     "NIMService": STATUS | REPLICAS | MODEL,
     "ClusterPolicy": STATUS | {"state": "notReady", "readyOperands": "11/13"},
     "NVIDIADriver": STATUS | {"state": "notReady", "readyNodes": "3/4"},
-    "NIMCache": STATUS | {"pvc": "tiny-pvc", "download": {"percent": 40}},
+    "NIMCache": STATUS
+    | {
+        "pvc": "tiny-pvc",
+        "download": {"percent": 40},
+        "renewal": {"id": "0", "folder": "f", "download": {"percent": 7}},
+    },
 }
 EXPECTED = {
     **{kind: {"Available": "2", "Endpoint": "some.ns.svc:8000"} for kind in WORKLOADS},
     "NIMService": {"Available": "2", "Model": "acme/tiny", "Endpoint": "10.0.0.1:8000"},
-    "NIMCache": {"PVC": "tiny-pvc", "Percent": "40", "Model": "tiny"},
+    "NIMCache": {"PVC": "tiny-pvc", "Percent": "40", "Renewal": "7", "Model": "tiny"},
     "NIMPipeline": {"Ready": "1/2"},
     "ClusterPolicy": {"Status": "notReady", "Ready": "11/13"},
     "NVIDIADriver": {"Status": "notReady", "Ready": "3/4", "Default": "false"},

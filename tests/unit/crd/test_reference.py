@@ -733,7 +733,7 @@ def test_names_and_subresources(plural: str) -> None:
         theirs["spec"]["names"].pop("shortNames", ())
     )
     assert ours == theirs
-    added = {"Reason", "Available", "Ready", "Model", "Endpoint", "Percent"}
+    added = {"Reason", "Available", "Ready", "Model", "Endpoint", "Percent", "Renewal"}
     kept = [column for column in columns["ours"] if column["name"] not in added]
     if plural in WITH_TIMESTAMPS:
         kept[-1] = {**kept[-1], "type": "string"}

@@ -108,15 +108,21 @@ type status struct {
 	Profiles          []struct {
 		Model string `json:"model"`
 	} `json:"profiles"`
-	Download struct {
-		Bytes *int64 `json:"bytes"`
-		Total *int64 `json:"totalBytes"`
-	} `json:"download"`
+	Download download `json:"download"`
+	Renewal  struct {
+		Download *download `json:"download"`
+	} `json:"renewal"`
 	Selection *struct {
 		Considered int   `json:"considered"`
 		Selected   []any `json:"selected"`
 		Dropped    []any `json:"dropped"`
 	} `json:"selection"`
+}
+
+// download is the progress of a NIMCache's download, as far as it is known.
+type download struct {
+	Bytes *int64 `json:"bytes"`
+	Total *int64 `json:"totalBytes"`
 }
 
 // readFacts returns the facts about a resource, and its UID.
@@ -186,9 +192,14 @@ func profilesOf(from object) map[string]int {
 	return found
 }
 
+// bytesOf returns the bytes of the download in progress. That of a renewal runs beside a model that is served.
 func bytesOf(from object) map[string]int64 {
+	current := from.Status.Download
+	if renewed := from.Status.Renewal.Download; renewed != nil {
+		current = *renewed
+	}
 	found := map[string]int64{}
-	for of, count := range map[string]*int64{"downloaded": from.Status.Download.Bytes, "total": from.Status.Download.Total} {
+	for of, count := range map[string]*int64{"downloaded": current.Bytes, "total": current.Total} {
 		if from.Kind == "NIMCache" && count != nil {
 			found[of] = *count
 		}

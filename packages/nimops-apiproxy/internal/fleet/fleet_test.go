@@ -171,6 +171,9 @@ func TestCacheBytes(t *testing.T) {
 	if text := written(t, f); strings.Contains(text, `nimops_cache_bytes{`) {
 		t.Errorf("bytes of a download that reports none:\n%s", text)
 	}
+	f.Observe(caches, cache(`{"bytes":5,"totalBytes":5},"renewal":{"download":{"bytes":3,"totalBytes":8}}`))
+	has(t, written(t, f), `nimops_cache_bytes{namespace="ns",name="c",type="downloaded"} 3`,
+		`nimops_cache_bytes{namespace="ns",name="c",type="total"} 8`)
 }
 
 func TestClusterPolicy(t *testing.T) {
