@@ -24,10 +24,13 @@ from ..._http.image_registry import Reference, find_credentials, parse_reference
 from ..._http.registry_auth import RegistryError
 from ..._http.registry_client import INDEX_TYPES, Access, Manifest, RegistryClient
 from ..._http.verified_file import fetch_file, has_content
+from ..._nim.cache_versions import FOLDER
 from .layout import Descriptor, descriptor_of
 from .model import MAX_FILES, TITLE
 
-_DRAFTS = ".nimops"
+_DRAFTS = ".nimops-drafts"
+_RESERVED = (_DRAFTS, FOLDER)
+"""The second has the renewed versions of a model, which other pods may mount."""
 _REPORT_SECONDS = 10.0
 _MAX_AUTHORITIES = 1 << 20
 _MIB = 1 << 20
@@ -165,7 +168,7 @@ def _check_path(path: t.Any) -> str:
     if not isinstance(path, str) or not path:
         raise RegistryError("has a file without a path: bundle packs a model with --model")
     parts = path.split("/")
-    is_plain = path.isprintable() and "\\" not in path and parts[0] != _DRAFTS
+    is_plain = path.isprintable() and "\\" not in path and parts[0] not in _RESERVED
     if not is_plain or {"", ".", ".."} & {*parts}:
         raise RegistryError(f"has a file with the path {path[:100]!r}, which is not allowed")
     return path

@@ -82,7 +82,7 @@ def test_pull_model(source, store, capsys):
     made = source()
     assert run(made, store, "--profiles", "a", "b") == 0
     assert read(store) == FILES
-    assert not (store / ".nimops").exists()
+    assert not (store / ".nimops-drafts").exists()
     first, second = store / "blobs/1", store / "snapshots/main/model.bin"
     assert first.stat().st_ino == second.stat().st_ino, "a content is downloaded and stored once"
     assert len([path for path in made.paths("GET") if "/blobs/" in path]) == 2
@@ -105,6 +105,15 @@ def test_pull_model_of_profiles(source, store, capsys):
     assert first in read(store)
 
 
+def test_pull_model_keeps_renewed_versions(source, store):
+    """They are below the folder of the first version, and pods may mount them."""
+    renewed = store / ".nimops/0123456789/config.json"
+    renewed.parent.mkdir(parents=True)
+    renewed.write_text("{}")
+    assert run(source(), store) == 0
+    assert renewed.read_text() == "{}"
+
+
 def test_pull_model_again(source, store):
     """A damaged file is replaced, others stay."""
     made = source()
@@ -119,8 +128,8 @@ def test_pull_model_again(source, store):
 def test_pull_model_continues(source, store):
     """A pod that was killed has left a draft."""
     made = source()
-    (store / ".nimops").mkdir()
-    (store / ".nimops" / digest_of(WEIGHTS)[7:]).write_bytes(WEIGHTS[:5000])
+    (store / ".nimops-drafts").mkdir()
+    (store / ".nimops-drafts" / digest_of(WEIGHTS)[7:]).write_bytes(WEIGHTS[:5000])
     made.cut = 3000
     assert run(made, store) == 0
     assert read(store) == FILES

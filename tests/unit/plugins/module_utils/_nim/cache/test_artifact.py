@@ -20,7 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.job import (
 
 SOURCE, PLACE = "nimops.nim/source", "registry.example:5000/models/llama:1.0"
 MAIN = "kubectl.kubernetes.io/default-container"
-JOB = "Job/nim/llama-job"
+JOB, RENEWAL, RENEW = "Job/nim/llama-job", "Job/nim/llama-renewal", "nimops.nim/renew"
 NGC = {"modelPuller": "nvcr.io/nim/x:1", "pullSecret": "mirror", "authSecret": "key"}
 HF = {
     "endpoint": "https://hf.co", "namespace": "org", "modelName": "m", "authSecret": "hf-secret",
@@ -197,3 +197,32 @@ def test_content_of_other_annotation(cluster, has_started):
         assert made.condition("Stalled")[1] == "SourceChanged"
     else:
         assert done.pruned == [JOB]
+
+
+@pytest.mark.parametrize("change", [{SOURCE: "oci://r.example/llama:2"}, {RENEW: "again"}])
+def test_renewal_of_artifact(cluster, change):
+    """Another model, or the same one again, is downloaded beside the served one, by the same program."""
+    made = cluster().become_ready()
+    del made.objects[JOB]
+    made.cr["metadata"]["annotations"] |= change
+    for _pass in range(3):
+        made.reconcile()
+        if "Pod/nim/llama-pod" in made.objects:
+            made.run_pod()
+    place = change.get(SOURCE, f"oci://{PLACE}")
+    (container,) = made.objects[RENEWAL]["spec"]["template"]["spec"]["containers"]
+    assert (container["image"], container["args"]) == ("operator:1", ["--profiles", "aaaa"])
+    assert container["command"][:3] == ["nimops-pull-model", place[6:], "/model-store"]
+    folder = f".nimops/{made.cr['status']['renewal']['id']}"
+    assert container["volumeMounts"][0]["subPath"] == folder
+    assert made.cr["status"]["served"]["source"]["artifact"] == f"oci://{PLACE}"
+    made.set_job("Complete", name="llama-renewal", succeeded=1)
+    made.reconcile()
+    served = made.cr["status"]["served"]
+    assert (served["source"]["artifact"], served["folder"]) == (place, folder)
+    assert served.get("trigger", "") == change.get(RENEW, "")
+    assert made.cr["status"]["former"][0]["source"]["artifact"] == f"oci://{PLACE}"
+    for _pass in range(3):
+        made.reconcile()
+    (container,) = made.objects["Job/nim/llama-removal"]["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "operator:1"
