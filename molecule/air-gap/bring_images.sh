@@ -23,8 +23,9 @@ make_certificate() {
 		-keyout "$folder/$1.key" -out "$folder/$1.crt" 2>/dev/null
 }
 make_certificate mirror IP:10.89.0.1
-make_certificate upstream DNS:registry.example,DNS:example.com
-echo "127.0.0.1 localhost registry.example example.com" >"$folder/hosts"
+operator=$(sed -n 's|.*newName: \([^/]*\)/.*|\1|p' config/manager/kustomization.yaml)
+make_certificate upstream "DNS:registry.example,DNS:$operator"
+echo "127.0.0.1 localhost registry.example $operator" >"$folder/hosts"
 
 export PYTHONPATH=$PWD/tests/harness:$PWD/build/collections:$PWD/packages/kubectl-nim/src
 # shellcheck disable=SC2016 # the inner shell expands it
