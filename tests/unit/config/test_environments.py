@@ -38,6 +38,11 @@ def write_program(file: Path, text: str) -> Path:
             [f"uv pip install --compile-bytecode {HASHES} {name}" for name in "ab"],
             id="uv",
         ),
+        pytest.param(
+            {"uv": UV.replace("echo", "exit 2; echo")},
+            [f"pip install {HASHES} {name}" for name in "ab"],
+            id="uv without a registry",
+        ),
     ],
 )
 def test_create_venv(tmp_path, programs, expected):
