@@ -11,7 +11,7 @@ provide are assumed, and noted.
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..._base.types import Json
 from ..._cluster.simulated import Ask, SimulatedCluster
@@ -66,6 +66,7 @@ def simulate(
     for _number in range(_MAX_PASSES):
         if not simulation.run_once() and not simulation.assume():
             break
+    simulation.drop_owners()
     return simulation.simulated
 
 
@@ -115,6 +116,20 @@ class _Simulation:
             self.cluster.put(resource | {"status": status})
             return True
         return False
+
+    def drop_owners(self) -> None:
+        """Show objects without the owners that a later pass removed, such as those of kept claims.
+
+        The operator may create only what a resource owns.
+        """
+        for key, wanted in self.simulated.wanted.items():
+            made, manifest = self.cluster.find(key), wanted.child.manifest
+            if made is None or made["metadata"].get("ownerReferences"):
+                continue
+            metadata = {**manifest["metadata"]}
+            if metadata.pop("ownerReferences", None):
+                child = replace(wanted.child, manifest={**manifest, "metadata": metadata})
+                self.simulated.wanted[key] = replace(wanted, child=child)
 
     def _reconcile(self, key: Key, resource: Json) -> None:
         done = reconcile(kind_of(resource), resource, self.cluster)

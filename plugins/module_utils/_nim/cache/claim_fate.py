@@ -53,18 +53,6 @@ def deletion_reads(app: NIMCacheApp) -> list[Read]:
     return [claim, *users, ReadClaimUsers(app.namespace, app.spec.claim.name)]
 
 
-def new_claim(app: NIMCacheApp, claim: Manifest) -> Manifest:
-    """The claim to create: one that is to stay never has an owner."""
-    if not _VALUES.get(_annotation(app)):
-        return claim
-    metadata = {key: value for key, value in claim["metadata"].items() if key != "ownerReferences"}
-    metadata["annotations"] = {
-        **(metadata.get("annotations") or {}),
-        CACHED_MODEL: write_record(app),
-    }
-    return {**claim, "metadata": metadata}
-
-
 def claim_patches(app: NIMCacheApp) -> list[Patch]:
     """The change of the owner of a claim, if it needs one; NimError if the annotation is invalid.
 

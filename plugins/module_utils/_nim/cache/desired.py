@@ -12,7 +12,7 @@ from ..._builders.tenant_limits import forbids_root
 from ..._builders.within_limits import within_limits
 from ..._engine.desired import Child, Desired
 from .app import NIMCacheApp
-from .claim_fate import claim_patches, new_claim
+from .claim_fate import claim_patches
 from .config_map import build_config_map
 from .constants import READY, ROLE
 from .job import refuse_large_job
@@ -39,7 +39,7 @@ def desired(app: NIMCacheApp) -> Desired:
     steps = next_steps(app)
     children = build_rbac(app, app.live("Role", ROLE), is_root=not forbids_root(app.observed))
     if steps.pvc:
-        children.append(Child(new_claim(app, steps.pvc), create_only=True))
+        children.append(Child(steps.pvc, create_only=True))
     children += _download(app, steps)
     unwanted = _unwanted(app, steps)
     if is_renewing(app) and not steps.is_blocked:

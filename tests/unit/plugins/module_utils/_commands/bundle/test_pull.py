@@ -92,7 +92,7 @@ def test_pull_model(source, store, capsys):
 
 
 def test_pull_model_of_profiles(source, store, capsys):
-    """Of a store with a folder for each profile, only those of the NIMCache are downloaded."""
+    """A store may have a folder for each profile: others than the selected ones stay away."""
     one, two, three = "1" * 64, "2" * 64, "3" * 64
     files = {f"profiles/{one}/a": b"1", f"profiles/{two}/x/a": b"2", "blobs/" + three: b"3"}
     made = source(files)

@@ -88,6 +88,16 @@ def test_simulate_owner_uid(make_service):
     assert publish(manifest)["metadata"]["ownerReferences"][0]["uid"] == "u1"
 
 
+@pytest.mark.parametrize(("value", "owners"), [("true", None), ("false", ["u1"])])
+def test_simulate_kept_claim(make_cache, value, owners):
+    """A claim to keep loses its owner in a later pass."""
+    cache = make_cache()
+    cache["metadata"] |= {"uid": "u1", "annotations": {"nimops.nim/keep-claim": value}}
+    claim = find(simulate([cache], Facts([]).ask), "PersistentVolumeClaim")
+    found = publish(claim)["metadata"].get("ownerReferences")
+    assert (found and [item["uid"] for item in found]) == owners
+
+
 def test_simulate_cache_in_facts(make_cache):
     """Facts in the form of `kubectl get nimcaches,configmaps -o yaml`; rendered files have no uid."""
     cache = make_cache()

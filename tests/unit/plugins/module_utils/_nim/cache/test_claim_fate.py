@@ -120,19 +120,6 @@ def test_keep_claim_leaves_at_once(world):
     assert f"because the annotation {KEEP} is set" in events[0][1]
 
 
-def test_keep_claim_never_owned(world):
-    """The claim is created as it stays, which is also what `render` shows."""
-    cluster = world()
-    keep(cluster)
-    while CLAIM not in cluster.objects:
-        cluster.reconcile()
-    assert (owners(cluster), record(cluster)["complete"]) == ([], False)
-    cluster.become_ready()
-    while cluster.reconcile().assessment.requeue.after:
-        pass
-    assert (owners(cluster), record(cluster)["complete"]) == ([], True)
-
-
 def test_keep_claim_record_is_due(world):
     """The pass in which it becomes Ready asks for another one, which completes the record."""
     cluster = world()
