@@ -46,7 +46,7 @@ lint: collection $(DOCS_VENV)/.installed ## ruff, mypy, yamllint, shellcheck, an
 	@cd packages/ansible-prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
 	@cd packages/nimops-supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@cd packages/kubectl-nim/src && MYPYPATH=$(COLLECTIONS) $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p kubectl_nim
-	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/dns/sitecustomize.py sandbox/model_server.py sandbox/run_pods.py hack/*.py molecule/gpu/*.py
+	@MYPYPATH=hack/site $(BIN)/mypy sandbox/nimops_sandbox sandbox/dns/sitecustomize.py sandbox/model_server.py sandbox/run_pods.py hack/*.py molecule/gpu/*.py
 	@MYPYPATH=hack/site $(BIN)/mypy hack/site/site_*.py
 	@MYPYPATH=sandbox $(BIN)/mypy sandbox/postgresql.py sandbox/run_gateway.py
 	@MYPYPATH=molecule/llm/image $(BIN)/mypy molecule/llm/*.py molecule/llm/image/*.py

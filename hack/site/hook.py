@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from site_links import REPOSITORY, convert_page  # found by the path above
 from site_nav import expand_nav
+from site_operation import make_operation_pages
 from site_reference import make_pages
 
 HERE = Path(__file__).resolve().parent
@@ -30,7 +31,7 @@ PUBLISHER = REPOSITORY / "release/publisher.yaml"
 @functools.cache
 def generated() -> dict[str, str]:
     """The pages that only the site has, by path."""
-    return make_pages(REPOSITORY)
+    return make_pages(REPOSITORY) | make_operation_pages(REPOSITORY)
 
 
 @functools.cache

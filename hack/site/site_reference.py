@@ -12,11 +12,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+from site_markdown import cell, code, table
 
 Schema = dict[str, Any]
 
@@ -42,6 +43,7 @@ _BOUNDS = {
     "format": "format {}",
 }
 _INT32 = {"minimum": -(2**31), "maximum": 2**31 - 1}
+_IGNORED = re.compile(r"\b(ignored|not served)\b", re.IGNORECASE)
 _MARKUP = re.compile(r"\b(I|B|C|M|E|O|V|RV|P|U|L|R|HORIZONTALLINE)\(([^)]*)\)")
 
 
@@ -51,7 +53,7 @@ def make_pages(root: Path) -> dict[str, str]:
     for path in sorted((root / "config/crd/bases").glob("*_*.yaml")):
         definition = yaml.safe_load(path.read_text())
         name = definition["spec"]["names"]["singular"]
-        pages[f"reference/kinds/{name}.md"] = write_kind(definition)
+        pages[f"reference/kinds/{name}.md"] = write_kind(definition, read_effects(root, name))
     for folder, kind in _PLUGINS.items():
         for path in sorted((root / "plugins" / folder).glob("[a-z]*.py")):
             pages[f"reference/plugins/{path.stem}-{kind}.md"] = write_plugin(
@@ -70,28 +72,65 @@ def make_pages(root: Path) -> dict[str, str]:
     return pages
 
 
-def cell(text: Any) -> str:
-    """Return a text as a cell of a table."""
-    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
-
-
-def code(value: Any) -> str:
-    """Return a value as code in a cell."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return "`" + " ".join(text.split()).replace("|", "\\|") + "`" if text else '`""`'
-
-
-def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Return a table."""
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-
 # Kinds
 
 
-def write_kind(definition: Schema) -> str:
-    """Return the page of a CustomResourceDefinition: its fields and rules."""
+def read_effects(root: Path, name: str) -> dict[str, str]:
+    """Return what each field of a spec becomes: places as code, or a text that somebody wrote.
+
+    A text for the kind goes before what hack/generate_effects.py found, and that before a text for
+    all kinds.
+    """
+    folder = root / "hack/site"
+    generated = folder / f"effects/{name}.json"
+    found = json.loads(generated.read_text()) if generated.is_file() else {}
+    written = yaml.safe_load((folder / "effects.yaml").read_text())
+    places = {path: "<br>".join(map(code, items)) for path, items in found.items()}
+    common, own = (
+        {path: cell(text) for path, text in written.get(key, {}).items()} for key in ("all", name)
+    )
+    return common | places | own
+
+
+def effects_of(spec: Schema, effects: Mapping[str, str]) -> dict[str, str]:
+    """Return the cell of each field; empty where fields below have one, or nothing is known.
+
+    What has no effect says so in its description, or in that of a field above.
+    """
+    docs = {path: doc for path, _type, _bounds, doc in list_fields(spec, "spec")}
+    ignored = [path for path, doc in docs.items() if _IGNORED.search(doc)]
+    found = {}
+    for path in docs:
+        is_ignored = any(
+            path == above or path.startswith((f"{above}.", f"{above}[")) for above in ignored
+        )
+        if is_ignored:
+            found[path] = "nothing"
+        else:
+            found[path] = effects.get(path) or _by_pattern(path, effects)
+    return found
+
+
+def _by_pattern(path: str, effects: Mapping[str, str]) -> str:
+    """Return the text of the first key that fits, in which ** is any part of a path."""
+    for key, text in effects.items():
+        if "**" in key and re.fullmatch(".*".join(map(re.escape, key.split("**"))), path):
+            return text
+    return ""
+
+
+def is_leaf(path: str, paths: Iterable[str]) -> bool:
+    """Whether no other path is below this one."""
+    return not any(
+        other.startswith(path) and other[len(path) :][:1] in (".", "[") for other in paths
+    )
+
+
+def write_kind(definition: Schema, effects: Mapping[str, str]) -> str:
+    """Return the page of a CustomResourceDefinition: its fields and rules.
+
+    ``effects``: what fields of the spec become, as cells.
+    """
     spec = definition["spec"]
     names = spec["names"]
     version = next(item for item in spec["versions"] if item["storage"])
@@ -102,14 +141,20 @@ def write_kind(definition: Schema) -> str:
         f"`{spec['group']}/{version['name']}`, {spec['scope'].lower()}, "
         f"also {', '.join(code(name) for name in other)}; categories "
         f"{', '.join(code(name) for name in names.get('categories', ()))}.\n\n"
-        "Fields of Kubernetes' own types are not expanded.\n"
+        "Fields of Kubernetes' own types are not expanded. The column *becomes* has the places of a"
+        " field in the objects that the operator writes; `[]` is each item, or one of several.\n"
     )
     for part in ("spec", "status"):
-        rows = [
+        head: tuple[str, ...] = ("field", "type", "bounds", "meaning")
+        rows: list[tuple[str, ...]] = [
             (code(path), cell(kind), cell(bounds), cell(doc))
             for path, kind, bounds, doc in list_fields(schema["properties"][part], part)
         ]
-        text += f"\n## {part.capitalize()}\n\n{table(('field', 'type', 'bounds', 'meaning'), rows)}"
+        if part == "spec":
+            head = (*head, "becomes")
+            known = effects_of(schema["properties"]["spec"], effects)
+            rows = [(*row, known[row[0].strip("`")]) for row in rows]
+        text += f"\n## {part.capitalize()}\n\n{table(head, rows)}"
     rules = [
         (code(f"{path}{rule.get('fieldPath', '')}".lstrip(".")), cell(rule["message"]))
         for path, rule in list_rules(schema, "")

@@ -66,16 +66,16 @@ ROWS = {
 
 @pytest.mark.parametrize(("field", "row"), ROWS.values(), ids=ROWS)
 def test_write_kind(field, row):
-    page = write_kind(definition(a=field))
+    page = write_kind(definition(a=field), {"spec.a": "E"})
     assert page.startswith("# Thing\n\nA thing.\n\n`g.io/v1`, namespaced, also `things`, `th`; ")
-    assert f"| `spec.a` | {row} |" in page
+    assert f"| `spec.a` | {row} | E |" in page
 
 
 def test_write_kind_rules():
     rule = {"rule": "self", "message": "must be so", "fieldPath": ".b"}
     hidden = {"rule": "self", "message": "keys that begin with __ansible are reserved for Ansible"}
     inner = {"type": "object", "x-kubernetes-validations": [rule, hidden], "description": "D"}
-    page = write_kind(definition(a={"type": "array", "items": inner, "description": "D"}))
+    page = write_kind(definition(a={"type": "array", "items": inner, "description": "D"}), {})
     assert "| `spec.a[].b` | must be so |" in page
     assert "__ansible" not in page
 

@@ -60,7 +60,12 @@ def simulate(
     resources: t.Iterable[Json], base: Ask, adjust: Adjust | None = None
 ) -> SimulationResult:
     """Simulate these custom resources, and those that they create, in the given cluster."""
-    simulation = _Simulation(SimulatedCluster(base, adjust))
+    return simulate_in(SimulatedCluster(base, adjust), resources)
+
+
+def simulate_in(cluster: SimulatedCluster, resources: t.Iterable[Json]) -> SimulationResult:
+    """Simulate these custom resources, and those that they create, in a simulated cluster."""
+    simulation = _Simulation(cluster)
     for resource in resources:
         simulation.add_resource(resource)
     for _number in range(_MAX_PASSES):
