@@ -55,7 +55,7 @@ lint: collection $(DOCS_VENV)/.installed ## ruff, mypy, yamllint, shellcheck, an
 	@$(BIN)/mypy release/chart/ready.py
 	@$(BIN)/mypy release/write_sbom.py
 	@$(BIN)/mypy tests/harness/nimops_harness tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/manifests/nimops_manifests tests/reports/nimops_reports tests/first_steps/nimops_first_steps
-	@MYPYPATH=tests/observability $(BIN)/mypy tests/observability tests/site
+	@MYPYPATH=tests/observability $(BIN)/mypy tests/observability tests/site tests/tutorials/nimops_tutorials
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@MYPYPATH=hack/image:sandbox $(BIN)/mypy -p nimops_image
 	@$(BIN)/yamllint --strict .
@@ -76,7 +76,7 @@ test: venv collection $(RELEASE_VENV)/.installed ## Lint, unit tests, sanity and
 # What CI has no time for.
 .PHONY: nightly
 nightly: ## What `make test` leaves out: the matrix, all of attack, faults, reports and fuzz, endurance, a release, bench
-	@hack/run_parts.sh matrix prefork prefork-package operators attack faults reports observability fuzz endurance scenario-role kubernetes scenario-lws scenario-kserve scenario-epp scenario-gateway scenario-autoscaling scenario-air-gap node-llm release-check bench
+	@hack/run_parts.sh matrix prefork prefork-package operators attack faults reports observability tutorials fuzz endurance scenario-role kubernetes scenario-lws scenario-kserve scenario-epp scenario-gateway scenario-autoscaling scenario-air-gap node-llm release-check bench
 
 .PHONY: generate
 generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas, modules, manifests, health checks (needs the API server of $KUBECONFIG)

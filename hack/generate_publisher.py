@@ -30,6 +30,7 @@ PLACES: dict[str, dict[str, str]] = {
     "config/monitoring/alerts.yaml": {"repository": rf"{_URL}(?=/tree/main/docs/)"},
     "docs/operate/install.md": {"host": _OF_CONFIG, "registry": _OF_IMAGE},
     "docs/operate/takeover.md": {"host": _OF_CONFIG, "registry": _OF_IMAGE},
+    "docs/tutorials/from-nvidias-operator.md": {"registry": _OF_IMAGE},
     "galaxy.yml": {
         "repository": rf"(?m)(?<=^repository: ){_URL}|(?<=^documentation: ){_URL}"
         rf"|(?<=^homepage: ){_URL}|(?<=^issues: ){_URL}"

@@ -9,6 +9,7 @@
 # WATCH_NAMESPACE, OPERATOR_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
 # NIMOPS_COMPONENT=gpu also installs the CRDs of the GPU stack and serves them; on a sandbox this is the default, but not
 #   with NAMESPACED. Empty: it does not.
+# INSTALLED=1 applies nothing: the cluster has what the operator needs, as after `kubectl nim install`.
 # REPLACE_CRDS=1 replaces CRDs of other operators, such as NVIDIA's, and of later releases; otherwise they are an error.
 # NIMOPS_NEMO=off does not serve the NeMo kinds, and omits the permissions that only they need.
 # NIMOPS_TEST_REGISTRIES: a test's registries on this machine, as host:port, which are queried over http.
@@ -74,24 +75,27 @@ if [[ ${nemo,,} == off ]]; then
 fi
 
 # Only after the comparison: the CRDs of others, such as NVIDIA's GPU operator, describe resources that are in use.
-manifests=$(kubectl kustomize "$overlay")
-definitions=$(python hack/check_crds.py ${REPLACE_CRDS:+--replace} <<<"$manifests") ||
-	fail "nothing was applied: the CRDs above are in use by another operator. See docs/operate/install.md#without-an-image"
-kubectl apply --server-side --force-conflicts -f - <<<"$definitions" >&2
-kubectl wait --for=condition=Established --timeout=60s -f - <<<"$definitions" >&2
-apply_component admission
+if [[ ! ${INSTALLED:-} ]]; then
+	manifests=$(kubectl kustomize "$overlay")
+	definitions=$(python hack/check_crds.py ${REPLACE_CRDS:+--replace} <<<"$manifests") ||
+		fail "nothing was applied: the CRDs above are in use by another operator. See docs/operate/install.md#without-an-image"
+	kubectl apply --server-side --force-conflicts -f - <<<"$definitions" >&2
+	kubectl wait --for=condition=Established --timeout=60s -f - <<<"$definitions" >&2
+	apply_component admission
+fi
 
 if [[ ${LEAST_PRIVILEGE:-} ]]; then
 	namespace=nimops-system account=nimops-controller-manager
+	[[ ! ${INSTALLED:-} ]] || namespace=${OPERATOR_NAMESPACE:-$namespace}
 	for name in "$namespace" ${NAMESPACED:+"$NAMESPACED"}; do
-		kubectl create namespace "$name" --dry-run=client -o yaml | kubectl apply --server-side -f - >&2
+		[[ ${INSTALLED:-} ]] || kubectl create namespace "$name" --dry-run=client -o yaml | kubectl apply --server-side -f - >&2
 	done
 	if [[ ${NAMESPACED:-} ]]; then
 		bindings=$(kubectl get clusterrolebindings --selector app.kubernetes.io/name=nimops,app.kubernetes.io/component=rbac --output name)
 		[[ ! $bindings ]] ||
 			fail "these grant the account permissions in all namespaces: delete them to use NAMESPACED: ${bindings//$'\n'/ }"
 	fi
-	apply_component rbac
+	[[ ${INSTALLED:-} ]] || apply_component rbac
 	token=$(kubectl -n "$namespace" create token "$account" --duration=24h)
 	limited=$PWD/build/operator.kubeconfig
 	mkdir -p build

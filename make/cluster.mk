@@ -6,7 +6,7 @@
 lane-main: collection ## All parts of test but those on the real node; an interruption stops what the scenarios started
 	@trap 'for file in build/molecule/*.pid; do \
 		[[ ! -e $$file ]] || hack/process.sh build/molecule stop "$$(basename "$$file" .pid)"; done' EXIT; \
-	hack/run_parts.sh lint unit image-versions supervisor apiproxy docs packaging galaxy sanity cluster quick reports-quick first-steps report-page docs-page monitoring scenario-kind
+	hack/run_parts.sh lint unit image-versions supervisor apiproxy docs packaging galaxy sanity cluster quick reports-quick first-steps first-tutorial report-page docs-page monitoring scenario-kind
 
 .PHONY: lane-node
 lane-node: collection ## The tests on the real node

@@ -32,6 +32,14 @@ observability: collection ## Health, differences and metrics as GitOps tools and
 first-steps: collection ## Follow the README's five minutes as a new user, on a sandbox of its own; test includes it
 	@$(BIN)/python tests/first_steps
 
+.PHONY: tutorials
+tutorials: collection ## Follow the tutorials as a reader, on a sandbox of its own (TUTORIALS="first-model --keep-going")
+	@PYTHONPATH=$(REPORT_PATH) $(BIN)/python tests/tutorials $(TUTORIALS)
+
+.PHONY: first-tutorial
+first-tutorial: ## The first tutorial; test includes it
+	@$(MAKE) tutorials TUTORIALS=first-model
+
 .PHONY: fuzz
 fuzz: collection ## 1,000 malformed and 1,000 odd resources per kind, on $KUBECONFIG or the sandbox (FUZZ=--seed N)
 ifdef KUBECONFIG

@@ -20,6 +20,9 @@ garbage   200 with text that is not JSON
 hang      accepts the request and does not answer for minutes; metrics count these questions
 off       nothing listens
 
+The annotation `sandbox.nimops/model-name` is the name of the model. --mode chooses the answer of a
+Service without the first annotation.
+
 Simulated pods have no network either. The API server of the sandbox sends what its Service proxy
 forwards to them to an HTTP proxy at the fifth port of the sandbox, which this program plays.
 
@@ -45,13 +48,14 @@ import typing as t
 import urllib.parse
 from pathlib import Path
 
-ANNOTATION = "sandbox.nimops/model"
+ANNOTATION, NAME_ANNOTATION = "sandbox.nimops/model", "sandbox.nimops/model-name"
 SELECTOR = "app.kubernetes.io/part-of=nim-service"
 DEFAULT_MODEL = "acme/tiny-llm"
 CHANGES = ("ADDED", "MODIFIED", "DELETED")
 FIRST_PAUSE, LAST_PAUSE = 0.5, 5.0  # seconds between two watches
 HANG_SECONDS = 300.0
 LISTING = ("models", "embedding", "rerank", "lora")
+MODES = (*LISTING, "metadata", "error", "garbage", "hang", "off")
 ADAPTER = "acme/tiny-lora"
 FIRST_FREE_PORT = 1024
 PROXY_OFFSET = 4
@@ -175,6 +179,18 @@ def host_of(namespace: str | None, name: str | None) -> str:
     return f"{name}.{namespace}.svc"
 
 
+def send(
+    handler: http.server.BaseHTTPRequestHandler, status: int, body: bytes, form: str = ""
+) -> None:
+    """Write an answer, by default one of a model: JSON, or events."""
+    usual = "text/event-stream" if body.startswith(EVENTS) else "application/json"
+    handler.send_response(status)
+    handler.send_header("Content-Type", form or usual)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
 class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
@@ -209,12 +225,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 if server.mode == "hang":
                     time.sleep(HANG_SECONDS)
                 status, body = answer_to(server.mode, path, server.model, question)
-            form = "text/event-stream" if body.startswith(EVENTS) else "application/json"
-        self.send_response(status)
-        self.send_header("Content-Type", form)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+            form = ""
+        send(self, status, body, form)
 
     @contextlib.contextmanager
     def count(self, server: _Server, question: Question | None) -> t.Iterator[None]:
@@ -258,8 +270,8 @@ class Models:
     the file to write, if any: a JSON object, {host: {port: address to listen on}}.
     """
 
-    def __init__(self, model: str, names: Path | None = None) -> None:
-        self._model, self._names = model, names
+    def __init__(self, model: str, names: Path | None = None, mode: str = "models") -> None:
+        self._model, self._names, self._mode = model, names, mode
         self._servers: dict[Address, _Server] = {}
         self._routes: dict[str, dict[int, Address]] = {}
         self._selector = selectors.DefaultSelector()
@@ -294,13 +306,15 @@ class Models:
             return
         service = event["object"]
         metadata = service["metadata"]
-        mode = (metadata.get("annotations") or {}).get(ANNOTATION, "models")
+        annotations = metadata.get("annotations") or {}
+        mode = annotations.get(ANNOTATION, self._mode)
+        model = annotations.get(NAME_ANNOTATION, self._model)
         self._route(host_of(metadata.get("namespace"), metadata.get("name")), routes_of(service))
         for address in addresses_of(service):
             if event["type"] == "DELETED" or mode == "off":
                 self._stop(address)
             else:
-                self._serve(address, mode)
+                self._serve(address, mode, model)
 
     def _route(self, host: str, routes: dict[int, Address]) -> None:
         if self._routes.get(host) == routes:
@@ -311,18 +325,17 @@ class Models:
             new.write_text(json.dumps(self._routes))
             new.replace(self._names)
 
-    def _serve(self, address: Address, mode: str) -> None:
+    def _serve(self, address: Address, mode: str, model: str) -> None:
         if address not in self._servers:
             try:
                 server = _Server(address, _Handler)
             except OSError as error:
                 print(f"model server: {address[0]}:{address[1]}: {error}", file=sys.stderr)
                 return
-            server.model = self._model
             self._selector.register(server, selectors.EVENT_READ, server)
             self._servers[address] = server
             print(f"model server: listening on {address[0]}:{address[1]}", file=sys.stderr)
-        self._servers[address].mode = mode
+        self._servers[address].mode, self._servers[address].model = mode, model
 
     def _stop(self, address: Address) -> None:
         if server := self._servers.pop(address, None):
@@ -404,8 +417,9 @@ def main() -> int:
     )
     parser.add_argument("--model", default=DEFAULT_MODEL, help="the model name in answers")
     parser.add_argument("--names", type=Path, help="the file to write the Services' names to")
+    parser.add_argument("--mode", choices=MODES, default="models", help="the usual answer")
     given = parser.parse_args()
-    models = Models(given.model, given.names)
+    models = Models(given.model, given.names, given.mode)
     start_proxy(models)
     try:
         follow_services(

@@ -9,8 +9,9 @@ Secrets and ConfigMaps of the container.
 
 All of them are in a network of their own, without a connection to the machine's, which has the API
 server at its usual address of loopback and all addresses of simulated pods. The pods answer on the
-ports 8000 (HTTP) and 8001 (gRPC): the former with JSON, the pod's name in `pod`, after the seconds
-in the query, as in /v1/models?seconds=2; the latter with the health of a server.
+ports 8000 (HTTP) and 8001 (gRPC): the former to a question to a model as `model_server.py`, to all
+else with JSON, the pod's name in `pod`, after the seconds in the query, as in
+/v1/models?seconds=2; the latter with the health of a server.
 
 Connections to --http and --https on loopback lead to port 80 and 443 of a Gateway, so only one
 Gateway can be used at a time. They are open as soon as the controller is ready.
@@ -36,6 +37,7 @@ import typing as t
 import urllib.parse
 from pathlib import Path
 
+from model_server import ANNOTATION, DEFAULT_MODEL, NAME_ANNOTATION, answer_to, send
 from run_pods import (
     Json,
     Network,
@@ -68,15 +70,28 @@ class Options(t.NamedTuple):
 
 
 class Pods:
-    """The simulated pods, read from time to time."""
+    """The simulated pods and the Services, read from time to time."""
 
     def __init__(self) -> None:
         self.items: list[Json] = []
+        self.services: dict[tuple[str, str], Json] = {}
 
     def read(self) -> None:
-        text = kubectl("get", "pods", "--all-namespaces", "--output=json", check=False)
+        text = kubectl("get", "pods,services", "--all-namespaces", "--output=json", check=False)
         if text:
-            self.items = json.loads(text)["items"]
+            items = json.loads(text)["items"]
+            self.items = [item for item in items if item["kind"] == "Pod"]
+            self.services = {
+                (item["metadata"]["namespace"], item["metadata"]["name"]): item
+                for item in items
+                if item["kind"] == "Service"
+            }
+
+    def annotations_of(self, address: str) -> dict[str, str]:
+        """Annotations of the Service of the pod with an address, named as the pod's application."""
+        metadata = (pod_at(self.items, address) or {}).get("metadata") or {}
+        key = str(metadata.get("namespace")), str((metadata.get("labels") or {}).get("app"))
+        return (self.services.get(key) or {}).get("metadata", {}).get("annotations") or {}
 
     def name_of(self, address: str) -> str:
         """The name of the pod with an address; empty if there is none."""
@@ -112,19 +127,29 @@ class _Answer(http.server.BaseHTTPRequestHandler):
         name = t.cast(_Models, self.server).pods.name_of(address)
         time.sleep(min(seconds_of(query), LARGEST_DELAY))
         text = {"pod": name, "path": path, "host": self.headers["Host"]}
-        body = json.dumps(text).encode()
-        self.send_response(200 if name else 404)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        send(self, 200 if name else 404, json.dumps(text).encode())
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.do_GET()
+        content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        question = question_of(content)
+        if question is None:
+            self.do_GET()
+            return
+        pods = t.cast(_Models, self.server).pods
+        notes = pods.annotations_of(self.connection.getsockname()[0])
+        mode, model = notes.get(ANNOTATION, "models"), notes.get(NAME_ANNOTATION, DEFAULT_MODEL)
+        send(self, *answer_to(mode, self.path, model, question))
 
     def log_message(self, format: str, *args: t.Any) -> None:  # noqa: A002 the base class's name
         """Log nothing."""
+
+
+def question_of(content: bytes) -> Json | None:
+    """The question to a model in the body of a request; None if there is none."""
+    with contextlib.suppress(ValueError):
+        found = json.loads(content)
+        return found if isinstance(found, dict) and "model" in found else None
+    return None
 
 
 def seconds_of(query: str) -> float:

@@ -34,6 +34,12 @@ class Prometheus:
         found: list[Any] = self.get("api/v1/query", query=expression)["result"]
         return found
 
+    def reload(self) -> None:
+        """Read prometheus.yaml and its rules again."""
+        request = urllib.request.Request(f"{self.url}/-/reload", method="POST")
+        with urllib.request.urlopen(request, timeout=20):
+            return
+
     def is_ready(self) -> bool:
         try:
             with urllib.request.urlopen(f"{self.url}/-/ready", timeout=2) as answer:
@@ -55,6 +61,7 @@ def run_prometheus(folder: Path) -> Iterator[Prometheus]:
     port = find_free_port()
     command = [build("prometheus"), "--config.file=prometheus.yaml", "--storage.tsdb.path=data"]
     command += [f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"]
+    command += ["--web.enable-lifecycle"]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
     try:

@@ -3,8 +3,7 @@
 
 """docs/operate/monitoring.md, followed: a real Prometheus scrapes the operator and model servers.
 
-The Prometheus operator is missing here. The test does its part: it reads the rules and the
-ServiceMonitor that the commands of the document created from the API server. Commands, rules of
+The Prometheus operator is missing here. `nimops_monitors` does its part. Commands, rules of
 prometheus-adapter and names are read from the page.
 """
 
@@ -22,18 +21,18 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from nimops_adapter import run_adapter
 from nimops_harness.cluster import kubectl
 from nimops_harness.runtime import ContainedOperator
+from nimops_monitors import find_address, write_settings
 from nimops_prometheus import Prometheus, run_prometheus, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/operate/monitoring.md").read_text()
-SERVED = "llama-3-2-1b-emptydir"
+SERVED = "meta-llama-3-2-1b-instruct"
 ALERT = 'ALERTS{alertname="NIMResourceNotReady", namespace="alert"}'
 SCALED = "llama-3-2-1b-autoscaling"
 SECONDS = 120
@@ -65,68 +64,16 @@ def follow(commands: list[str]) -> None:
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 
 
-def list_items(kind: str) -> list[dict[str, Any]]:
-    text = kubectl("--namespace", "nimops-system", "get", kind, "--output", "json")
-    items: list[dict[str, Any]] = json.loads(text)["items"]
-    return items
-
-
-def write_rules(folder: Path) -> None:
-    """The rules of the cluster, evaluated each second, with short waits."""
-    groups = []
-    for item in list_items("prometheusrules.monitoring.coreos.com"):
-        for group in item["spec"]["groups"]:
-            for rule in (rule for rule in group["rules"] if "for" in rule):
-                rule["for"] = "4s"
-            groups.append(group)
-    (folder / "rules.yaml").write_text(yaml.safe_dump({"groups": groups}))
-
-
-def find_address(name: str) -> str:
+def find_server(name: str) -> str:
     """Where a model server of the namespace nim listens."""
     service = json.loads(kubectl("--namespace", "nim", "get", "service", name, "-o", "json"))
-    return f"{service['spec']['clusterIP']}:{service['spec']['ports'][0]['port']}"
+    return find_address(service, "api")
 
 
-def write_targets(folder: Path, *services: str) -> None:
-    """The model servers that Prometheus scrapes, with the labels of ServiceMonitors."""
-    targets = [
-        {"targets": [find_address(name)], "labels": {"namespace": "nim", "service": name}}
-        for name in services
-    ]
-    new = folder / "targets.new"
-    new.write_text(json.dumps(targets))
-    new.rename(folder / "targets.json")
-
-
-def write_settings(folder: Path, operator: ContainedOperator) -> None:
-    """Scrapes of the operator, as the ServiceMonitor describes them, and of model servers."""
-    [monitor] = list_items("servicemonitors.monitoring.coreos.com")
-    [endpoint] = monitor["spec"]["endpoints"]
-    settings = {
-        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-        "rule_files": ["rules.yaml"],
-        "scrape_configs": [
-            {
-                "job_name": "operator",
-                "honor_labels": endpoint["honorLabels"],
-                "metrics_path": endpoint["path"],
-                "static_configs": [
-                    {
-                        "targets": [f"127.0.0.1:{operator.metrics.port}"],
-                        "labels": {"namespace": "nimops-system"},
-                    }
-                ],
-            },
-            {
-                "job_name": "models",
-                "metrics_path": "/v1/metrics",
-                "fallback_scrape_protocol": "PrometheusText0.0.4",
-                "file_sd_configs": [{"files": ["targets.json"], "refresh_interval": "5s"}],
-            },
-        ],
-    }
-    (folder / "prometheus.yaml").write_text(yaml.safe_dump(settings))
+def discover(name: str, folder: Path, operator: ContainedOperator) -> None:
+    """Write the settings of Prometheus once a service has its ServiceMonitor, with short waits."""
+    kubectl("-n", "nim", "wait", f"servicemonitor/{name}", "--for=create", "--timeout=60s")
+    write_settings(folder, operator.metrics.port, pending="4s")
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +89,7 @@ def installed(
         item = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         kubectl("apply", "--filename", "-", stdin=json.dumps(item))
     samples = ROOT / "config/samples"
-    for name in ("apps_v1alpha1_nimcache", "apps_v1alpha1_nimservice", "nimservice_emptydir"):
+    for name in ("apps_v1alpha1_nimcache", "apps_v1alpha1_nimservice"):
         kubectl("--namespace", "nim", "apply", "--filename", str(samples / f"{name}.yaml"))
     ready = ("wait", f"nimservice/{SERVED}", "--for=condition=Ready", "--timeout=180s")
     kubectl("--namespace", "nim", *ready)
@@ -158,9 +105,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def prometheus(installed: ContainedOperator, folder: Path) -> Iterator[Prometheus]:
-    write_rules(folder)
-    write_settings(folder, installed)
-    write_targets(folder, SERVED)
+    discover(SERVED, folder, installed)
     with run_prometheus(folder) as client:
         yield client
 
@@ -221,7 +166,7 @@ def keep_asking(address: str) -> None:
 
 
 def test_autoscaler_scales_by_the_rules_of_prometheus_adapter(
-    prometheus: Prometheus, folder: Path, tmp_path: Path
+    prometheus: Prometheus, installed: ContainedOperator, folder: Path, tmp_path: Path
 ) -> None:
     """The adapter, its rules and the sample, and a real HorizontalPodAutoscaler."""
     section = read_section("With prometheus-adapter")
@@ -239,10 +184,11 @@ def test_autoscaler_scales_by_the_rules_of_prometheus_adapter(
     with run_adapter(tmp_path, yaml.safe_load(block)["rules"]["custom"], prometheus.url):
         follow([apply])
         wait_for(lambda: replicas() == 1, SECONDS, "the service of the sample is Ready")
-        write_targets(folder, SERVED, SCALED)
+        discover(SCALED, folder, installed)
+        prometheus.reload()
         wait_for(lambda: value() == "0", SECONDS, "the adapter serves the metric")
         behave = (f"service/{SCALED}", "sandbox.nimops/model=hang")
         kubectl("--namespace", "nim", "annotate", *behave)
-        keep_asking(find_address(SCALED))
+        keep_asking(find_server(SCALED))
         wait_for(lambda: int(value() or 0) > 8, SECONDS, "the adapter serves the load")
         wait_for(lambda: replicas() > 1, SECONDS, "one replica has eight questions at most")

@@ -8,70 +8,60 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 import time
 import typing as t
 from pathlib import Path
 
-import yaml
 from nimops_harness.cases import print_table
 from nimops_harness.cluster import kubectl
+from nimops_harness.definitions import add_foreign_definition, remove_definitions
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import say
 from nimops_harness.runtime import ROOT
 from nimops_harness.sandbox import enter, open_sandbox
+from nimops_harness.terminal import Terminal, make_places
 from nimops_harness.workload import label_nodes
 
-from .page import read_section
+from .page import read_steps
 
 TITLE = "On your cluster in five minutes"
 FOLDER = ROOT / "build" / "first-steps"
 NAME = "meta-llama-3-2-1b-instruct"
 FOREIGN = ("clusterpolicies.nvidia.com", "nvidiadrivers.nvidia.com")
-OURS = re.compile(r"\.(apps\.)?nvidia\.com$")
 SHOWN = 12
 """Lines of each output that are shown."""
-KEPT = ("PIP_", "UV_", "SSL_", "REQUESTS_", "HTTP", "http", "NO_PROXY", "no_proxy", "LANG")
-"""The variables that reach a package registry; all others are those of a new user."""
 
 
 class Shell:
     """Runs commands as a new user, and keeps their durations."""
 
     def __init__(self, folder: Path) -> None:
-        self.home, self.work = folder / "home", folder / "work"
+        self.home, self.work = make_places(folder)
         self.rows: list[tuple[str, str]] = []
-        self.path = os.environ["PATH"]
-        for place in (self.home, self.work):
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir(parents=True)
+
+    def open(self, *folders: Path) -> None:
+        """Start a session with these folders first on PATH."""
+        path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
+        known = {key: os.environ[key] for key in ("KUBECONFIG",) if key in os.environ}
+        self._terminal = Terminal(self.home, self.work, path, NGC_API_KEY="nvapi-test", **known)
+
+    def close(self) -> None:
+        """End the session."""
+        self._terminal.close()
 
     def run(self, command: str) -> str:
         """The stdout of a command. HarnessError with its messages if it fails."""
         say(f"$ {command}")
-        environment = {key: text for key, text in os.environ.items() if key.startswith(KEPT)}
-        environment |= {"HOME": str(self.home), "PATH": self.path, "NGC_API_KEY": "nvapi-test"}
-        if kubeconfig := os.environ.get("KUBECONFIG"):
-            environment["KUBECONFIG"] = kubeconfig
-        active = self.home / ".nimops/bin/activate"
-        prelude = f"source {active}; " if active.is_file() else ""
         began = time.monotonic()
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", prelude + command],
-            cwd=self.work, env=environment, capture_output=True, text=True, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        done = self._terminal.run(command)
         self.rows.append((command[:90], f"{time.monotonic() - began:.1f} s"))
-        for line in [*done.stdout.splitlines()[-SHOWN:], *done.stderr.splitlines()[-SHOWN:]]:
+        for line in [*done.output.splitlines()[-SHOWN:], *done.errors.splitlines()[-SHOWN:]]:
             say(f"    {line}")
-        if done.returncode:
-            raise HarnessError(
-                f"{command}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
-            )
-        return done.stdout
+        if done.code:
+            raise HarnessError(f"{command}: exit code {done.code}\n{done.output}{done.errors}")
+        return done.output
 
 
 def main() -> int:
@@ -90,28 +80,34 @@ def main() -> int:
 
 def follow(page: Path) -> None:
     """All steps. HarnessError at the first one that fails."""
-    section = read_section(page.read_text(), TITLE)
+    steps = read_steps(page.read_text(), TITLE)
     shell = Shell(FOLDER)
-    (shell.work / "nim.yaml").write_text(section.manifest)
-    before = [command for command in section.commands if needs_network(command)]
-    after = [command for command in section.commands if not needs_network(command)]
+    (shell.work / "nim.yaml").write_text(steps.manifest)
+    before = [command for command in steps.commands if needs_network(command)]
+    after = [command for command in steps.commands if not needs_network(command)]
     if not before or not any("kubectl nim ask" in command for command in after):
         raise HarnessError(f"the section {TITLE!r} must install kubectl nim, and ask the model")
     subprocess.run([sys.executable, "release", "wheel"], cwd=ROOT, check=True)
     (shell.work / "dist").symlink_to(ROOT / "dist")
+    shell.open()
     for command in before:
         if not command.startswith("make "):
             shell.run(command)
+    shell.close()
     enter(FOLDER)  # no way out from here on
     with open_sandbox(FOLDER) as sandbox:
         label_nodes(sandbox.api)
-        shell.path = f"{sandbox.directory / 'bin'}:{shell.path}"
+        shell.open(sandbox.directory / "bin")
         foreign = add_foreign_definitions()
+        for command in before:
+            if command.startswith("source "):
+                shell.run(command)
         answers = {command: shell.run(command) for command in after}
         check_served(answers)
         use(shell)
         use_collection(shell)
         remove(shell)
+        shell.close()
         if read_definitions() != foreign:
             raise HarnessError("the CRDs of the other GPU operator have changed")
     total = sum(float(seconds.partition(" ")[0]) for _command, seconds in shell.rows)
@@ -125,16 +121,9 @@ def needs_network(command: str) -> bool:
 
 def add_foreign_definitions() -> list[t.Any]:
     """CRDs of ClusterPolicy and NVIDIADriver that are not ours; the sandbox's go."""
-    ours = [name for name in kubectl("get", "crd", "-o", "name").split() if OURS.search(name)]
-    kubectl("delete", *ours)
+    remove_definitions()
     for name in FOREIGN:
-        (file,) = (ROOT / "config/crd/bases").glob(f"*{name.partition('.')[0]}.yaml")
-        item = yaml.safe_load(file.read_text())
-        item["metadata"] = {"name": name, "labels": {"app": "gpu-operator"}}
-        for version in item["spec"]["versions"]:
-            schema = version["schema"]["openAPIV3Schema"]
-            del schema["properties"]["status"]["properties"]["operatorVersion"]
-        kubectl("create", "-f", "-", stdin=json.dumps(item))
+        add_foreign_definition(name, {"app": "gpu-operator"})
     kubectl("wait", "--for=condition=Established", "crd", *FOREIGN, "--timeout=30s")
     return read_definitions()
 

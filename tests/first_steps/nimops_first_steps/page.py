@@ -1,46 +1,32 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The commands and files of a section of a page in Markdown."""
+"""The commands and the file of a section of the README."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from nimops_harness.errors import HarnessError
-
-_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+from nimops_harness.markdown import read_blocks, read_section, split_commands
 
 
 @dataclass(frozen=True)
-class Section:
+class Steps:
     """``commands``: each without its comment and line breaks. ``manifest``: the YAML."""
 
     commands: tuple[str, ...]
     manifest: str
 
 
-def read_section(text: str, title: str) -> Section:
+def read_steps(text: str, title: str) -> Steps:
     """The section with a title. HarnessError if it, its commands or its YAML are missing."""
-    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    if found is None:
+    if (section := read_section(text, title)) is None:
         raise HarnessError(f"README.md has no section {title!r}")
-    blocks = _FENCE.findall(found[1])
-    commands = [
-        command
-        for language, block in blocks
-        if language == "sh"
-        for command in split_commands(block)
-    ]
-    manifests = [block for language, block in blocks if language == "yaml"]
+    blocks = read_blocks(section)
+    scripts = [block.text for block in blocks if block.language == "sh"]
+    commands = [command for script in scripts for command in split_commands(script)]
+    manifests = [block.text for block in blocks if block.language == "yaml"]
     if not commands or len(manifests) != 1:
         raise HarnessError(f"the section {title!r} must have commands, and YAML once")
-    return Section(tuple(commands), manifests[0])
-
-
-def split_commands(block: str) -> list[str]:
-    """The commands of a block, one per line that does not end with a backslash."""
-    joined = re.sub(r"\\\n\s*", "", block)
-    lines = (re.sub(r"\s{2,}#.*$", "", line).strip() for line in joined.splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
+    return Steps(tuple(commands), manifests[0])

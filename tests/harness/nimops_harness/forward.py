@@ -11,11 +11,11 @@ import threading
 
 
 class Forwarder:
-    """Forwards connections of a listening socket, in any network, to a port in ours."""
+    """Forwards connections of a listening socket, in any network, to an address in ours."""
 
-    def __init__(self, listener: socket.socket, port: int) -> None:
+    def __init__(self, listener: socket.socket, port: int, host: str = "127.0.0.1") -> None:
         self._listener = listener
-        self._port = port
+        self._target = host, port
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
@@ -31,7 +31,7 @@ class Forwarder:
 
     def _connect(self, client: socket.socket) -> None:
         try:
-            server = socket.create_connection(("127.0.0.1", self._port), 5)
+            server = socket.create_connection(self._target, 5)
         except OSError:
             client.close()
             return

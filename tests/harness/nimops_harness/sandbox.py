@@ -131,13 +131,13 @@ class Sandbox:
 
 
 @contextlib.contextmanager
-def open_sandbox(folder: Path) -> t.Iterator[Sandbox]:
+def open_sandbox(folder: Path, models: t.Sequence[str] = ()) -> t.Iterator[Sandbox]:
     """A control plane with models, during the block; `enter` was called before.
 
-    Processes that the block leaves end with this program.
+    `models`: options of the model server. Processes that the block leaves end with this program.
     """
     sandbox = Sandbox(folder)
     sandbox.open()
-    with play_models(sandbox.logs / "models.log"):
+    with play_models(sandbox.logs / "models.log", options=models):
         yield sandbox
     sandbox.close()

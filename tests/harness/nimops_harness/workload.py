@@ -168,16 +168,16 @@ def remove_runs(namespace: str) -> None:
 
 
 @contextlib.contextmanager
-def play_models(log: Path, network_of: int = 0) -> t.Iterator[None]:
+def play_models(log: Path, network_of: int = 0, options: t.Sequence[str] = ()) -> t.Iterator[None]:
     """Run the sandbox's model server during the block, without which no NIMService becomes Ready.
 
-    `network_of`: the process whose network it uses instead of ours.
+    `network_of`: the process whose network it uses instead of ours. `options`: of the model server.
     """
     enter = ["nsenter", f"--net=/proc/{network_of}/ns/net"] if network_of else []
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
         process = subprocess.Popen(
-            [*enter, sys.executable, "-IS", str(SUPERVISE), sys.executable, str(MODELS)],
+            [*enter, sys.executable, "-IS", str(SUPERVISE), sys.executable, str(MODELS), *options],
             stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
     try:

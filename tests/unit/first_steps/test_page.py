@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from nimops_first_steps.page import read_section, split_commands
+from nimops_first_steps.page import read_steps
 from nimops_harness.errors import HarnessError
 
 PAGE = """# Title
@@ -40,20 +40,16 @@ kind: B
 """
 
 
-def test_read_section():
-    section = read_section(PAGE, "Steps")
-    assert section.commands == ("one --flag value", 'two "#3"')
-    assert section.manifest == "kind: A\n"
+def test_read_steps():
+    steps = read_steps(PAGE, "Steps")
+    assert steps.commands == ("one --flag value", 'two "#3"')
+    assert steps.manifest == "kind: A\n"
 
 
 @pytest.mark.parametrize(
     ("title", "text"),
     [("Missing", "no section 'Missing'"), ("Before", "YAML once"), ("After", "must have commands")],
 )
-def test_read_section_invalid(title, text):
+def test_read_steps_invalid(title, text):
     with pytest.raises(HarnessError, match=re.escape(text)):
-        read_section(PAGE, title)
-
-
-def test_split_commands_blank():
-    assert split_commands("\n# only a comment\n") == []
+        read_steps(PAGE, title)

@@ -84,6 +84,18 @@ def test_follow(models: Models, events: list[t.Any], expected: set[t.Any]) -> No
     assert models.addresses() == expected
 
 
+def test_follow_name_and_mode(models: Models) -> None:
+    """Annotations choose the model and its answer; without them, the options of the program."""
+    models._mode = "off"
+    at = service(A[0], "rerank")
+    at["metadata"]["annotations"]["sandbox.nimops/model-name"] = "acme/other"
+    models.follow({"type": "ADDED", "object": at})
+    assert (models._servers[A].mode, models._servers[A].model) == ("rerank", "acme/other")
+    del at["metadata"]["annotations"]
+    models.follow({"type": "MODIFIED", "object": at})
+    assert models.addresses() == set()
+
+
 def test_names(models: Models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Service of KServe has port 80, which only an administrator may listen on."""
     models._names = tmp_path / "names"

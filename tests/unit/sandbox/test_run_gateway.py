@@ -62,6 +62,28 @@ def test_newest_proxy() -> None:
     assert pods.name_of("198.18.0.8") == ""
 
 
+def test_annotations_of() -> None:
+    pods = run_gateway.Pods()
+    pods.items = [pod("a", "1", namespace="nim", labels={"app": "llm"}), pod("b", "2")]
+    pods.services["nim", "llm"] = {"metadata": {"annotations": {"sandbox.nimops/model": "rerank"}}}
+    assert pods.annotations_of("198.18.0.1") == {"sandbox.nimops/model": "rerank"}
+    assert pods.annotations_of("198.18.0.2") == pods.annotations_of("198.18.0.3") == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(b'{"model": "a"}', {"model": "a"}, id="a question"),
+        pytest.param(b'{"other": "a"}', None, id="another object"),
+        pytest.param(b'["model"]', None, id="a list"),
+        pytest.param(b"model", None, id="no JSON"),
+        pytest.param(b"", None, id="nothing"),
+    ],
+)
+def test_question_of(body: bytes, expected: run_gateway.Json | None) -> None:
+    assert run_gateway.question_of(body) == expected
+
+
 @pytest.mark.parametrize(
     ("query", "seconds"),
     [

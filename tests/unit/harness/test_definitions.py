@@ -1,0 +1,32 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""CRDs of other operators."""
+
+from __future__ import annotations
+
+import pytest
+from nimops_harness.definitions import OURS, make_foreign
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nimservices.apps.nvidia.com", True),
+        ("clusterpolicies.nvidia.com", True),
+        ("computedomains.resource.nvidia.com", False),
+        ("nimservices.apps.nvidia.com.example", False),
+    ],
+)
+def test_ours(name, expected):
+    assert (OURS.fullmatch(name) is not None) is expected
+
+
+def test_make_foreign():
+    properties = {"operatorVersion": {}, "state": {}}
+    schema = {"properties": {"status": {"properties": properties}}}
+    versions = [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]
+    metadata = {"name": "a", "labels": {"ours": ""}, "annotations": {"ours": ""}}
+    found = make_foreign({"metadata": metadata, "spec": {"versions": versions}}, {"app": "other"})
+    assert found["metadata"] == {"name": "a", "labels": {"app": "other"}}
+    assert list(properties) == ["state"]
