@@ -25,7 +25,7 @@ description:
     available. Objects of components that are off now, and permissions in namespaces that it no longer watches, are deleted.
   - Fails without a change if the cluster has a CRD of the same name from another operator, such as NVIDIA's, or from a later
     release; the message lists the API versions and fields that the CRD would lose. It also fails if another object of the same
-    name is not of nimops.nim, if NVIDIA's operator is active, or if Helm or OLM manages the installation, in any namespace. The message
+    name does not belong to nimops.nim, if NVIDIA's operator is active, or if Helm or OLM manages the installation, in any namespace. The message
     then names the owner, and the command that upgrades it.
   - With O(state=absent), it deletes the operator, policies and roles, and CRDs without custom resources. CRDs with resources stay,
     and so do the resources, the models and the namespace of the operator.

@@ -1145,7 +1145,7 @@ def services(cluster: Any) -> Iterator[Any]:
     """Services of which one has created a claim, according to its status."""
     for manifest in (CREATED, EXISTING, NO_CLAIM_YET):
         assert cluster.create(manifest, dry_run=False) is None
-    assert cluster.patch_status(CREATED, {"onDeletion": "the claim is deleted too"}) is None
+    assert cluster.patch_status(CREATED, {"onDeletion": "the claim is also deleted"}) is None
     yield cluster
     cluster.remove_all()
 

@@ -147,7 +147,7 @@ def test_operator_refuses_foreign_definitions(theirs, start, request, environmen
     text = wait_for_end(start(**environment))
     assert theirs() == before
     for plural in PLURALS:
-        assert f"CRD {plural}.nvidia.com is not of nimops.nim; ours " in text
+        assert f"CRD {plural}.nvidia.com does not belong to nimops.nim; ours " in text
     if "small" in request.node.name:
         assert text.count("ours would lose spec.legacy, version v1beta1\n") == len(PLURALS)
     assert "nothing was applied" in text

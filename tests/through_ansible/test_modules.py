@@ -207,7 +207,7 @@ def test_model_files_and_bundle(run, cluster, tmp_path):
     assert (packed["changed"], packed["packed"]) == (True, ["models/m:1"])
     missing = run("nimops.nim.nim_unbundle", bundle=str(tmp_path), to="r.example")
     assert missing["failed"] is True
-    assert missing["msg"].endswith("is no folder that bundle wrote: it has no oci-layout")
+    assert missing["msg"].endswith("is not a folder that bundle wrote: it has no oci-layout")
 
 
 def test_takeover(run, cluster, tmp_path):

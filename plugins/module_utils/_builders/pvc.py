@@ -107,10 +107,10 @@ def warn_of_differences(builder: StatusBuilder, app: App, claim: Claim | None) -
     message = ""
     if claim and parts:
         message = (
-            f'PersistentVolumeClaim "{claim.name}" exists and stays as it is: {", ".join(parts)}.'
-            f" Set these values in {claim.field}, or change the claim itself where Kubernetes"
-            " allows it. If you delete the claim and its data, the operator creates it from the"
-            " spec"
+            f'PersistentVolumeClaim "{claim.name}" differs from the spec and is not changed:'
+            f" {', '.join(parts)}. Set these values in {claim.field}, or edit the"
+            " PersistentVolumeClaim where Kubernetes allows it. If you delete it with its data, the"
+            " operator creates it again from the spec"
         )
     builder.warn(CLAIM_DIFFERS, CLAIM_DIFFERS, message)
 
@@ -167,7 +167,7 @@ def claim_at_deletion(app: App, name: str, what: str) -> str:
     owners = {item["uid"] for item in pvc["metadata"].get("ownerReferences") or []}
     if owners == {app.resource["metadata"]["uid"]}:
         return (
-            f'PersistentVolumeClaim "{name}" is deleted too, and with it {what}, unless its'
+            f'PersistentVolumeClaim "{name}" is also deleted, with {what}, unless its'
             " volume has the reclaim policy Retain"
         )
-    return f'PersistentVolumeClaim "{name}" stays: it was not created for this {app.kind}'
+    return f'PersistentVolumeClaim "{name}" is kept: it was not created for this {app.kind}'

@@ -96,7 +96,7 @@ class ResourcesCommand(Command):
         }
         given = {way: value for way, value in ways.items() if value is not None}
         if len(given) > 1:
-            raise NimError(f"{' and '.join(given)}: give only one of them")
+            raise NimError(f"{' and '.join(given)}: set only one of them")
         if files := given.pop("files", None):
             return read_texts(files, self.console.read_stdin)
         return [write_text(to_native_types(definition)) for definition in given.values()]

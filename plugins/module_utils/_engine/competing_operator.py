@@ -65,8 +65,8 @@ def find_competing_write(resource: Json, answers: Fields, now: datetime) -> str:
             if 0 <= _age(entry["time"], now) < _RECENT_SECONDS:
                 return (
                     f"{live.get('kind')} {live['metadata']['name']}: another operator (field"
-                    f" manager {entry.get('manager')}) wrote it at {entry['time']}, after this one"
-                    " did: only one of the two may be active, so stop one"
+                    f" manager {entry.get('manager')}) changed this object at {entry['time']}. Run"
+                    " only one operator"
                 )
     return ""
 

@@ -60,7 +60,9 @@ def _why_none_allowed(budget: Fields) -> str:
     if _count(budget, "disruptionsAllowed") > 0:
         return ""
     healthy, wanted = _count(budget, "currentHealthy"), _count(budget, "desiredHealthy")
-    return f"{name_of_budget(budget)} allows none now ({healthy} healthy, {wanted} wanted)"
+    return (
+        f"{name_of_budget(budget)} allows no disruption now ({healthy} healthy, {wanted} desired)"
+    )
 
 
 def _why_never(budget: Fields) -> str:

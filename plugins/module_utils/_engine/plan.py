@@ -110,7 +110,7 @@ def _refuse(cr: Manifest, found: Found) -> dict[ObjectKey, Refusal]:
     refused = dict(foreign)
     manifests = [child.manifest for child, _live in found.values()]
     for key, (target, path) in find_blocked(manifests, foreign).items():
-        state = "stays as it is" if found[key][1] else "is not created"
+        state = "is not changed" if found[key][1] else "is not created"
         message = (
             f'{key.kind} "{key.name}" {state}, as its {path} refers to'
             f' {target.kind} "{target.name}"'

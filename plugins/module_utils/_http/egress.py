@@ -146,7 +146,7 @@ class Egress:
         proxy = proxy_for(parts)
         if proxy and not literal:
             if host.rpartition(".")[2] == "localhost":
-                raise EgressError(f"{host} is a name of this machine")
+                raise EgressError(f"{host} resolves to the local machine, which is not allowed")
             return _Peer(parts, port, "public", (), proxy)
         found = [literal] if literal else self._look_up(host, port)
         zone, addresses = _choose(found, allows_private=allows_private)
@@ -217,10 +217,10 @@ class Egress:
 def parse_url(url: str) -> SplitResult:
     """The parsed URL; EgressError unless it has a plain form."""
     if not url.isascii() or not url.isprintable() or " " in url:
-        raise EgressError("a URL is not plain ASCII")
+        raise EgressError("the URL is not plain ASCII")
     parts = urlsplit(url)
     if not parts.hostname or "@" in parts.netloc:
-        raise EgressError("a URL has no host, or names a user")
+        raise EgressError("the URL has no host or contains a user name")
     return parts
 
 

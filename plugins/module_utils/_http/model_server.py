@@ -114,7 +114,7 @@ def _open(url: str) -> tuple[t.Any, str]:
     for address in look_up(host, port):
         if zone_of(address) != "special":
             return connect_to(address, parts, port, context), target_of(parts)
-    raise ValueError("its address cannot belong to a model server")
+    raise ValueError("its address is loopback, link-local or reserved, which is not allowed")
 
 
 def _failed(error: str, *, late: bool = False) -> Json:

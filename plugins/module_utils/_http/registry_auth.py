@@ -39,7 +39,7 @@ def find_token_service(challenge: str) -> dict[str, str]:
         return {}
     parameters = dict(_PARAMETER.findall(found[1]))
     if not parameters.get("realm"):
-        raise RegistryError("the registry names no realm for tokens")
+        raise RegistryError("the registry's challenge for a token has no realm")
     return parameters
 
 

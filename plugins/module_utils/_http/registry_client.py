@@ -149,7 +149,7 @@ class RegistryClient:
             media_type = str(response.headers.get("Content-Type") or "")
         manifest = Manifest(media_type.partition(";")[0].strip(), digest_of(content), content)
         if ":" in version and manifest.digest != version:
-            raise RegistryError(f"its manifest has another content than {version}")
+            raise RegistryError(f"content of its manifest does not match {version}")
         given = manifest.parse().get("mediaType")
         return manifest._replace(media_type=given) if isinstance(given, str) else manifest
 
@@ -179,7 +179,9 @@ class RegistryClient:
             start = offset if response.status == 206 else 0
             given = _CONTENT_RANGE.match(str(response.headers.get("Content-Range") or ""))
             if response.status == 206 and given and int(given[1]) != offset:
-                raise RegistryError(f"blob {digest}: the registry sent another part than asked for")
+                raise RegistryError(
+                    f"blob {digest}: the registry returned a different byte range than requested"
+                )
             yield start, _pieces(response)
 
     def has_blob(self, name: str, digest: str) -> bool:
@@ -259,7 +261,7 @@ class RegistryClient:
     def _location(self, response: t.Any, default: str = "") -> str:
         given = str(response.headers.get("Location") or "")
         if not given and not default:
-            raise RegistryError("the registry names no place for an upload")
+            raise RegistryError("the registry's response has no Location header for the upload")
         return urljoin(self._base, given) if given else default
 
     @contextmanager

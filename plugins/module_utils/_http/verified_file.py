@@ -50,7 +50,7 @@ def fetch_file(
         notify(-size)
         if not was_there or is_again:
             break
-    raise RegistryError(f"blob {digest} has another content than its digest")
+    raise RegistryError(f"content of blob {digest} does not match its digest")
 
 
 def _fetch(draft: Path, size: int, read: Read, notify: Notify) -> bool:
@@ -73,12 +73,14 @@ def _fetch(draft: Path, size: int, read: Read, notify: Notify) -> bool:
                         stream.truncate()
                     for piece in pieces:
                         if done + len(piece) > size:
-                            raise RegistryError(f"a blob is larger than its {size} bytes")
+                            raise RegistryError(
+                                f"a blob is larger than {size} bytes, the size in its manifest"
+                            )
                         stream.write(piece)
                         done += len(piece)
                         notify(len(piece))
                 if done < size:
-                    raise TransientError("a blob ended before its end")
+                    raise TransientError(f"a blob is truncated: got {done} of {size} bytes")
             except TransientError:
                 failures = 0 if done > before else failures + 1
                 if failures >= _TRIES:

@@ -136,7 +136,9 @@ def read_embedding(body: Json) -> list[float]:
     vector = data[0].get("embedding") if data else None
     if not isinstance(vector, list) or not 0 < len(vector) <= _MAX_DIMENSION:
         raise AnswerError("has no embedding")
-    return [_number(value, "has an embedding with a value that is no number") for value in vector]
+    return [
+        _number(value, "has an embedding with a value that is not a number") for value in vector
+    ]
 
 
 def read_ranking(body: Json, count: int) -> list[tuple[int, float]]:

@@ -224,7 +224,7 @@ def choose_model(models: t.Mapping[str, Json], wanted: str, known: str) -> str:
     """The ``wanted``, the ``known``, or the main model. NimError if the wanted one is absent."""
     if wanted and wanted not in models:
         served = name_some(list(models), _MAX_NAMED)
-        raise NimError(f"model: {printable(wanted, 253)} is not served; served are {served}")
+        raise NimError(f"model: {printable(wanted, 253)} is not served; available models: {served}")
     return wanted or (known if known in models else main_model(models))
 
 

@@ -43,7 +43,7 @@ class EventReader:
             self._size += len(value) + 1
             self._lines.append(value.removeprefix(" "))
         elif name not in ("", "event", "id", "retry") or not (colon or name):
-            raise ValueError("it has a line that is no field of an event")
+            raise ValueError("it has a line that is not a field of an event")
 
     def _count(self, more: str) -> None:
         if self._size + len(more) > MAX_EVENT:

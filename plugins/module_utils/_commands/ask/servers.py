@@ -121,19 +121,21 @@ def _refuse(path: str, found: Stream, content: bytes) -> t.NoReturn:
     """RefusedError with the remedy."""
     status, message = found.status, error_text(content)
     if 300 <= status < 400:
-        raise RefusedError(f"{path}: is redirected, which ask does not follow", status)
+        raise RefusedError(
+            f"{path}: the model server redirects, and ask does not follow redirects", status
+        )
     remedy = _REMEDIES.get(status, "")
     text = ": ".join(part for part in (f"{path}: HTTP status {status}", message, remedy) if part)
     raise RefusedError(text, status)
 
 
 _REMEDIES = {
-    401: "the model server wants credentials, which ask does not send",
-    403: "the model server forbids it, and ask sends no credentials",
+    401: "the model server requires credentials, and ask sends none",
+    403: "the model server denies access; ask sends no credentials",
     429: "the model server is busy: try again later",
-    502: "a proxy on the way gets no answer from the model server",
-    503: "the model server does not serve yet",
-    504: "a proxy on the way gets no answer from the model server in time",
+    502: "a proxy received no valid response from the model server",
+    503: "the model server is not ready",
+    504: "a proxy received no response from the model server in time",
 }
 
 

@@ -82,7 +82,7 @@ class Layout:
     def entries(self) -> list[Entry]:
         """The images and models; NimError if the folder is none."""
         if not (self.folder / _MARKER).is_file():
-            raise NimError(f"{self.folder}: is no folder that bundle wrote: it has no {_MARKER}")
+            raise NimError(f"{self.folder}: is not a folder that bundle wrote: it has no {_MARKER}")
         listed = self._read_index().get("manifests")
         return [_entry_of(item) for item in _mappings(listed)]
 

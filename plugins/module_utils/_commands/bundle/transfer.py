@@ -111,7 +111,7 @@ def _pull(
     for part in manifests:
         found = _pull(client, layout, name, part.digest, notify, depth - 1)
         if found.size != part.size:
-            raise RegistryError(f"manifest {part.digest} has another size than in its index")
+            raise RegistryError(f"size of manifest {part.digest} does not match its index")
     for blob in blobs:
         layout.fetch(blob, partial(client.read_blob, name, blob.digest), notify)
     digest = layout.store(manifest.content)

@@ -83,11 +83,11 @@ class InstallCommand(Command):
             except (ApiError, NimError) as error:
                 return {"failed": True, "changed": result["changed"], "msg": str(error)}
         for text in kept:
-            self.print_message(f"stays: {text}")
+            self.print_message(f"kept: {text}")
         if removal.held and not is_released:
             self.print_message(
-                f"custom resources with a finalizer, which cannot be deleted without the operator:"
-                f" {len(removal.held)}; {self.console.name_option('release', 'true')} removes the"
+                f"custom resources with a finalizer: {len(removal.held)}. They cannot be deleted"
+                f" without the operator; {self.console.name_option('release', 'true')} removes the"
                 " finalizers"
             )
         return result | {"kept": kept}

@@ -39,7 +39,7 @@ class Comparison:
         if not self.is_foreign and not self.newer:
             return ""
         if self.is_foreign:
-            return f"{self.name} is not of nimops.nim; {self._describe_loss()}"
+            return f"{self.name} does not belong to nimops.nim; {self._describe_loss()}"
         return f"{self.name} is of the later release {self.newer}; {self._describe_loss()}"
 
     def _describe_loss(self) -> str:

@@ -30,7 +30,8 @@ def obstacle(live: Json | None, wanted: Json) -> str:
         found = compare_definition(live, wanted).obstacle
         return f"{CRD} {found}" if found else ""
     if not is_labeled(live):
-        return f"{name_of(identity(wanted))} exists and is not of nimops.nim: delete or rename it"
+        name = name_of(identity(wanted))
+        return f"{name} exists and does not belong to nimops.nim: delete or rename it"
     return other_installer(live, wanted["kind"])
 
 

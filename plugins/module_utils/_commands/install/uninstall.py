@@ -90,7 +90,7 @@ class Uninstaller:
                 continue
             name = wanted["metadata"]["name"]
             if not has_our_status(live):
-                kept.append(f"{CRD} {name} is not of nimops.nim")
+                kept.append(f"{CRD} {name} does not belong to nimops.nim")
             elif count := self._count(live):
                 kept.append(f"{CRD} {name} has {count} resource{'s' if count > 1 else ''}")
             else:

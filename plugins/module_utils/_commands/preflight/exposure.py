@@ -55,7 +55,7 @@ def _check_ingress(reporter: Reporter, item: Planned, facts: ClusterFacts) -> No
         reporter.ok(f"the default IngressClass serves Ingress {item.key.name}")
     else:
         reporter.warn(
-            f"Ingress {item.key.name} names no IngressClass, and there is no default one",
+            f"Ingress {item.key.name} has no IngressClass, and there is no default IngressClass",
             remedy,
         )
 

@@ -89,10 +89,10 @@ def _compare(reporter: Reporter, where: str, given: Fields, limit: Json) -> None
             text = f"{where}: {name} {show(max(found))} is more than {show(most)}"
             reporter.fail(f"{text}, the maximum of a LimitRange", remedy)
         elif name not in limits and limit.get("type") != _CLAIM:
-            reporter.fail(f"{where}: has no limit of {name}, as a LimitRange requires", remedy)
+            reporter.fail(f"{where}: has no {name} limit, which a LimitRange requires", remedy)
     for name, least in amounts_of(limit.get("min")).items():
         if name not in requests:
-            reporter.fail(f"{where}: has no request of {name}, as a LimitRange requires", remedy)
+            reporter.fail(f"{where}: has no {name} request, which a LimitRange requires", remedy)
         elif requests[name] < least:
             text = f"{where}: {name} {show(requests[name])} is less than {show(least)}"
             reporter.fail(f"{text}, the minimum of a LimitRange", remedy)
@@ -141,15 +141,15 @@ def _check_quota(
         _require_compute(reporter, group, hard, name)
     has_scope = bool(spec.get("scopes") or spec.get("scopeSelector"))
     added = {} if has_scope else _objects_added(rendered, namespace)
-    for is_finite in (True, False):
-        some = [group for group in scoped if group.is_finite is is_finite]
+    for runs_to_completion in (True, False):
+        some = [group for group in scoped if group.runs_to_completion is runs_to_completion]
         wanted = add(dict(added), pods_added(some))
         for resource, most in hard.items():
             want, have = wanted.get(resource, ZERO), used.get(resource, ZERO)
             if want > 0 and have + want > most:
                 reporter.fail(
-                    f"ResourceQuota {name}: {resource} is {show(most)}, of which {show(have)}"
-                    f" is used and {show(want)} more is needed",
+                    f"ResourceQuota {name}: {resource} is {show(most)}; {show(have)} in use,"
+                    f" {show(want)} more needed",
                     _ASK,
                 )
     if not reporter.found:

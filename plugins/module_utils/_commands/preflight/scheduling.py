@@ -51,8 +51,12 @@ def check_nodes(
     if not facts.lists_known("Node"):
         return []
     reporters = []
-    for is_finite in (True, False):
-        some = [group for group in groups if group.is_finite is is_finite and not group.per_node]
+    for runs_to_completion in (True, False):
+        some = [
+            group
+            for group in groups
+            if group.runs_to_completion is runs_to_completion and not group.per_node
+        ]
         batches = [_batch_of(group, rendered, facts) for group in some if group.new]
         reporters += _check_batches(batches, groups, facts)
         reporters += [_report_running(group) for group in some if not group.new]

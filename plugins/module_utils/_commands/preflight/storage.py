@@ -169,7 +169,7 @@ def _check_static(
         f"StorageClass {name} has no provisioner" if found else "there is no default StorageClass"
     )
     if spec.get("storageClassName") == "":
-        where = "it names no StorageClass"
+        where = "it requests no StorageClass"
     if not facts.lists_known("PersistentVolume"):
         reporter.warn(
             f"{CLAIM} {key.name}: {where}, and the volumes are not known",

@@ -65,8 +65,8 @@ class Rendered:
 class PodGroup:
     """Equal pods of a workload.
 
-    ``part``: of the workload, for display. ``is_finite``: the pods end, such as those of a Job.
-    ``per_node``: one for each matching node. ``existing``: live pods that belong to it.
+    ``part``: of the workload, for display. ``runs_to_completion``: the pods end, such as those of a
+    Job. ``per_node``: one for each matching node. ``existing``: live pods that belong to it.
     ``is_replaced``: other pods take their place; with ``surges``, each of these ends after a new
     one is ready.
     """
@@ -77,7 +77,7 @@ class PodGroup:
     spec: Json
     count: int
     part: str = ""
-    is_finite: bool = False
+    runs_to_completion: bool = False
     per_node: bool = False
     existing: tuple[Json, ...] = ()
     is_replaced: bool = False
@@ -124,7 +124,7 @@ def _groups_of(item: Planned, pods: list[Json]) -> t.Iterator[PodGroup]:
             pod_of(template),
             count,
             part=_PARTS.get(path[-1], "") if path else "",
-            is_finite=kind in _FINITE,
+            runs_to_completion=kind in _FINITE,
             per_node=kind == "DaemonSet",
             existing=tuple(mine),
             is_replaced=item.restarts and bool(mine),

@@ -162,7 +162,7 @@ def _note(version: int, wanted: t.Mapping[str, t.Any], products: t.Sequence[str]
     if wanted.get("profiles"):
         named = ", ".join(map(short_id, wanted["profiles"]))
         notes.append(
-            f"the NIMCache names its profiles ({named}): it downloads them even if they do not fit"
+            f"the NIMCache lists its profiles ({named}): it downloads them even if they do not fit"
         )
     if not filters_by_gpu(wanted, version):
         notes.append(

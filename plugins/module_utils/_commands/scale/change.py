@@ -43,7 +43,7 @@ def check_wanted(wanted: Wanted) -> None:
     if wanted.replicas is None and limits == (None, None):
         raise NimError("replicas: missing; give it or, for an autoscaled service, min or max")
     if wanted.replicas is not None and limits != (None, None):
-        raise NimError("replicas: cannot be given with min or max, which are for an autoscaler")
+        raise NimError("replicas: cannot be combined with min or max, which are for an autoscaler")
     if any(number is not None and number < 0 for number in wanted):
         raise NimError("replicas, min and max: must be at least 0")
 

@@ -88,9 +88,9 @@ def _describe(nodes: t.Sequence[Manifest], users: t.Sequence[Manifest]) -> str:
     names = name_some(sorted(map(_name, nodes)), _MAX_NAMED)
     used = f" ({name_pods(users)})" if users else ""
     return (
-        f"node {names}: the label of Node Feature Discovery for a GPU is gone; the GPU stack"
-        f" stays for {_KEPT_SECONDS // 60} minutes, and as long as pods use GPUs there{used}: check"
-        " Node Feature Discovery"
+        f"node {names}: the label of Node Feature Discovery for a GPU is missing. The GPU stack is"
+        f" kept for {_KEPT_SECONDS // 60} minutes, and while pods use GPUs there{used}. Check Node"
+        " Feature Discovery"
     )
 
 

@@ -86,15 +86,18 @@ def _warn_of_variables(builder: StatusBuilder, app: PolicyApp) -> None:
     if names and seen != app.resource["metadata"].get("generation"):
         named = printable(", ".join(names[:_MAX_NAMES]), _MAX_TEXT)
         message = (
-            f"validator.env: {named} has no effect, because the container"
-            " that gets it only sleeps: use the env of validator.driver, toolkit, cuda or plugin"
+            f"validator.env: ignored variables: {named}. Set variables in the env of"
+            " validator.driver, validator.toolkit, validator.cuda or validator.plugin"
         )
         builder.events.append(Event("Warning", "Ignored", message))
 
 
 def _ignore(builder: StatusBuilder, app: PolicyApp) -> None:
     """Report that an older policy is active; poll, because no watch reports its deletion."""
-    message = f"ClusterPolicy {app.active} is older, and only one is active: delete one of the two"
+    message = (
+        f"ignored, because the older ClusterPolicy {app.active} is active. Only one can be active;"
+        " delete one of them"
+    )
     if builder.state != _IGNORED:
         builder.events.append(Event("Warning", "Ignored", message))
     builder.set_field("state", _IGNORED)

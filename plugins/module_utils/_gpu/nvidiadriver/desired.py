@@ -90,7 +90,7 @@ def _take_nodes(app: DriverApp) -> tuple[list[Manifest], NimError | None]:
             taken.append(node)
         except NimError as error:
             owner = owner_of(node)
-            stays = f"stays with NVIDIADriver {owner}" if owner else "gets no driver"
+            stays = f"keeps the driver of NVIDIADriver {owner}" if owner else "gets no driver"
             text = f"node {node['metadata']['name']} {stays}: {app.image_error or error}"
             failure = failure or NimError(text, reason=error.reason)
     return taken, failure

@@ -81,7 +81,8 @@ class Owners:
         for node in self._missing(name):
             owner = owner_of(node)
             if error := self.errors.get(owner):
-                text = f"node {node['metadata']['name']} stays with NVIDIADriver {owner}: {error}"
+                name = node["metadata"]["name"]
+                text = f"node {name} keeps the driver of NVIDIADriver {owner}: {error}"
                 return NimError(text, reason=error.reason)
         return None
 

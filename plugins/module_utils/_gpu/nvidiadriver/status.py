@@ -148,7 +148,7 @@ def _set_error(builder: StatusBuilder, reason: str, message: str) -> None:
 def _succeed(builder: StatusBuilder, app: DriverApp) -> None:
     message = _RECONCILED if app.nodes.with_gpu else "No GPU node belongs to this driver"
     for node, owner in sorted(app.owners.leaving(app.name).items()):
-        message += f"; node {node} stays until NVIDIADriver {owner} can deploy its driver"
+        message += f"; node {node} keeps this driver until NVIDIADriver {owner} can deploy its own"
     if builder.state != _READY:
         builder.events.append(Event("Normal", "Reconciled", message))
     builder.set_field("state", _READY)

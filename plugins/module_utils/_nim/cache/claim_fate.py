@@ -123,8 +123,8 @@ def why_kept(app: NIMCacheApp) -> str:
 
 def _kept_event(app: NIMCacheApp, why: str) -> Event:
     text = (
-        f'{_CLAIM} "{app.spec.claim.name}" stays without an owner, because {why}. A new NIMCache'
-        f" {app.name} adopts it; delete the claim to free its space"
+        f'{_CLAIM} "{app.spec.claim.name}" is kept without an owner, because {why}. A new NIMCache'
+        f" {app.name} adopts it; to free its space, delete it"
     )
     return Event("Normal", "ClaimKept", text)
 

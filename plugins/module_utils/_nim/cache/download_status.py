@@ -122,7 +122,7 @@ def _choice_events(app: NIMCacheApp, steps: Steps) -> list[Event]:
     events = []
     if source.ignored_options:
         ignored = ", ".join(f"{_MODEL}.{name}" for name in source.ignored_options)
-        text = f"{_MODEL}.profiles names the profiles, without effect: {ignored}"
+        text = f"{_MODEL}.profiles lists the profiles, so these fields have no effect: {ignored}"
         events.append(Event("Warning", "Ignored", text))
     unknown = unknown_profiles(app, steps.probe)
     if unknown:

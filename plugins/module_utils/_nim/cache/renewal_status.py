@@ -187,7 +187,7 @@ def _switch(builder: StatusBuilder, app: NIMCacheApp, removal: Removal) -> None:
         builder.warn(RENEWED, _REMOVAL_FAILED, removal.problem)
         builder.requeue_slowly()
     else:
-        message = "all services mount the model that the spec wants"
+        message = "all NIMServices mount the model of the spec"
         if removal.waiting:
             message += f"; former files: {removal.waiting}"
             builder.requeue_slowly()

@@ -54,8 +54,8 @@ def resolve_spec(resource: Fields, live: Fields | None, spec: dict[str, t.Any]) 
             return t.cast(dict[str, t.Any], live["spec"])
         name = live["metadata"]["name"]
         raise NimError(
-            f'ResourceClaimTemplate "{name}" exists and is for other devices than'
-            " spec.draResources: delete it to have it recreated",
+            f'ResourceClaimTemplate "{name}" exists and requests different devices than'
+            " spec.draResources. Delete it, and the operator recreates it",
             reason=REFUSED,
         )
     return spec

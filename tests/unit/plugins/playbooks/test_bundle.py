@@ -66,7 +66,7 @@ def test_bundle_and_unbundle(call, registry, tmp_path):
     assert ("models/llama", "1") in mirror.manifests
     code, out, err = call("unbundle", bundle="missing", to=mirror.host)
     assert (code, out) == (2, "")
-    assert "missing: is no folder that bundle wrote" in err
+    assert "missing: is not a folder that bundle wrote" in err
 
 
 def test_bundle_of_nothing(call):

@@ -88,21 +88,21 @@ def test_install_absent(call, controllers):
     assert call("install")[0] == 0
     held = {**NIM["metadata"], "finalizers": ["finalizer.nimservice.apps.nvidia.com"]}
     controllers.put(SERVICE, NIM | {"metadata": held})
-    stays = "stays: CustomResourceDefinition nimservices.apps.nvidia.com has 1 resource"
+    kept = "kept: CustomResourceDefinition nimservices.apps.nvidia.com has 1 resource"
     count = len(controllers.objects)
     code, out, err = call("install", "--check", state="absent", release=True)
     assert (code, len(controllers.objects)) == (0, count), err
     assert "- finalizer.nimservice.apps.nvidia.com of NIMService nim/llm\n" in out
-    assert stays in err
+    assert kept in err
     code, out, err = call("install", state="absent")
     assert code == 0, err
     assert "- delete CustomResourceDefinition nimcaches.apps.nvidia.com\n" in out
     assert "- delete CustomResourceDefinition nimservices" not in out
-    assert stays in err
+    assert kept in err
     assert "-e release=true removes the finalizers" in err
     assert controllers.objects[SERVICE]["metadata"]["finalizers"] == held["finalizers"]
     code, out, err = call("install", state="absent", release=True)
-    assert (code, "no changes" in out, stays in err) == (0, True, True), err
+    assert (code, "no changes" in out, kept in err) == (0, True, True), err
     assert "finalizers" not in controllers.objects[SERVICE]["metadata"]
     assert set(controllers.objects) == {SERVICE, CACHES.replace("nimcaches", "nimservices")}
 

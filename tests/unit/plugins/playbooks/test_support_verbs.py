@@ -107,7 +107,7 @@ def test_profiles_of_cache(call, cluster):
     assert code == 0
     assert json.loads(out)["wanted"] == {"precision": "fp16", "engine": "tensorrt_llm"}
     assert len(json.loads(out)["fitting"]) == 1
-    assert err.startswith("the NIMCache names its profiles (all)")
+    assert err.startswith("the NIMCache lists its profiles (all)")
     code, out, _err = call("profiles", nimcache="models", nim_namespace="nim", precision="fp8")
     assert code == 2
     assert {item.method for item in cluster.server.requests} == {"GET"}

@@ -216,7 +216,7 @@ WRONG = {
     "no object": ({"definition": [1]}, "definition, document 1: is not an object with apiVersion"),
     "both": (
         {"files": "nim.yaml", "definition": SERVICE},
-        "files and the variable definition: give only one of them",
+        "files and the variable definition: set only one of them",
     ),
     "unknown field": (
         {"definition": TEXT.replace("replicas", "replica")},

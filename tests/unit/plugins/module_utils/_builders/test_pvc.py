@@ -138,7 +138,7 @@ def test_warn_of_differences(given, live, parts):
     assert [event.reason for event in builder.events] == (["ClaimDiffers"] if parts else [])
     if parts:
         assert (
-            f"stays as it is: {parts}. Set these values in spec.storage.pvc"
+            f"differs from the spec and is not changed: {parts}. Set these values in spec.storage.pvc"
             in builder.events[0].message
         )
         again = StatusBuilder(dict(builder.status))

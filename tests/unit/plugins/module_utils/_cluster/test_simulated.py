@@ -78,7 +78,7 @@ def test_write_eviction(gpu):
     outcome = world.write(Plan(evict=[reference_to(held, "Pod"), reference_to(free, "Pod")]))
     assert outcome.deleted == ["Pod/nim/free"]
     assert list(outcome.held) == ["Pod/nim/held"]
-    assert "allows none now" in outcome.held["Pod/nim/held"]
+    assert "allows no disruption now" in outcome.held["Pod/nim/held"]
     assert world.find(ObjectKey("Pod", "nim", "free")) is None
     assert world.find(ObjectKey("Pod", "nim", "held")) == held
 

@@ -44,9 +44,9 @@ def test_find_texts_from_one_option_only(find):
     assert find({"a": "x"}, definition_variable="b") == []
     assert [item.content for item in find({"a": "x"}, definition_variable="a")] == ["x"]
     assert find({"a": "x"}, definition="x") == find({"a": "x"}, definition_variable="a")
-    with pytest.raises(NimError, match="definition and the variable a: give only one of them"):
+    with pytest.raises(NimError, match="definition and the variable a: set only one of them"):
         find({"a": "x"}, definition="x", definition_variable="a")
-    with pytest.raises(NimError, match="files and definition: give only one of them"):
+    with pytest.raises(NimError, match="files and definition: set only one of them"):
         find(files=["x"], definition="")
 
 

@@ -68,7 +68,7 @@ def test_find_competing_write(found: Json, is_rival: bool) -> None:
     message = find_competing_write(RESOURCE, found, NOW)
     assert bool(message) is is_rival
     assert not message or message.startswith(
-        "Deployment llm: another operator (field manager manager) wrote it at "
+        "Deployment llm: another operator (field manager manager) changed this object at "
     )
 
 

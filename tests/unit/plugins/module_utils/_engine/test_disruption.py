@@ -31,20 +31,20 @@ def test_budgets_of_namespace_and_labels(gpu, pod):
         pytest.param({"healthy": 2, "wanted": 1}, "", "", id="one may go"),
         pytest.param(
             {"healthy": 1, "wanted": 1},
-            "PodDisruptionBudget nim/b allows none now (1 healthy, 1 wanted)",
+            "PodDisruptionBudget nim/b allows no disruption now (1 healthy, 1 desired)",
             "",
             id="later",
         ),
         pytest.param(
             {"healthy": 2, "wanted": 2, "maxUnavailable": 0},
-            "PodDisruptionBudget nim/b allows none now (2 healthy, 2 wanted)",
+            "PodDisruptionBudget nim/b allows no disruption now (2 healthy, 2 desired)",
             "PodDisruptionBudget nim/b (maxUnavailable: 0) never lets one of 2 pods go: lower it,"
             " or raise the replicas",
             id="maxUnavailable 0",
         ),
         pytest.param(
             {"healthy": 1, "wanted": 3, "minAvailable": "100%"},
-            "PodDisruptionBudget nim/b allows none now (1 healthy, 3 wanted)",
+            "PodDisruptionBudget nim/b allows no disruption now (1 healthy, 3 desired)",
             "PodDisruptionBudget nim/b (minAvailable: 100%) never lets one of 2 pods go: lower it,"
             " or raise the replicas",
             id="as many as there are",
@@ -73,5 +73,5 @@ def test_why_held_pod_not_running(gpu, pod):
 def test_why_held_new_budget(gpu, pod):
     budget = gpu.budget()
     del budget["status"]
-    assert "allows none now" in why_held(pod, [budget])
+    assert "allows no disruption now" in why_held(pod, [budget])
     assert why_never_evicted(pod, [budget]) == ""

@@ -373,4 +373,4 @@ def test_nvidiadriver_oversized_keeps_nodes() -> None:
     done = reconcile(kind_of(driver), driver, SimulatedCluster(Facts(others).ask))
     assert [item for item in done.plan.patch if OWNER in str(item)] == []
     message = conditions(done.report.status)["Error"][2]
-    assert message == f"node n stays with NVIDIADriver other: {TEXT}"
+    assert message == f"node n keeps the driver of NVIDIADriver other: {TEXT}"

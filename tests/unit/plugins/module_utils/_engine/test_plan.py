@@ -192,7 +192,7 @@ def test_compare_blocks_references_to_refused(gpu, is_there):
     assert (plan.prune, plan.evict, plan.patch, plan.orphan) == ([], [], [], [])
     reported = [(item.kind, item.reason) for item in plan.refusals]
     assert reported == [("ServiceAccount", "NameTaken"), ("Deployment", "NameTaken")]
-    state = "stays as it is" if is_there else "is not created"
+    state = "is not changed" if is_there else "is not created"
     assert plan.refusals[1].message == (
         f'Deployment "llm" {state}, as its spec.template.spec.serviceAccountName refers to'
         ' ServiceAccount "llm"'

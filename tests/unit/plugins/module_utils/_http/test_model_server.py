@@ -165,7 +165,7 @@ def test_fetch_in_pod_refuses_loopback(serve, answer, monkeypatch, host):
     assert fetch(url.replace(host, "127.0.0.1"))["status"] == 200
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     found = fetch(url)
-    assert found["error"] == "its address cannot belong to a model server"
+    assert found["error"] == "its address is loopback, link-local or reserved, which is not allowed"
     assert len(server.requests) == 1
 
 

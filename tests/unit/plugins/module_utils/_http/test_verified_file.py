@@ -104,7 +104,7 @@ def test_fetch_file_replaces_wrong_draft(fetch, tmp_path, draft):
 
 def test_fetch_file_of_another_digest(fetch, tmp_path):
     source = Source(content=b"x" * 200)
-    with pytest.raises(RegistryError, match=f"{DIGEST} has another content"):
+    with pytest.raises(RegistryError, match=f"{DIGEST} does not match"):
         fetch(source)
     assert source.offsets == [0]
     assert not (tmp_path / "target").exists()
@@ -112,7 +112,7 @@ def test_fetch_file_of_another_digest(fetch, tmp_path):
 
 
 def test_fetch_file_larger_than_its_size(fetch, tmp_path):
-    with pytest.raises(RegistryError, match="larger than its 100 bytes"):
+    with pytest.raises(RegistryError, match="larger than 100 bytes, the size in its manifest"):
         fetch(Source(), digest_of(CONTENT[:100]), 100)
     assert (tmp_path / "draft").stat().st_size <= 100
 

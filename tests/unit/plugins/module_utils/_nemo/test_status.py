@@ -193,8 +193,8 @@ def test_assess_failed(nemo: t.Any, outcome: Outcome, reason: str, message: str)
 @pytest.mark.parametrize(
     ("create", "owner", "effect"),
     [
-        pytest.param(True, "u-x", "is deleted too", id="ours"),
-        pytest.param(True, "u-other", "stays", id="foreign"),
+        pytest.param(True, "u-x", "is also deleted", id="ours"),
+        pytest.param(True, "u-other", "is kept", id="foreign"),
         pytest.param(False, "u-x", "", id="not ours to make"),
         pytest.param(True, None, "", id="not there"),
     ],

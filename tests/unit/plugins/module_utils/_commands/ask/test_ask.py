@@ -196,7 +196,7 @@ UNUSABLE = {
         "the answer to /v1/chat/completions has an event that is an error: out of [31mmemory",
     ),
     "no JSON": ("data: {\n\n", "has an event that is not a JSON object"),
-    "no events": ("<html>\n\n", "is not a stream of events: it has a line that is no field"),
+    "no events": ("<html>\n\n", "is not a stream of events: it has a line that is not a field"),
     "a huge event": (f"data: {'x' * 10001}", "is not a stream of events: it has an event of"),
     "endless": (": ping\n" * 3000, "is incomplete: the answer is larger than 20000 bytes"),
 }
@@ -235,13 +235,13 @@ def test_ask_unusable_answer(nim, talk, body, text):
 @pytest.mark.parametrize(
     ("status", "text"),
     [
-        (401, "HTTP status 401: no\\.: the model server wants credentials"),
-        (403, "HTTP status 403: no\\.: the model server forbids it"),
+        (401, "HTTP status 401: no\\.: the model server requires credentials"),
+        (403, "HTTP status 403: no\\.: the model server denies access"),
         (429, "HTTP status 429: no\\.: the model server is busy"),
         (500, "HTTP status 500: no\\.$"),
-        (502, "HTTP status 502: no\\.: a proxy on the way gets no answer"),
-        (503, "HTTP status 503: no\\.: the model server does not serve yet"),
-        (307, "is redirected, which ask does not follow"),
+        (502, "HTTP status 502: no\\.: a proxy received no valid response"),
+        (503, "HTTP status 503: no\\.: the model server is not ready"),
+        (307, "the model server redirects, and ask does not follow redirects"),
     ],
 )
 def test_ask_final_status(nim, talk, status, text):
@@ -282,5 +282,5 @@ def test_choose_model(wanted, known, expected):
 
 
 def test_choose_model_absent():
-    with pytest.raises(NimError, match=r"model: \[2Jx is not served; served are llm"):
+    with pytest.raises(NimError, match=r"model: \[2Jx is not served; available models: llm"):
         choose_model({"llm": {}}, "\x1b[2Jx", "")

@@ -91,7 +91,7 @@ def test_ask_absent(harness):
 
 
 def test_ask_missing_model(harness):
-    assert fails(harness, model="other") == "model: other is not served; served are acme/llm"
+    assert fails(harness, model="other") == "model: other is not served; available models: acme/llm"
 
 
 def test_ask_empty(harness, nim, make_stream):

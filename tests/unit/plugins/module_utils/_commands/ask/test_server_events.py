@@ -40,7 +40,7 @@ def test_feed(content, events, size):
     [b"<html>\n", b'{"choices": []}\n', b"Data: a\n", b" data: a\n", b"data : a\n", b"\x1b[2J\n"],
 )
 def test_feed_no_field(content):
-    with pytest.raises(ValueError, match="it has a line that is no field of an event"):
+    with pytest.raises(ValueError, match="it has a line that is not a field of an event"):
         list(EventReader().feed(content))
 
 

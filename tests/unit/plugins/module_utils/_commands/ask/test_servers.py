@@ -112,7 +112,7 @@ PROXIED = {
         403,
         {"error": "forbidden"},
         RefusedError,
-        "/v1/x: HTTP status 403: forbidden: the model server forbids it",
+        "/v1/x: HTTP status 403: forbidden: the model server denies access",
     ),
     "a long error": (500, "x" * (1 << 17), RefusedError, "/v1/x: HTTP status 500: xxx"),
 }

@@ -143,7 +143,7 @@ def test_pull_model_of_another_content(source, store, capsys):
     assert run(made, store) == 1
     assert "config.json" not in read(store)
     error = capsys.readouterr().err
-    assert f"blob {digest_of(b'{}')} has another content than its digest" in error
+    assert f"content of blob {digest_of(b'{}')} does not match its digest" in error
 
 
 def test_pull_model_with_credentials(source, store, tmp_path, capsys):

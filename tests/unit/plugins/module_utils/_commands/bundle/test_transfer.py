@@ -134,7 +134,7 @@ def test_pull_image_of_another_content(bundle, source, tmp_path):
     source.blobs[digest] = b"bad"
     packed = bundle(source, "nim/llm:1.0", "nim/tool:2", "nim/none:3")
     assert packed.failed
-    assert f"{source.host}/nim/llm:1.0: blob {digest[1]} has another content" in packed.msg
+    assert f"{source.host}/nim/llm:1.0: content of blob {digest[1]} does not match" in packed.msg
     assert f"{source.host}/nim/none:3: HTTP 404: MANIFEST_UNKNOWN" in packed.msg
     assert packed.packed == [f"{source.host}/nim/tool:2"]
     listed = json.loads((tmp_path / "bundle/index.json").read_text())["manifests"]
@@ -280,7 +280,7 @@ def test_bundle_refuses(run, registry, tmp_path, options, why):
 def test_bundle_refuses_other_folder(run, registry, tmp_path):
     (tmp_path / "file").write_text("")
     done = run(BundleCommand, path=str(tmp_path), images=["h.io/a"])
-    assert "is no folder that bundle wrote" in done.msg
+    assert "is not a folder that bundle wrote" in done.msg
     assert os.listdir(tmp_path) == ["file"]
 
 

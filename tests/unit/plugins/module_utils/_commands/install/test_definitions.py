@@ -76,7 +76,7 @@ def test_compare_definition_lost_versions():
     found = compare_definition(live, ours())
     assert found.lost == ("version v1alpha1", "extra", "spec.a", "version v2")
     assert found.obstacle == (
-        f"{NAME} is not of nimops.nim; ours would lose version v1alpha1, extra, spec.a, version v2"
+        f"{NAME} does not belong to nimops.nim; ours would lose version v1alpha1, extra, spec.a, version v2"
     )
 
 
@@ -89,7 +89,7 @@ def test_compare_definition_obstacle_bounded():
 
 def test_compare_definition_nothing_lost():
     text = compare_definition(definition(), ours()).obstacle
-    assert text == f"{NAME} is not of nimops.nim; ours has all its fields"
+    assert text == f"{NAME} does not belong to nimops.nim; ours has all its fields"
 
 
 @pytest.mark.parametrize("live", [None, ours(), ours(release=""), ours(object_of(a=TEXT), "1.2.2")])

@@ -197,7 +197,7 @@ def reference():
     [
         pytest.param(
             lambda cluster: change_crd(cluster, schema=FOREIGN),
-            "CustomResourceDefinition nimcaches.apps.nvidia.com is not of nimops.nim; ours would"
+            "CustomResourceDefinition nimcaches.apps.nvidia.com does not belong to nimops.nim; ours would"
             " lose spec.legacy",
             id="foreign",
         ),
@@ -210,7 +210,7 @@ def reference():
         ),
         pytest.param(
             lambda cluster: cluster.objects[DEPLOYMENT]["metadata"]["labels"].clear(),
-            "Deployment nimops-system/nimops-controller-manager exists and is not of nimops.nim",
+            "Deployment nimops-system/nimops-controller-manager exists and does not belong to nimops.nim",
             id="name",
         ),
         pytest.param(

@@ -37,7 +37,7 @@ def definition(*fields):
     [
         pytest.param(None, item(), "", id="absent"),
         pytest.param(item(), item(), "", id="ours"),
-        pytest.param(item(labels={}), item(), "ClusterRole x exists and is not of", id="foreign"),
+        pytest.param(item(labels={}), item(), "ClusterRole x exists and does not belong", id="foreign"),
         pytest.param(item(annotations=HELM), item(), "the Helm release ops/nim: use Helm", id="helm"),
         pytest.param(
             definition("operatorVersion"), definition("operatorVersion"), "", id="our definition"
@@ -45,7 +45,7 @@ def definition(*fields):
         pytest.param(
             definition("old"),
             definition("operatorVersion"),
-            "CustomResourceDefinition x is not of nimops.nim; ours would lose status.old",
+            "CustomResourceDefinition x does not belong to nimops.nim; ours would lose status.old",
             id="foreign definition",
         ),
     ],

@@ -129,7 +129,7 @@ def test_uninstall_foreign(installed, remove):
     role = next(path for path in installed.objects if path.endswith("nimops-nimcache-admin-role"))
     installed.objects[role]["metadata"]["labels"] = {}
     _removal, kept = remove()
-    assert kept == [f"{CRD} nimcaches.apps.nvidia.com is not of nimops.nim"]
+    assert kept == [f"{CRD} nimcaches.apps.nvidia.com does not belong to nimops.nim"]
     assert {CACHES, role} < set(installed.objects)
 
 

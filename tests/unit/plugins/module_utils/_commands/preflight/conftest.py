@@ -73,7 +73,7 @@ def make_facts():
 
 @pytest.fixture
 def levels():
-    """The levels and messages of reporters."""
+    """Return the checks of reporters as a list of (level, message)."""
 
     def of(reporters):
         return [(check.level, check.message) for it in reporters for check in it.found]

@@ -25,15 +25,21 @@ def limit_range(kind="Container", **limit):
 
 
 LIMITS = {
-    "within": (limit_range(max={"memory": "4Gi"}), []),
-    "too much": (limit_range(max={"memory": "3Gi"}), ["memory 4Gi is more than 3Gi"]),
-    "too much for a pod": (limit_range("Pod", max={"memory": "3Gi"}), ["memory 4Gi is more"]),
-    "too little": (limit_range(min={"memory": "5Gi"}), ["memory 4Gi is less than 5Gi"]),
-    "no limit": (limit_range(max={"cpu": "1"}), ["has no limit of cpu"]),
-    "no request": (limit_range(min={"cpu": "1"}), ["has no request of cpu"]),
+    "within the maximum": (limit_range(max={"memory": "4Gi"}), []),
+    "above the maximum": (limit_range(max={"memory": "3Gi"}), ["memory 4Gi is more than 3Gi"]),
+    "above the maximum of a Pod": (
+        limit_range("Pod", max={"memory": "3Gi"}),
+        ["memory 4Gi is more"],
+    ),
+    "below the minimum": (limit_range(min={"memory": "5Gi"}), ["memory 4Gi is less than 5Gi"]),
+    "maximum without a limit": (limit_range(max={"cpu": "1"}), ["has no cpu limit"]),
+    "minimum without a request": (limit_range(min={"cpu": "1"}), ["has no cpu request"]),
     "ratio": (limit_range(maxLimitRequestRatio={"memory": "2"}), []),
     "ratio without a limit": (limit_range(maxLimitRequestRatio={"cpu": "2"}), ["limit of cpu is"]),
-    "of claims": (limit_range("PersistentVolumeClaim", max={"storage": "1Gi"}), []),
+    "type PersistentVolumeClaim": (
+        limit_range("PersistentVolumeClaim", max={"storage": "1Gi"}),
+        [],
+    ),
 }
 
 
@@ -53,7 +59,7 @@ def claim(size="2Gi", name="standard"):
     return {"kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
 
 
-def test_check_limit_ranges_of_claim(make_rendered, make_facts, levels):
+def test_check_limit_ranges_claim(make_rendered, make_facts, levels):
     given = limit_range("PersistentVolumeClaim", max={"storage": "1Gi"})
     facts = make_facts(lists={("LimitRange", "nim"): [given]})
     ((level, message),) = levels(check_limit_ranges([], make_rendered(claim()), facts))
@@ -82,27 +88,35 @@ def quota(used=None, scopes=None, selector=None, **hard):
 
 HIGH = {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
 QUOTAS = {
-    "room": (quota(**{GPU: "4"}), 2, ""),
-    "used": (quota({GPU: "1"}, **{GPU: "4"}), 2, "of which 1 is used and 4 more is needed"),
+    "sufficient": (quota(**{GPU: "4"}), 2, ""),
+    "exceeded with the used amount": (
+        quota({GPU: "1"}, **{GPU: "4"}),
+        2,
+        "requests.nvidia.com/gpu is 4; 1 in use, 4 more needed",
+    ),
     "pods": (quota(pods="1"), 2, "pods is 1"),
     "memory": (quota(**{"limits.memory": "7Gi"}), 2, "limits.memory is 7Gi"),
     "memory as a request": (quota(memory="7Gi"), 2, "memory is 7Gi"),
-    "CPU, which is not named": (quota(cpu="99"), 1, "must specify cpu"),
+    "CPU without a request": (quota(cpu="99"), 1, "must specify cpu"),
     "storage": (quota(**{"requests.storage": "1Gi"}), 1, "requests.storage is 1Gi"),
-    "storage of a class": (
+    "storage of a StorageClass": (
         quota(**{"standard.storageclass.storage.k8s.io/requests.storage": "1Gi"}),
         1,
         "standard.storageclass",
     ),
     "claims": (quota(persistentvolumeclaims="0"), 1, "persistentvolumeclaims is 0"),
-    "objects": (quota(**{"count/services": "0"}), 1, "count/services is 0"),
-    "resources": (quota(**{"count/nimservices.apps.nvidia.com": "0"}), 1, "count/nimservices"),
+    "count of Services": (quota(**{"count/services": "0"}), 1, "count/services is 0"),
+    "count of NIMServices": (
+        quota(**{"count/nimservices.apps.nvidia.com": "0"}),
+        1,
+        "count/nimservices",
+    ),
     "node ports": (quota(**{"services.nodeports": "0"}), 1, "services.nodeports is 0"),
-    "other pods": (quota(scopes=["BestEffort"], pods="0"), 1, ""),
-    "such pods": (quota(scopes=["NotBestEffort"], pods="0"), 1, "pods is 0"),
-    "pods with a deadline": (quota(scopes=["Terminating"], pods="0"), 1, ""),
-    "another priority": (quota(selector=HIGH, pods="0"), 1, ""),
-    "less than is used": (quota({"configmaps": "9"}, configmaps="1"), 1, ""),
+    "scope does not match": (quota(scopes=["BestEffort"], pods="0"), 1, ""),
+    "scope matches": (quota(scopes=["NotBestEffort"], pods="0"), 1, "pods is 0"),
+    "scope of pods with a deadline": (quota(scopes=["Terminating"], pods="0"), 1, ""),
+    "scope of a different priority class": (quota(selector=HIGH, pods="0"), 1, ""),
+    "already exceeded, nothing added": (quota({"configmaps": "9"}, configmaps="1"), 1, ""),
 }
 SERVICE = {
     "kind": "Service",
@@ -122,7 +136,7 @@ def test_check_quotas(make_group, make_rendered, make_facts, levels, case):
     assert all(wanted in message for message in errors)
 
 
-def test_check_quotas_of_running_pods(make_group, make_rendered, make_facts, levels):
+def test_check_quotas_running_pods(make_group, make_rendered, make_facts, levels):
     """Running pods are counted already; replaced pods release what they use."""
     facts = make_facts(lists={("ResourceQuota", "nim"): [quota({GPU: "2"}, **{GPU: "2"})]})
     rendered = make_rendered(SERVICE)
@@ -133,9 +147,9 @@ def test_check_quotas_of_running_pods(make_group, make_rendered, make_facts, lev
     assert [level for level, _text in levels(check_quotas([more], rendered, facts))] == ["error"]
 
 
-def test_check_quotas_of_jobs_apart(make_group, make_rendered, make_facts, levels):
-    """A Job ends before the service starts."""
+def test_check_quotas_job_and_workload(make_group, make_rendered, make_facts, levels):
+    """The pods of a Job and those of the workload do not add up: the Job completes first."""
     facts = make_facts(lists={("ResourceQuota", "nim"): [quota(**{GPU: "2"})]})
-    groups = [make_group(POD, is_finite=True), make_group(POD)]
+    groups = [make_group(POD, runs_to_completion=True), make_group(POD)]
     found = levels(check_quotas(groups, make_rendered(SERVICE), facts))
     assert [level for level, _text in found] == ["ok"]

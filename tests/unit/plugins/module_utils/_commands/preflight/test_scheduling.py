@@ -83,7 +83,7 @@ def test_check_nodes_only_if_packed(check, make_group):
 
 
 def test_check_nodes_jobs_apart(check, make_group):
-    groups = [make_group(pod(2), is_finite=True), named(make_group(pod(2)), "b")]
+    groups = [make_group(pod(2), runs_to_completion=True), named(make_group(pod(2)), "b")]
     assert [level for level, _text in check(groups, [node()])] == ["ok", "ok"]
 
 

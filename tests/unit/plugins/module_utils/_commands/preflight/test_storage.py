@@ -43,7 +43,7 @@ NEW = {
         "when the first pod starts",
     ),
     "no such class": (claim(storageClassName="lost"), [storage_class()], [], "error", "lost"),
-    "volumes of no class": (
+    "volumes without a class": (
         claim(storageClassName="lost"),
         [],
         [volume(name="lost")],
@@ -69,12 +69,12 @@ NEW = {
         "error",
         "StorageClass static has no provisioner",
     ),
-    "no class on purpose": (
+    "empty class": (
         claim(storageClassName=""),
         [storage_class(**DEFAULT)],
         [],
         "error",
-        "names no StorageClass",
+        "requests no StorageClass",
     ),
     "not to share": (
         claim("ReadWriteMany", storageClassName="fast"),

@@ -69,7 +69,7 @@ def test_pod_groups(case):
     groups = pod_groups([planned])
     assert [group.count for group in groups] == wanted
     assert all(group.spec["containers"] == POD["containers"] for group in groups)
-    assert {group.is_finite for group in groups} <= {planned.key.kind in ("Job", "Pod")}
+    assert {group.runs_to_completion for group in groups} <= {planned.key.kind in ("Job", "Pod")}
 
 
 def live_pod(name="a", node="n", phase="Running", **labels):

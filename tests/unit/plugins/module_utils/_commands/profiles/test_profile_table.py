@@ -101,7 +101,7 @@ NOTES = {
     "GPUs": (2, {}, [H100], None),
     "profiles that are named": (
         *(2, {"profiles": ["275991f3d70662ad30b8d190e60ed5f67b8e2bcfc3be79df"]}, [H100]),
-        "the NIMCache names its profiles (275991f3…): it downloads them even if they do not fit",
+        "the NIMCache lists its profiles (275991f3…): it downloads them even if they do not fit",
     ),
 }
 

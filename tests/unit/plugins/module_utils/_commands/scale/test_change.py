@@ -117,7 +117,7 @@ def test_find_change_of_deleted():
     ("wanted", "text"),
     [
         (Wanted(), "replicas: missing"),
-        (Wanted(1, 1), "replicas: cannot be given with min or max"),
+        (Wanted(1, 1), "replicas: cannot be combined with min or max"),
         (Wanted(-1), "must be at least 0"),
         (Wanted(most=-1), "must be at least 0"),
     ],

@@ -131,8 +131,8 @@ def assessed(gpu, nodes, **answers):
 def test_report_presence(gpu, gpu_objects):
     found, message = assessed(gpu, [make_lost(gpu, None)], **TIME)
     assert message == (
-        "node gpu-0: the label of Node Feature Discovery for a GPU is gone; the GPU stack stays for"
-        " 5 minutes, and as long as pods use GPUs there: check Node Feature Discovery"
+        "node gpu-0: the label of Node Feature Discovery for a GPU is missing. The GPU stack is kept"
+        " for 5 minutes, and while pods use GPUs there. Check Node Feature Discovery"
     )
     assert found.status["state"] == "ready"
     events = [(event.kind, event.reason) for event in found.events]

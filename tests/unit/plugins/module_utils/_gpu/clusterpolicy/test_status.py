@@ -411,7 +411,7 @@ def test_assess_other_policy_active(gpu):
     assert "readyOperands" not in found.status
     assert found.status["state"] == "ignored"
     assert condition(found, "Ready")[:2] == ("False", "Ignored")
-    assert "ClusterPolicy b is older" in condition(found, "Ready")[2]
+    assert "the older ClusterPolicy b is active" in condition(found, "Ready")[2]
     assert condition(found, "Error")[0] == "False"
     assert (found.requeue.after, found.error) == (True, ""), "no event reports when the other goes"
     assert [event.reason for event in found.events] == ["Ignored"]
@@ -463,8 +463,8 @@ def test_assess_variables_without_effect(gpu):
     app.resource["metadata"]["generation"] = 2
     (event,) = [item for item in assess(app, DONE).events if item.reason == "Ignored"]
     assert event.message == (
-        "validator.env: COMMON has no effect, because the container that gets it only sleeps: use"
-        " the env of validator.driver, toolkit, cuda or plugin"
+        "validator.env: ignored variables: COMMON. Set variables in the env of validator.driver,"
+        " validator.toolkit, validator.cuda or validator.plugin"
     )
     ready = {"type": "Ready", "status": "True", "observedGeneration": 2}
     app.resource["status"] = {"state": "ready", "conditions": [ready]}

@@ -62,7 +62,7 @@ INVALID_IMAGE = {"repository": "", "image": "driver", "version": "1.2.3"}
 
 
 @pytest.mark.parametrize(
-    ("owner", "stays"), [("b", "stays with NVIDIADriver b"), (None, "gets no driver")]
+    ("owner", "stays"), [("b", "keeps the driver of NVIDIADriver b"), (None, "gets no driver")]
 )
 def test_desired_takes_no_node_without_driver(nvd, owner, stays):
     """N1: a driver that cannot be deployed takes no node from one that runs."""

@@ -181,5 +181,7 @@ def test_owners_keeps_node_of_driver_in_error(nvd, world):
     drivers.append(nvd.driver("x", {"nodeSelector": {OWNER: "x"}}))
     owners = Owners(drivers, [nvd.node("held", "x"), nvd.node("free", None)])
     assert labels_set(owners.patches("rest", owners.gained("rest"))) == {"free": "rest"}
-    assert str(owners.held("rest")).startswith("node held stays with NVIDIADriver x: nodeSelector")
+    assert str(owners.held("rest")).startswith(
+        "node held keeps the driver of NVIDIADriver x: nodeSelector"
+    )
     assert owners.held("blue") is None

@@ -177,7 +177,7 @@ def test_assess_node_that_another_should_take(nvd):
     nodes = [nvd.node("gpu-0"), nvd.node("gpu-1", "a", {"p": "b"})]
     app = nvd.app({"default": True}, nodes=nodes, others=others, live=[daemon_set(nvd)])
     found = assess(app, DONE)
-    text = "; node gpu-1 stays until NVIDIADriver b can deploy its driver"
+    text = "; node gpu-1 keeps this driver until NVIDIADriver b can deploy its own"
     assert condition(found, "Ready")[2].endswith(text)
 
 

@@ -469,7 +469,7 @@ def test_choice_events_named_profiles(world):
     assert [(item.reason, item.message) for item in events] == [
         (
             "Ignored",
-            "spec.source.ngc.model.profiles names the profiles, without effect:"
+            "spec.source.ngc.model.profiles lists the profiles, so these fields have no effect:"
             " spec.source.ngc.model.engine, spec.source.ngc.model.lora",
         ),
         (

@@ -533,8 +533,8 @@ def test_next_steps_claim_differs(world):
     )
     assert ("Warning", "ClaimDiffers") in cluster.reconcile().events
     assert cluster.condition("ClaimDiffers")[2].startswith(
-        'PersistentVolumeClaim "llama-pvc" exists and stays as it is: size 50Gi instead of 80Gi,'
-        " volumeAccessMode ReadWriteOnce instead of ReadWriteMany. Set these values in spec.storage.pvc"
+        'PersistentVolumeClaim "llama-pvc" differs from the spec and is not changed:'
+        " size 50Gi instead of 80Gi, volumeAccessMode ReadWriteOnce instead of ReadWriteMany. Set these values in spec.storage.pvc"
     )
     assert cluster.reconcile().events == []
     cluster.objects[CLAIM]["spec"] = {

@@ -79,7 +79,9 @@ def test_resolve_spec(found, wanted):
 
 
 def test_resolve_spec_refuses_other_devices():
-    with pytest.raises(NimError, match='ResourceClaimTemplate "t" exists and is for') as raised:
+    with pytest.raises(
+        NimError, match='ResourceClaimTemplate "t" exists and requests different devices'
+    ) as raised:
         resolve_spec(CR, live(spec_of("gpus")), spec_of("gpu"))
     assert raised.value.reason == "ResourceClaimTemplateFailed"
 

@@ -907,10 +907,10 @@ def test_assess_domain_status_not_read(make, spec, answers, kept):
 
 
 GOES = (
-    'PersistentVolumeClaim "llm-pvc" is deleted too, and with it the models, unless its volume has'
+    'PersistentVolumeClaim "llm-pvc" is also deleted, with the models, unless its volume has'
     " the reclaim policy Retain"
 )
-STAYS = 'PersistentVolumeClaim "llm-pvc" stays: it was not created for this NIMService'
+KEPT = 'PersistentVolumeClaim "llm-pvc" is kept: it was not created for this NIMService'
 OWNER, OTHER = {"uid": "u1", "controller": True}, {"uid": "u2"}
 
 
@@ -918,9 +918,9 @@ OWNER, OTHER = {"uid": "u1", "controller": True}, {"uid": "u2"}
     ("storage", "owners", "wanted"),
     [
         pytest.param({"pvc": {"create": True}}, [OWNER], GOES, id="made by the service"),
-        pytest.param({"pvc": {"create": True}}, None, STAYS, id="was there before"),
-        pytest.param({"pvc": {"create": True}}, [OTHER], STAYS, id="foreign"),
-        pytest.param({"pvc": {"create": True}}, [OWNER, OTHER], STAYS, id="shared"),
+        pytest.param({"pvc": {"create": True}}, None, KEPT, id="was there before"),
+        pytest.param({"pvc": {"create": True}}, [OTHER], KEPT, id="foreign"),
+        pytest.param({"pvc": {"create": True}}, [OWNER, OTHER], KEPT, id="shared"),
         pytest.param({"pvc": {"name": "llm-pvc"}}, [OWNER], None, id="named: not looked at"),
         pytest.param({"emptyDir": {}}, [OWNER], None, id="no claim"),
         pytest.param(
