@@ -30,6 +30,9 @@ REJECTED = {
     "People": "Nothing changes until somebody edits it.",
     "Look": "The operator looks at the node.",
     "Translated": "The upgrade goes on.",
+    "Compare": "The blob has another size than its manifest.",
+    "Negation": "The path is no folder.",
+    "Will": "The server wants a token.",
 }
 HEADS = {
     ".py": '"""' + 'Of a node: its name."""\n',

@@ -117,7 +117,7 @@ def read_spec(kind: str) -> Json:
 
 
 class Dumper(yaml.SafeDumper):
-    """Indents lists as ansible-lint wants them, and repeats equal ones."""
+    """Indents lists as ansible-lint requires, and repeats equal ones."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         return True

@@ -19,7 +19,7 @@ cluster: ## The tests that need a cluster, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
 	@$(IN_SANDBOX) hack/run_parts.sh $(CHECKS) $(SCENARIOS) scenario-gpu deprecated
 
-# Other releases have other types than those that the CRDs are generated from.
+# Each release has its own types, and the CRDs are generated from those of one release.
 .PHONY: admission
 admission: collection ## Admission tests against $KUBECONFIG; also checks that the CRDs are up to date
 	@$(if $(SANDBOX_KUBERNETES),,$(BIN)/python hack/generate_crds.py --check)

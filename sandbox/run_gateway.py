@@ -54,7 +54,7 @@ CONTROLLER = f"envoy-gateway.{NAMESPACE}.svc.cluster.local"
 SECRET_OF_CONTROLLER = "envoy-gateway"
 GRPC_PORT = 8001
 READY_URL = "http://127.0.0.1:8081/readyz"
-# Envoy Gateway listens on other ports than privileged ones.
+# Envoy Gateway listens on unprivileged ports.
 PORT_SHIFT = 10000
 PERIOD = 0.5
 LARGEST_DELAY = 60.0

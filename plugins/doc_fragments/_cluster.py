@@ -85,7 +85,7 @@ options:
       - The value is used unchanged. Templates in it are not evaluated.
     type: str
   namespace:
-    description: The namespace of resources that do not name one. By default the namespace of the context.
+    description: The namespace of resources without one. By default the namespace of the context.
     type: str
 """
 

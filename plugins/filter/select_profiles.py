@@ -42,7 +42,7 @@ options:
   gpu_products:
     description:
       - The GPUs of the nodes, as in their label C(nvidia.com/gpu.product).
-      - They count only where O(wanted) names no GPUs.
+      - They count only where O(wanted) specifies no GPUs.
     type: list
     elements: str
     default: []

@@ -22,7 +22,7 @@ description:
     line.
   - Also prints the images of Deployments and other workloads in the files, such as that of the operator, and the images
     that their variables name, such as E(NIMOPS_WAIT_IMAGE).
-  - Without resources, prints the images of the GPU stack for a ClusterPolicy that names none.
+  - Without resources, prints the images of the GPU stack for a ClusterPolicy that specifies none.
   - Contacts no cluster and no registry. The same input gives the same output, byte for byte.
 notes:
   - The output includes the image of the operator itself only if its Deployment is in the files. It is also in C(images.txt)
@@ -31,7 +31,7 @@ notes:
     be read, or a resource cannot be served as it is; the images of all others are still printed.
 options:
   namespace:
-    description: The namespace of resources that do not name one.
+    description: The namespace of resources without one.
     type: str
     default: default
   systems:

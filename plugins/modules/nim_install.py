@@ -46,7 +46,7 @@ options:
     choices: [present, absent]
     default: present
   operator:
-    description: Whether to install the operator as well. If not, an installed operator stays as it is.
+    description: Whether to install the operator as well. If not, an installed operator is not changed.
     type: bool
     default: false
   image:

@@ -37,7 +37,7 @@ notes:
     the input cannot be read or a resource cannot be served as it is.
 options:
   namespace:
-    description: The namespace of resources that do not name one.
+    description: The namespace of resources without one.
     type: str
     default: default
   facts:

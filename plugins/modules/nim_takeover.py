@@ -52,7 +52,7 @@ options:
   backup:
     description:
       - The file to write the backup to. By default C(nimops-takeover-<time>.yaml) in the working directory.
-      - With O(back), the file to restore CRDs and webhooks from. By default they stay as they are.
+      - With O(back), the file to restore CRDs and webhooks from. By default they are not changed.
     type: str
   operator_namespace:
     description: The namespace to search for operators. By default all namespaces.

@@ -218,12 +218,12 @@ class Instance:
             state.save(current, self._state_file)
 
     def _give_definitions(self, current: State, api: Api, third_party: list[Path]) -> None:
-        self._give(api, "definitions", seed.foreign_definitions(third_party))
+        self._give(api, "definitions", seed.third_party_crds(third_party))
         try:
-            self._give(api, "definitions-of-nimops", seed.own_definitions())
+            self._give(api, "definitions-of-nimops", seed.own_crds())
         except SandboxError as error:  # a running cluster helps to find the cause
             self.notify(f"WARNING: definitions of this project were rejected: {str(error)[:2000]}")
-        self._wait(current, "resource definitions", lambda: not seed.unestablished(api))
+        self._wait(current, "resource definitions", lambda: not seed.unestablished_crds(api))
 
     def _give_objects(self, _: State, api: Api) -> None:
         seed.create_volumes(api)
@@ -259,10 +259,10 @@ class Instance:
     def _give(self, api: Api, what: str, paths: list[Path]) -> None:
         """Apply the files, unless the same files have already been applied."""
         wanted = seed.digest(paths)
-        if paths and seed.read_mark(api, what) != wanted:
+        if paths and seed.read_applied_digest(api, what) != wanted:
             self.notify(f"applying {what}: {len(paths)} files")
             seed.apply(self.directory / "bin/kubectl", self.directory / "kubeconfig", paths)
-            seed.write_mark(api, what, wanted)
+            seed.write_applied_digest(api, what, wanted)
 
     def _wait(self, current: State, what: str, done: Callable[[], bool]) -> None:
         """Wait until done; raise SandboxError with its last output if a component ends."""

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The initial objects of a control plane: resource definitions, GPU nodes, volumes."""
+"""The initial objects of a control plane: CRDs, GPU nodes and volumes."""
 
 from __future__ import annotations
 
@@ -17,42 +17,43 @@ from .errors import SandboxError
 from .settings import REPOSITORY, SANDBOX
 
 VOLUMES_PER_CLASS = 200
-# "" is the class of a claim that does not name one.
-CLASSES = {"": "sandbox", "standard": "sandbox-standard"}
-_MARKS = "/api/v1/namespaces/kube-system/configmaps"
+# StorageClass → name prefix of its volumes. "" is for PersistentVolumeClaims without a class.
+VOLUME_PREFIXES = {"": "sandbox", "standard": "sandbox-standard"}
+_CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
 _VOLUMES = "/api/v1/persistentvolumes"
 _NODES = "/api/v1/nodes"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
-def foreign_definitions(third_party: Sequence[Path]) -> list[Path]:
-    """Return the resource definitions of other projects, and the sandbox's substitutes for some."""
-    return [*third_party, *sorted((SANDBOX / "crds").glob("*.yaml"))]
+def third_party_crds(downloaded: Sequence[Path]) -> list[Path]:
+    """Return the manifests of third-party CRDs: downloaded ones, and those of sandbox/crds."""
+    return [*downloaded, *sorted((SANDBOX / "crds").glob("*.yaml"))]
 
 
-def own_definitions() -> list[Path]:
-    """Return the resource definitions of this project."""
+def own_crds() -> list[Path]:
+    """Return the manifests of the CRDs of this project."""
     return sorted((REPOSITORY / "config/crd/bases").glob("*.yaml"))
 
 
 def objects() -> list[Path]:
+    """Return the manifests of the objects for a control plane with simulated nodes."""
     return sorted((SANDBOX / "objects").glob("*.yaml"))
 
 
 def objects_with_node() -> list[Path]:
-    """Return the objects for a control plane with a real node, which has its own storage class."""
+    """Return the manifests for a control plane with a real node, which has its own StorageClass."""
     simulated = (path for path in objects() if path.name != "storage.yaml")
     return [*simulated, *sorted((SANDBOX / "objects/node").glob("*.yaml"))]
 
 
 def api_paths(path: Path) -> list[str]:
-    """Return the API server's paths of the API versions of the objects in a file."""
+    """Return the discovery paths of the API versions in a manifest, such as `/apis/apps/v1`."""
     versions = re.findall(r"^apiVersion: (\S+)$", path.read_text(), re.MULTILINE)
     return sorted({f"/apis/{item}" if "/" in item else f"/api/{item}" for item in versions})
 
 
 def digest(paths: Iterable[Path]) -> str:
-    """Return a digest of the names and contents of these files."""
+    """Return a digest of the names and contents of these files: 16 hexadecimal digits."""
     result = hashlib.sha256()
     for path in paths:
         content = path.read_bytes()
@@ -61,7 +62,11 @@ def digest(paths: Iterable[Path]) -> str:
 
 
 def make_volume(name: str, storage_class: str) -> dict[str, Any]:
-    """Return a volume for one claim of any usual mode; kwok makes it available again after use."""
+    """Return a PersistentVolume that suits any claim up to 2Ti, but no block device.
+
+    Its path does not exist: simulated pods mount nothing. Once its claim is deleted, kwok makes it
+    available again.
+    """
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolume",
@@ -71,15 +76,15 @@ def make_volume(name: str, storage_class: str) -> dict[str, Any]:
             "accessModes": ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"],
             "storageClassName": storage_class,
             "persistentVolumeReclaimPolicy": "Retain",
-            "hostPath": {"path": f"{stages.NO_PATH}/{name}"},
+            "hostPath": {"path": f"{stages.NONEXISTENT_PATH}/{name}"},
         },
     }
 
 
 def apply(kubectl: Path, kubeconfig: Path, paths: Sequence[Path]) -> None:
-    """Apply whole files server-side. Raises SandboxError with the API server's message."""
-    # With kubectl's own field manager: applying such a file by hand then owns the same fields, so
-    # a field that the file no longer has is removed.
+    """Apply manifests by server-side apply. Raises SandboxError with the API server's message."""
+    # The field manager is kubectl's default. If a user applies an edited manifest by kubectl, the
+    # API server therefore removes the fields that the manifest no longer has.
     command = [str(kubectl), f"--kubeconfig={kubeconfig}", "apply", "--server-side"]
     command += ["--force-conflicts", "--validate=ignore"]
     for path in paths:
@@ -90,35 +95,40 @@ def apply(kubectl: Path, kubeconfig: Path, paths: Sequence[Path]) -> None:
 
 
 def create_volumes(api: Api) -> None:
-    """Create the missing volumes."""
+    """Create the volumes that do not exist, `VOLUMES_PER_CLASS` for each StorageClass."""
     present = {item["metadata"]["name"] for item in (api.get(_VOLUMES) or {"items": []})["items"]}
-    for storage_class, prefix in CLASSES.items():
+    for storage_class, prefix in VOLUME_PREFIXES.items():
         for number in range(VOLUMES_PER_CLASS):
             name = f"{prefix}-{number:03}"
             if name not in present:
                 api.create(_VOLUMES, make_volume(name, storage_class))
 
 
-def read_mark(api: Api, name: str) -> str:
-    found = api.get(f"{_MARKS}/sandbox-{name}")
-    return str(found["data"]["digest"]) if found else ""
+def read_applied_digest(api: Api, name: str) -> str:
+    """Return the digest of the manifests that were applied under this name; empty if none were."""
+    config_map = api.get(f"{_CONFIG_MAPS}/sandbox-{name}")
+    return str(config_map["data"]["digest"]) if config_map else ""
 
 
-def write_mark(api: Api, name: str, value: str) -> None:
-    """Record in the cluster what was applied, so that the record shares the data's lifetime."""
+def write_applied_digest(api: Api, name: str, value: str) -> None:
+    """Record the digest of applied manifests in a ConfigMap of the cluster.
+
+    Like the objects themselves, the record disappears with the data of etcd.
+    """
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"sandbox-{name}"}}
-    path = f"{_MARKS}/sandbox-{name}"
+    path = f"{_CONFIG_MAPS}/sandbox-{name}"
     api.call("DELETE", path)
-    api.create(_MARKS, {**body, "data": {"digest": value}})
+    api.create(_CONFIG_MAPS, {**body, "data": {"digest": value}})
 
 
-def unestablished(api: Api) -> list[str]:
-    """Return the resource definitions that are not served yet."""
-    return _lacking(api, _DEFINITIONS, "Established")
+def unestablished_crds(api: Api) -> list[str]:
+    """Return the names of the CRDs that the API server does not serve yet."""
+    return _without_condition(api, _DEFINITIONS, "Established")
 
 
 def unready_nodes(api: Api) -> list[str]:
-    return _lacking(api, _NODES, "Ready")
+    """Return the names of the nodes that are not Ready."""
+    return _without_condition(api, _NODES, "Ready")
 
 
 def has_default_account(api: Api) -> bool:
@@ -126,13 +136,13 @@ def has_default_account(api: Api) -> bool:
     return api.get("/api/v1/namespaces/default/serviceaccounts/default") is not None
 
 
-def _lacking(api: Api, path: str, condition: str) -> list[str]:
-    """Return the objects of a collection for which the condition is not true, by name."""
+def _without_condition(api: Api, path: str, condition: str) -> list[str]:
+    """Return the names of the objects of a collection whose condition is not True."""
     items = (api.get(path) or {"items": []})["items"]
     return [item["metadata"]["name"] for item in items if not _is_true(item, condition)]
 
 
 def _is_true(item: dict[str, Any], condition: str) -> bool:
-    # They are null in a new resource definition.
+    # The conditions of a new CRD are null.
     conditions = item.get("status", {}).get("conditions") or []
     return any(it["type"] == condition and it["status"] == "True" for it in conditions)

@@ -15,8 +15,8 @@ from typing import Any
 
 from . import metering
 
-# The path in simulated volumes, which does not exist.
-NO_PATH = "/nonexistent"
+# The directory of simulated volumes on the nodes; it does not exist.
+NONEXISTENT_PATH = "/nonexistent"
 BEHAVIOURS = ("run", "stay", "hold", "fail", "unready", "nopull")
 
 Match = dict[str, Any]
@@ -269,7 +269,9 @@ def render_config(pod_logs: Path, kubelet: str, with_metrics: bool = False) -> s
             [
                 _match(".status.phase", "In", "Released", "Failed"),
                 _match(".spec.claimRef", "Exists"),
-                _match(f'.spec.hostPath.path // "" | startswith("{NO_PATH}/")', "In", "true"),
+                _match(
+                    f'.spec.hostPath.path // "" | startswith("{NONEXISTENT_PATH}/")', "In", "true"
+                ),
             ],
             [{"patch": {"root": "spec", "type": "merge", "template": "claimRef: null"}}],
         ),

@@ -45,7 +45,11 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "spec.resources.limits.nvidia.com/gpu",
         "should match",
     ),
-    "label that is no text": ({"spec.labels": {"a": 1}}, "spec.labels.a", "must be of type string"),
+    "label that is not text": (
+        {"spec.labels": {"a": 1}},
+        "spec.labels.a",
+        "must be of type string",
+    ),
 }
 GOOD: dict[str, Manifest] = {
     "whole": {},

@@ -138,7 +138,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         EMPTY,
     ),
     "env without name": ({"spec.env": [{"value": "a"}]}, "spec.env[0].name", REQUIRED),
-    "limit that is no quantity": (
+    "limit that is not a quantity": (
         {"spec.resources": {"limits": {"memory": "lots"}}},
         "spec.resources.limits.memory",
         "should match",
@@ -618,7 +618,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     ),
     "device with a long name": (device(name="a" * 64), f"{DEVICES}[0].name", "Too long"),
     "device with a name in parts": (device(name="a.b"), f"{DEVICES}[0].name", "should match"),
-    "device class that is no name": (
+    "device class that is not a name": (
         device(deviceClassName="gpu.nvidia.com/x"),
         f"{DEVICES}[0].deviceClassName",
         "should match",
@@ -951,7 +951,7 @@ GOOD: dict[str, Manifest] = {
     "devices of one name": dra(
         {"claimCreationSpec": {"devices": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}}
     ),
-    "request that is no device": dra(
+    "request that is not a device": dra(
         {"claimCreationSpec": {"devices": [{"name": "gpu"}]}, "requests": ["gpu", "gpus"]}
     ),
     "selector with empty value": attributes({"key": "k", "value": {}}),

@@ -81,7 +81,7 @@ def settle(resource: Json, others: Barrier | None = None) -> int:
 
 @pytest.fixture
 def role_rules(namespace: str, request: Any) -> Any:
-    """The Role before the test: absent, or with rules that every cache wants to change."""
+    """The Role before the test: absent, or with rules that every cache must change."""
     kubectl("-n", namespace, "delete", "nimcaches", "--all")
     kubectl("-n", namespace, "delete", "role", "nim-cache-role", "--ignore-not-found")
     if request.param:

@@ -87,7 +87,7 @@ def test_csv_created(monkeypatch, project):
 
 
 def test_csv_features(csv):
-    """OpenShift's catalog wants an answer for each feature, as a text."""
+    """OpenShift's catalog requires a value for each feature, as a string."""
     prefix = "features.operators.openshift.io/"
     found = {
         name.removeprefix(prefix): value

@@ -298,7 +298,7 @@ def test_values_reference(chart):
             {"env": {"NIMOPS_COMPONENT": "gpu"}}, "NIMOPS_COMPONENT", id="without its role"
         ),
         pytest.param({"env": {"NIMOPS_NEMO": "on"}}, "NIMOPS_NEMO", id="without its permissions"),
-        pytest.param({"nemo": {"enabled": "off"}}, "nemo", id="a word that is no boolean"),
+        pytest.param({"nemo": {"enabled": "off"}}, "nemo", id="a word that is not a boolean"),
         pytest.param(
             {"gpu": {"enabled": True}, "watchNamespaces": ["nim"]},
             "watchNamespaces",

@@ -66,11 +66,11 @@ def observe(site, *arguments, **options) -> dict:
     [
         pytest.param([], {}, id="plain"),
         pytest.param(["", " ", "a b", "'", '"', "\n", "-e", "@x"], {}, id="words"),
-        pytest.param([b"\xff\xfe", "ü", b"\xc3\x28", "\U0001f600"], {}, id="bytes that are no text"),
+        pytest.param([b"\xff\xfe", "ü", b"\xc3\x28", "\U0001f600"], {}, id="bytes that are not text"),
         pytest.param(["x" * 100_000], {}, id="long argument"),
         pytest.param([str(number) for number in range(2000)], {}, id="many arguments"),
         pytest.param([], {"env": {"A": "", "B": "=", "C": "\n"}}, id="environment"),
-        pytest.param([], {"env": {os.fsdecode(b"N\xff"): os.fsdecode(b"\xfe")}}, id="environment that is no text"),
+        pytest.param([], {"env": {os.fsdecode(b"N\xff"): os.fsdecode(b"\xfe")}}, id="environment that is not text"),
         pytest.param([], {"env": {f"N{number}": "v" * 1000 for number in range(500)}}, id="large environment"),
         pytest.param([], {"cwd": "/"}, id="directory"),
         pytest.param([], {"umask": 0o000}, id="umask 000"),

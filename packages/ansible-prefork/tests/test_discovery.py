@@ -56,7 +56,7 @@ SAME = [
         configuration(f"http://{owner('ÿþ?>')}@localhost:8888"),
         configuration(f"http://{owner('a')}@localhost:8888"),
     ),
-    ("what is no credential", configuration(verify_ssl=True), configuration(verify_ssl=True, retries=3)),
+    ("fields that are not credentials", configuration(verify_ssl=True), configuration(verify_ssl=True, retries=3)),
 ]
 OTHER = [
     ("the host", configuration("https://a:6443"), configuration("https://b:6443")),

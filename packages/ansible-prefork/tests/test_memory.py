@@ -17,7 +17,7 @@ from ansible_prefork import memory
 
 MIB = 1024 * 1024
 BASE = 200
-"""The memory of other processes than the runs, in MiB."""
+"""The memory of all processes but the runs, in MiB."""
 # Takes memory step by step, keeps it for a moment, and releases it.
 TAKE = """
 import os, sys, time

@@ -126,8 +126,8 @@ def test_role_warm(sides):
     sides[1].warm(RUNNER)
     outcome, (play, parent, of_module) = play_role(sides[1], "role-warm", is_asked=True)
     assert outcome.code == 0, outcome.stdout + outcome.stderr
-    assert has_lock(int(parent)), "the play is no fork of a parent"
-    assert has_lock(int(of_module)), "the module is no fork of a warm interpreter"
+    assert has_lock(int(parent)), "the play is not a fork of a parent"
+    assert has_lock(int(of_module)), "the module is not a fork of a warm interpreter"
     assert play not in (parent, of_module)
 
 

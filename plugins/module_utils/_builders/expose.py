@@ -25,7 +25,7 @@ BACKEND_FIELDS = {
     "HTTPRoute": f"{GATEWAY_FIELD}.backendRef",
     "GRPCRoute": f"{GATEWAY_FIELD}.backendRef",
 }
-"""kind → the field that names its backend"""
+"""kind → the field that refers to its backend"""
 
 REQUEST_TIMEOUT = "nimops.nim/request-timeout"
 """Annotation of a resource: how long its HTTPRoute waits for the end of an answer."""
@@ -115,7 +115,7 @@ def build_ingress(
 
 
 def build_http_route(app: App, expose: Expose, service: str) -> Manifest:
-    """An HTTPRoute of all paths to a Service, or to the backend that the user names instead."""
+    """An HTTPRoute of all paths to a Service, or to the backend that the user specifies instead."""
     own = {"name": service, "port": expose.ports["api"]}
     rule: Json = {
         "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],

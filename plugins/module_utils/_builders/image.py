@@ -14,10 +14,10 @@ from .pod import image_reference
 
 @dataclass(frozen=True)
 class Image:
-    """An image.
+    """The image of a container, as a spec has it.
 
-    ``reference``: `repository:tag`. ``pull_policy``: empty if unset. ``pull_secrets``: names of
-    Secrets.
+    ``reference``: `repository:tag`; empty without an image. ``tag``, ``pull_policy``: empty if
+    unset. ``pull_secrets``: names of Secrets for the registry, in the namespace of the resource.
     """
 
     reference: str
@@ -26,9 +26,13 @@ class Image:
     pull_secrets: t.Sequence[str] = ()
 
 
-def parse_image(given: Fields | None) -> Image:
-    """The image; empty if unset, as in a spec that is only finalized."""
-    if not given:
+def parse_image(fields: Fields | None) -> Image:
+    """Parse `spec.image`, with `repository`, `tag`, `pullPolicy` and `pullSecrets`.
+
+    Returns an empty `Image` without fields: the spec of a resource that is being deleted may lack
+    them. KeyError without a repository or a tag, which the CRDs require.
+    """
+    if not fields:
         return Image("")
-    policy, secrets = given.get("pullPolicy") or "", given.get("pullSecrets") or ()
-    return Image(image_reference(given), given.get("tag") or "", policy, secrets)
+    policy, secrets = fields.get("pullPolicy") or "", fields.get("pullSecrets") or ()
+    return Image(image_reference(fields), fields.get("tag") or "", policy, secrets)

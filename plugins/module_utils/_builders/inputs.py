@@ -33,7 +33,7 @@ _WAITING = "Waiting for "
 
 
 class Input(t.NamedTuple):
-    """A Secret or ConfigMap that the ``field`` of the spec names.
+    """A Secret or ConfigMap that the ``field`` of the spec refers to.
 
     ``keys``: the required keys, whose values count; by default all values count. ``is_copied``: a
     child contains a value of it. Otherwise only pods refer to it, and wait for it.

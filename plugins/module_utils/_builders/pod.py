@@ -14,7 +14,7 @@ DEFAULT_USER, DEFAULT_GROUP = 1000, 2000
 
 
 def image_reference(image: Fields) -> str:
-    """`repository:tag` of an Image."""
+    """Return `repository:tag` of an image in a spec. KeyError if one of them is missing."""
     return f"{image['repository']}:{image['tag']}"
 
 

@@ -90,7 +90,7 @@ def build_claim(app: App, claim: Claim, labels: t.Mapping[str, str]) -> Json:
 def refuse_foreign_claim(app: App, claim: Claim, workload: Manifest | None) -> None:
     """NimError if a PVC with a derived name has another owner.
 
-    A PVC that the spec names is an input and may have any owner. A PVC that the ``workload``
+    A PVC that the spec refers to is an input and may have any owner. A PVC that the ``workload``
     already mounts stays in use.
     """
     live = app.live("PersistentVolumeClaim", claim.name)

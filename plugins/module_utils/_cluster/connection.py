@@ -209,7 +209,7 @@ class _Files:
         self._base, self._folder = base, folder
 
     def find(self, item: dict[str, t.Any], key: str) -> str | None:
-        """The path of a file that ``key`` names, or ``key``-data contains."""
+        """The path of the file in ``key``, or of one with the content of ``key``-data."""
         if data := item.get(f"{key}-data"):
             file = self._folder / key
             file.write_bytes(base64.b64decode(data))

@@ -43,7 +43,7 @@ def make_outcome(plan: Plan, results: Results, failure: str, *, dry: bool) -> Ou
     """The outcome of a plan, from the results of the tasks that executed it.
 
     ``failure``: why the run ended early, if it did. After a ``dry`` run nothing counts as written.
-    The next pass repeats an adoption that was refused for another reason than a race.
+    The next pass repeats an adoption that was refused for any reason but a race.
     """
     tally = _Tally(plan, results)
     tally.count()

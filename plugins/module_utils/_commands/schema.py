@@ -69,7 +69,7 @@ def drop_nulls(schema: Json, value: t.Any) -> t.Any:
 
 
 def convert_texts(schema: Json, value: t.Any) -> t.Any:
-    """The value with the numbers and booleans that its schema wants, where it has texts.
+    """The value with numbers and booleans where its schema requires them and it has strings.
 
     A template of Ansible can return a text for any value. A number never becomes a text, as the tag
     1.10 would be 1.1.

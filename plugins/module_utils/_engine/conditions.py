@@ -94,7 +94,7 @@ def stamp(
     """The conditions with lastTransitionTime and observedGeneration.
 
     The time is kept from ``previous`` while the condition's status stays the same. ``now`` is RFC
-    3339 in UTC. A condition that already has a time was not set in this pass and stays as it is.
+    3339 in UTC. A condition that already has a time was not set in this pass and is not changed.
     """
     stamped = []
     for item in conditions:

@@ -4,7 +4,7 @@
 """Pods and Jobs that are created once, and whether their custom resource has changed since.
 
 They are never updated but deleted and recreated, which loses work. A difference to the desired
-object is no reason for that: a new release of the operator may build it in another way. So
+object is not a reason for that: a new release of the operator may build it in another way. So
 annotations record the generation of the resource, and a digest of what the pods work on.
 """
 

@@ -26,7 +26,7 @@ _REASON, _CRD = "ForeignCRD", "CustomResourceDefinition"
 _OPEN = "x-kubernetes-preserve-unknown-fields"
 _MAX_NAMED, _MAX_KEPT = 5, 50
 
-Tree = t.Optional[dict[str, t.Any]]  # noqa: UP045 a bar is no type before it is evaluated
+Tree = t.Optional[dict[str, t.Any]]  # noqa: UP045 Python evaluates this alias
 """The known fields of a value: name → their trees; None if all are known."""
 
 

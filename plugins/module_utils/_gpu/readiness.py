@@ -52,9 +52,9 @@ def wakes_when_ready(observed: Observed, outcome: Outcome) -> bool:
 def lacks_nodes(live: Manifest, selected: int) -> str:
     """Why a DaemonSet that is ready is not ready on all nodes that it selects; empty if it is.
 
-    Its controller wants no pod on a node with a taint that the pods do not tolerate, so the counts
-    are complete without it. A pod that was there before the taint keeps running. Without counts, as
-    in a simulation, nothing is missing.
+    Its controller creates no pod on a node with a taint that the pods do not tolerate, so the
+    counts are complete without it. A pod that was there before the taint keeps running. Without
+    counts, as in a simulation, nothing is missing.
     """
     if "status" not in live:
         return ""

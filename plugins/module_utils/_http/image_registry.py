@@ -12,7 +12,7 @@ the author of an image reference could make the operator connect to any port of 
 ``NIMOPS_REGISTRY_MIRRORS`` names mirrors, which are asked instead (`mirrors`); the patterns then
 apply to them.
 
-Credentials are only sent to their registry, and to the token service that this registry names.
+Credentials are only sent to their registry, and to the token service that this registry announces.
 Redirects to other hosts do not carry them.
 
 All input may be written by the image's author: documents, entries and totals are bounded, and

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The mirrors of registries, which an administrator names in ``NIMOPS_REGISTRY_MIRRORS``.
+"""The mirrors of registries, which an administrator sets in ``NIMOPS_REGISTRY_MIRRORS``.
 
 `nvcr.io=registry.example.com/nvidia` replaces a registry with a mirror and a prefix of repository
 names; `*` replaces every other registry, and its name becomes part of the repository name, as with

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a registry wants its clients to authenticate, and the token of its token service.
+"""How the clients of a registry must authenticate, and the token of its token service.
 
 What a registry or a token service answers is data: bounded, and never part of a header unchecked.
 """
@@ -30,9 +30,9 @@ def basic(credentials: str) -> str:
 
 
 def find_token_service(challenge: str) -> dict[str, str]:
-    """The parameters of a challenge (`WWW-Authenticate`) that wants a token; empty if it does not.
+    """The parameters of a challenge (`WWW-Authenticate`) for a token; empty for any other.
 
-    RegistryError if it wants a token of a service that it does not name.
+    RegistryError if it requires a token but has no realm.
     """
     found = _BEARER.search(challenge[:_MAX_CHALLENGE])
     if not found:

@@ -311,7 +311,7 @@ class RegistryClient:
         return self._send(method, url, headers, body, self._tokens[key], once)
 
     def _authorize(self, challenge: str, name: str, actions: str) -> str:
-        """The Authorization header that the registry wants."""
+        """The Authorization header that the registry requires."""
         given = basic(self._access.find_credentials(self.host))
         service = find_token_service(challenge)
         if not service:

@@ -57,7 +57,9 @@ def nemo_kind(
             ),
             Access("ServiceMonitor", _CHILD, "scraping"),
             Access("Pod", "list", "why they are not ready"),
-            Access("Secret", "read", "whether those that the spec names exist and have changed"),
+            Access(
+                "Secret", "read", "whether those that the spec refers to exist and have changed"
+            ),
             *SELECTOR_ACCESS,
             *access,
         ),

@@ -19,7 +19,7 @@ from .._engine.conditions import RECONCILING, STALLED, find_condition
 SourceKind = t.Literal["ngc", "dataStore", "hf"]
 
 _BLOCKED = ("WaitingForPVC", "WaitingForJob", "Retrying")
-"""Reasons of Reconciling that are no progress."""
+"""Reasons of Reconciling that do not mean progress."""
 
 _BESIDE = ("kind", "artifact")
 """Fields of `status.served.source` that `spec.source` does not have."""
@@ -127,7 +127,7 @@ def parse_cache(cache: Fields) -> CacheSpec:
 
 
 def in_folder(cache: Fields, folder: str) -> Fields:
-    """The NIMCache with its files in a folder below the one that its spec names."""
+    """The NIMCache with its files in a folder below the folder of its spec."""
     if not folder:
         return cache
     spec, storage = cache["spec"], cache["spec"].get("storage") or {}
@@ -153,24 +153,24 @@ def with_source(cache: Fields, source: t.Mapping[str, str]) -> Fields:
 
 
 def named_cache(user: Fields) -> str:
-    """The NIMCache that a NIMService (in `storage`) or a NIMBuild names; empty if none."""
+    """The NIMCache that a NIMService (in `storage`) or a NIMBuild refers to; empty if none."""
     fields = user.get("spec") or {}
     given = fields.get("nimCache") or (fields.get("storage") or {}).get("nimCache") or {}
     return given.get("name") or ""
 
 
 def uses_claim(user: Fields, cache: str, claim: str) -> bool:
-    """Whether a NIMService or a NIMBuild names a NIMCache, or its claim."""
+    """Whether a NIMService or a NIMBuild refers to a NIMCache, or its claim."""
     return named_cache(user) == cache or mounts_claim(user, claim)
 
 
 def mounts_claim(user: Fields, claim: str) -> bool:
-    """Whether a NIMService names a claim itself."""
+    """Whether a NIMService refers to a claim directly."""
     return bool(_pvc_of(user).get("name") == claim)
 
 
 def mounted_folder(user: Fields) -> str:
-    """The folder of the claim that a NIMService names itself; empty for the whole volume."""
+    """The folder of the claim that a NIMService refers to directly; empty for the whole volume."""
     return str(_pvc_of(user).get("subPath") or "")
 
 

@@ -3,7 +3,7 @@
 
 """The versions of the model in the claim of a NIMCache, and the one that a NIMService mounts.
 
-The first version is in the folder that the spec names; each renewed one has a folder of its own
+The first version is in the folder of the spec; each renewed one has a folder of its own
 beside its files. `status.served` describes the version for new pods, `status.former` those that
 still have users or files. Without `status.served`, the spec describes the only version.
 """
@@ -17,8 +17,8 @@ from .._base.types import Fields, Json
 from .cache_spec import in_folder, with_source
 
 CACHE_STORE = "nimops.nim/cache-store"
-"""Annotation of a NIMService: the version that its NIMCache wants it to mount, a `turn_value`; and
-of a workload: the id of the renewed version that its pods mount."""
+"""Annotation of a NIMService: the version to mount, set by its NIMCache, a `turn_value`; and of a
+workload: the id of the renewed version that its pods mount."""
 
 MOUNTED = "cacheVersion"
 """Field of the status of a NIMService: the id of the renewed version that its pods mount."""
@@ -68,7 +68,7 @@ class Version:
 
 
 def folder_of(version_id: str) -> str:
-    """The folder of a renewed version, below the one that the spec names."""
+    """The folder of a renewed version, below the folder of the spec."""
     return f"{FOLDER}/{version_id}"
 
 
@@ -98,7 +98,7 @@ def parse_version(given: Fields) -> Version:
 
 
 def served_view(cache: Fields) -> Fields:
-    """The NIMCache, with what it serves instead of what its spec wants."""
+    """The NIMCache, with the served version instead of that of its spec."""
     served = served_version(cache)
     if served is None:
         return cache
@@ -112,7 +112,7 @@ def mounted_view(
     """The NIMCache as a NIMService sees it, with the version to mount.
 
     ``mounted``: the name of the version that its pods mount; None without a workload.
-    ``asks_for``: whether the service wants the first of two views, the served version, instead of
+    ``asks_for``: whether the service needs the first of two views, the served version, instead of
     the second, a former one. That stays mounted until then, unless its files may be gone.
     """
     served, view = served_version(cache), served_view(cache)

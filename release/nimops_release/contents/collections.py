@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Ansible collections: their manifests."""
+"""Finds the Ansible collections in an image, by their manifests."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ from .image import Image
 
 
 def find_collections(image: Image) -> Iterator[Component]:
-    """Yield collections, wherever they are installed."""
+    """Yield a component for each installed collection, with its license text if it has one.
+
+    The component has the type `generic`, as package URLs have no type for collections. KeyError or
+    ValueError if a MANIFEST.json is not that of a collection.
+    """
     for path in image.glob("ansible_collections/*/*/MANIFEST.json"):
         info = json.loads(image.text(path))["collection_info"]
-        file = PurePosixPath(path).parent / (info["license_file"] or "LICENSE")
-        text = image.text(str(file))
+        license_path = PurePosixPath(path).parent / (info["license_file"] or "LICENSE")
+        license_text = image.text(str(license_path))
         yield Component(
-            "generic",
-            f"{info['namespace']}.{info['name']}",
-            info["version"],
+            kind="generic",
+            name=f"{info['namespace']}.{info['name']}",
+            version=info["version"],
             licenses=tuple(info["license"]),
-            texts=(text,) if text else (),
+            texts=(license_text,) if license_text else (),
         )

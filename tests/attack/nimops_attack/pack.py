@@ -134,7 +134,7 @@ class Packer:
     def _drop_named(self, refusal: Refusal, left: list[Place]) -> list[Place] | None:
         """The places without those that a refusal names and that have no other text.
 
-        None if it names none.
+        None if it specifies none.
         """
         named = refusal.about(left)
         for place, said in named.items():

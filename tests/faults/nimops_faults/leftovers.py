@@ -27,7 +27,7 @@ def judge_paths(paths: t.Iterable[str], mounted: t.Iterable[Path] = ()) -> list[
     """Problems: work folders of runs by resource, other files by the beginning of their path.
 
     ``mounted``: folders of the machine's /tmp that were mounted below it, such as a checkout. Their
-    empty mount points are no problem.
+    empty mount points are not a problem.
     """
     mount_points = {f"{path.name}/" for path in mounted}
     folders: set[str] = set()

@@ -241,7 +241,7 @@ def _check_status(kind: str, status: Json) -> None:
         if spot.schema.get("type") == "integer" and not least <= spot.value <= most:
             raise FlawError(f"{spot.place}: {spot.value} does not fit")
         if spot.schema.get("format") == "date-time" and not _TIME.fullmatch(spot.value):
-            raise FlawError(f"{spot.place}: {spot.value} is no time")
+            raise FlawError(f"{spot.place}: {spot.value} is not a time")
         if isinstance(spot.value, str):
             spot.value.encode()
     if (size := len(json.dumps(status))) > _MAX_STATUS:

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is 
 
 @pytest.fixture(scope="module")
 def build():
-    """Build an overlay with an image, below the checkout as kustomize wants."""
+    """Build an overlay with an image, below the checkout, as kustomize requires."""
     folder = ROOT / "build/install-manifests"
     folder.mkdir(parents=True, exist_ok=True)
 

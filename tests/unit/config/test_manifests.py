@@ -71,7 +71,7 @@ def test_kustomization_lists_files(folder):
     listed |= {patch["path"] for patch in content.get("patches", [])}
     assert all((folder / item).exists() for item in listed)
     files = set(folder.glob("*.yaml")) - {folder / "kustomization.yaml"}
-    # The settings of another program are no object.
+    # The settings of another program are not an object.
     present = {path.name for path in files if any("apiVersion" in item for item in load_all(path))}
     assert present - listed == set()
 

@@ -295,7 +295,7 @@ DIFFERENCES: dict[str, Difference] = {
         ),
         ("status.served", "+"): (
             {"type": "object", "required": ["id"], "properties": VERSION},
-            "the version that is served while the spec wants another one",
+            "the served version while the spec has a different one",
         ),
         ("status.renewal", "+"): (
             {

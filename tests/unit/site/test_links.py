@@ -42,7 +42,7 @@ def test_convert_link(root, target, expected):
 
 
 TEXTS = {
-    "code is no link": ("```md\n[a](../../config/samples)\n```\n",) * 2,
+    "code is not a link": ("```md\n[a](../../config/samples)\n```\n",) * 2,
     "two links": (
         "[a](nemo) [b](../../config/samples)\n",
         f"[a](nemo/README.md) [b]({HOST}/tree/main/config/samples)\n",

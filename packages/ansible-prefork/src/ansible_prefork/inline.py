@@ -279,7 +279,7 @@ def run_inline(worker: Any) -> int:
     except BaseException:
         if process_state.interrupted:
             raise
-        # A play fails if a worker exits with another code than 0.
+        # A play fails if the exit code of a worker is not 0.
         return 1
     finally:
         display._final_q = None

@@ -64,7 +64,7 @@ class Watch:
         return False
 
     def _request_notices(self) -> None:
-        """Watch the directories with inotify; the next check scans once more for earlier changes."""
+        """Watch the directories with inotify; the next check scans again for earlier changes."""
         self.scanned = None
         if self.inotify is None:
             return

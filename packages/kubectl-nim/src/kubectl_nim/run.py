@@ -91,7 +91,7 @@ def _confirm(terminal: Terminal) -> bool:
 
 
 def _judge(verb: Verb, result: Json, *, has_option: bool) -> int:
-    """The exit code after a result that is no failure of the command."""
+    """The exit code of a command that did not fail, by its result."""
     if verb.fails_if is None or (verb.fail_option and not has_option):
         return DONE
     return FAILED if verb.fails_if(result) else DONE

@@ -77,7 +77,7 @@ class Verb:
     implied: t.Mapping[str, str] | None = None
     """Switches of the command's `spec`, each with the option that turns it on."""
     fails_if: t.Callable[[t.Mapping[str, t.Any]], bool] | None = None
-    """Whether a result that is no failure of the command ends with exit code 1."""
+    """Whether a command that did not fail ends with exit code 1, by its result."""
     fail_option: Option | None = None
     """A switch that turns `fails_if` on; without one it is always on."""
     needs_files: bool = False

@@ -132,7 +132,7 @@ func TestWatchStubs(t *testing.T) {
 				}
 				all := func(request.Collection) bool { return true }
 				if headers != nil && len(s.proxy.streams.where(all)) > 0 {
-					t.Error("events could be added to a watch of another client than the runtime's")
+					t.Error("events could be added to a watch of a client that is not the runtime")
 				}
 			})
 		}

@@ -12,7 +12,7 @@ import (
 
 const (
 	// mostSteps is the maximum number of steps of a path: spec.services[0].spec.expose.router.eppConfig.config
-	// has 8. Each step reads the text below it once more.
+	// has 8. Each step reads the text below it again.
 	mostSteps = 8
 	// longestKey is the maximum length of a key in a path.
 	longestKey = 63

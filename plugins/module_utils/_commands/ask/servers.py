@@ -140,7 +140,7 @@ _REMEDIES = {
 
 
 def parse_endpoint(url: str) -> Endpoint:
-    """The server at a URL, which may end in /v1. NimError if it is no such URL."""
+    """The server at a URL, which may end in /v1. NimError if it is not such a URL."""
     try:
         parts = urlsplit(url.strip())
         is_valid = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0

@@ -24,7 +24,7 @@ _VARIABLE = "_IMAGE"
 
 
 def stack_images(systems: t.Sequence[str]) -> Images:
-    """The default images of the GPU stack, for a policy that names none."""
+    """The default images of the GPU stack, for a policy that specifies none."""
     found: Images = {}
     for variable, image in sorted(IMAGES.items()):
         is_built = variable in BUILT_FOR_SYSTEMS

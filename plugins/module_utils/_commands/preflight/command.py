@@ -27,7 +27,7 @@ class PreflightCommand(ResourcesCommand):
     )
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Print the checks; an error makes `runnable` false, and is no failure of the command."""
+        """Print the checks; an error makes `runnable` false, but the command does not fail."""
         texts, client = self.require_texts(arguments), self.connect(arguments)
         resources = custom_resources(texts, arguments["namespace"] or client.namespace)
         facts = ClusterFacts()

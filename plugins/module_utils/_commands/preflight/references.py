@@ -339,11 +339,11 @@ def check_classes(groups: t.Iterable[PodGroup], facts: ClusterFacts) -> list[Rep
 
 
 CLASSES = {"PriorityClass": "priorityClassName", "RuntimeClass": "runtimeClassName"}
-"""Kind → the field of a pod that names an object of it."""
+"""Kind → the field of a pod that refers to an object of it."""
 
 
 def check_absent(rendered: Rendered) -> list[Reporter]:
-    """Resources of our kinds that others name, such as the NIMCache of a NIMService."""
+    """Resources of our kinds that others refer to, such as the NIMCache of a NIMService."""
     reporters = []
     for key in sorted(rendered.absent):
         reporter = Reporter(key, "reference")

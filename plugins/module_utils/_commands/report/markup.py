@@ -22,7 +22,7 @@ class Markup(str):
     __slots__ = ()
 
 
-Content = t.Union[str, None, t.Iterable["Content"]]  # noqa: UP007 a bar is no type for pylint
+Content = t.Union[str, None, t.Iterable["Content"]]  # noqa: UP007 pylint does not know X | Y
 """Text, markup, or several of them; None is left out."""
 
 

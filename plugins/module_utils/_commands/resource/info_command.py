@@ -18,7 +18,7 @@ _PLACE = ("namespace", "kind", "name")
 
 
 class ResourceInfoCommand(Command):
-    """Reads; a kind that the cluster does not have is reported, and is no failure."""
+    """Read resources; a kind that the cluster does not have is reported without a failure."""
 
     spec = CONNECTION_SPEC | {
         "kind": {"type": "str", "choices": kind_names()},

@@ -84,7 +84,7 @@ class TakeoverCommand(Command):
         saved = sort_backup(read_objects([arguments["backup"]])) if arguments["backup"] else None
         if saved is None:
             self.print_message(
-                "backup: not given, so CRDs and webhooks stay as they are: restore them with the"
+                "backup: not set, so CRDs and webhooks are not changed: restore them with the"
                 " reference operator's chart"
             )
         if self.is_dry:

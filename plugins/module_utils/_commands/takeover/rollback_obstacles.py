@@ -5,7 +5,7 @@
 
 The reference operator panics on each attempt to update a ComputeDomain, an InferencePool or a
 ResourceClaimTemplate. It attempts an update if the object lacks its hash annotation, as all objects
-that we created do. And it mounts the folder that the spec of a NIMCache names, not that of a
+that we created do. And it mounts the folder in the spec of a NIMCache, not that of a
 renewed version.
 """
 

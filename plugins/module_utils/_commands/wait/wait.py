@@ -107,7 +107,7 @@ def find_awaited(
 
 
 def _kind_of(text: str) -> str:
-    """The kind that a text names; empty if it names none."""
+    """The kind that a text names; empty without one."""
     try:
         return parse_kind(text)
     except NimError:

@@ -129,7 +129,7 @@ def _fields(spec: ClusterPolicySpec, node: Node, presence: Presence) -> t.Iterat
 
 
 def _without_stack(labels: t.Mapping[str, str]) -> t.Iterator[Field]:
-    """The removal of the labels for pods; other values than ours are those of users and tools."""
+    """The removal of the labels for pods that have our values; users and tools set other values."""
     for name in (*_CONTAINER, _MIG_MANAGER):
         if labels.get(f"{DEPLOY}{name}") == "true":
             yield _label(f"{DEPLOY}{name}", ABSENT)

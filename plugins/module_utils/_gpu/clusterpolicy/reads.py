@@ -41,7 +41,7 @@ def reads(app: PolicyApp) -> list[Read]:
 
 
 def _inputs(app: PolicyApp) -> list[Read]:
-    """Reads of the objects that the spec names."""
+    """Reads of the objects that the spec refers to."""
     namespace, driver = app.namespace, app.spec.driver
     found = list[Read]()
     if driver.operand.is_enabled:

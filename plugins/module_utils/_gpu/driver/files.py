@@ -42,8 +42,10 @@ _LICENSE = "licensing-config"
 _TOPOLOGY, _TOPOLOGY_FILE = "topology-config", "nvidia-topologyd.conf"
 
 KeysOf = t.Callable[[str, str], t.Sequence[str]]
-"""Returns the keys of a ConfigMap; arguments are the field that names it and its name. NimError if
-it is absent."""
+"""Returns the keys of a ConfigMap; arguments: the field that refers to it, and its name.
+
+NimError if it does not exist.
+"""
 
 
 @dataclass

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Builds the driver pods of a pool of nodes, with the objects that the spec names."""
+"""Builds the driver pods of a pool of nodes, with the objects that the spec refers to."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NOT_PRECOMPILED = {
     "gdrcopy": "GDRCopy",
 }
 
-Live = t.Callable[[str, str], t.Optional[Manifest]]  # noqa: UP045 a bar is no type before it is evaluated
+Live = t.Callable[[str, str], t.Optional[Manifest]]  # noqa: UP045 Python evaluates this alias
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Pool:
 
 
 def pool_reads(driver: Driver, namespace: str) -> list[Read]:
-    """Return the reads of the objects that the spec names and `pool_pod` needs."""
+    """Return the reads of the objects that the spec refers to and `pool_pod` needs."""
     names = driver.sources.read.values()
     found: list[Read] = [ReadObject("ConfigMap", namespace, name) for name in names]
     if secret := driver.secret_env:
@@ -89,7 +89,7 @@ def pool_images(driver: Driver, image: str, pool: Pool, observed: Observed) -> I
 def pool_pod(
     driver: Driver, images: Images, pool: Pool, runtime: str, namespace: str, live: Live
 ) -> Item:
-    """Build the pod spec; NimError if an object that the spec names is missing.
+    """Build the pod spec; NimError if an object that the spec refers to is missing.
 
     ``runtime``: the container runtime of the nodes. ``live``: finds an object of the ``namespace``
     by kind and name.

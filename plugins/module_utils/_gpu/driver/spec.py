@@ -31,7 +31,7 @@ class LicenseSource:
 
 @dataclass(frozen=True)
 class Sources:
-    """ConfigMaps and Secrets that a spec names; ``fields``: the paths of their fields."""
+    """ConfigMaps and Secrets that a spec refers to; ``fields``: the paths of their fields."""
 
     license_secret: str = ""
     license_config_map: str = ""
@@ -54,7 +54,7 @@ class Sources:
 
     @property
     def read(self) -> dict[str, str]:
-        """The ConfigMaps whose keys must be read, by the field that names them."""
+        """The ConfigMaps whose keys must be read, by the field that refers to them."""
         named = {
             self.path_of(name): getattr(self, name)
             for name in ("modules", "repositories", "certificates")

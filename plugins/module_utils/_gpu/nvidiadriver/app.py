@@ -78,7 +78,7 @@ class DriverApp(StackApp):
 
     @cached_property
     def image_error(self) -> NimError | None:
-        """Why the spec names no driver image; None if it names one."""
+        """Why the spec has no driver image; None if it has one."""
         operand = self.spec.driver.operand
         parts = (
             ("repository", operand.repository),

@@ -35,7 +35,7 @@ _TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSched
 
 
 def build_daemon_set(app: DriverApp, pool: Pool) -> Manifest:
-    """Build a DaemonSet; NimError if the spec sets no image or names a missing object."""
+    """Build a DaemonSet; NimError if the spec sets no image or refers to a missing object."""
     spec, driver = app.spec, replace(app.spec.driver, root=app.stack.root)
     if pool.kernel and (why := why_not_precompiled(driver)):
         raise SpecError(f"kernel {pool.kernel}: {why}")

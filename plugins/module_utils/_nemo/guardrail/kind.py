@@ -93,7 +93,7 @@ class GuardrailApp(NemoApp):
         )
 
     def volumes(self) -> Items:
-        """The volume with the rail configuration; NimError if the spec names none."""
+        """The volume with the rail configuration; NimError if the spec has none."""
         spec = self.spec
         if spec.claim:
             source: dict[str, t.Any] = {"persistentVolumeClaim": {"claimName": spec.claim.name}}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The children that a NIMBuild wants."""
+"""The desired children of a NIMBuild."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _PROFILE_VARIABLE = "NIM_MODEL_PROFILE"
 
 
 def list_buildable(app: NIMBuildApp, cache: Manifest) -> list[Manifest]:
-    """The buildable profiles of the cache; only the one that the spec names, if any."""
+    """The buildable profiles of the cache; only the one in the spec, if any."""
     named = app.spec.profile
     return [
         profile

@@ -136,7 +136,7 @@ def _build(
 
 
 def _must_rebuild(app: NIMBuildApp, pod: Manifest) -> bool:
-    """Whether the spec wants another pod; a finished one suffices for the same engine."""
+    """Whether the spec requires a new pod; a finished one suffices for the same engine."""
     if is_pod_ready(pod):
         return has_other_source(pod, app.content)
     return is_outdated(pod, app.resource)

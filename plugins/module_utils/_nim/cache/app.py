@@ -45,7 +45,7 @@ class NIMCacheApp(App):
 
     @property
     def folder(self) -> str:
-        """The folder of a renewed version, below the one that the spec names; otherwise empty."""
+        """The folder of a renewed version, in the folder of the spec; empty for the first one."""
         return ""
 
     @property

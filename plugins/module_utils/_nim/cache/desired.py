@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The children that a NIMCache wants."""
+"""The desired children of a NIMCache."""
 
 from __future__ import annotations
 

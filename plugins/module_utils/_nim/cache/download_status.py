@@ -110,7 +110,7 @@ def _start(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, job: Manifest
 
 
 def _choice_events(app: NIMCacheApp, steps: Steps) -> list[Event]:
-    """The choice of profiles for a new Job, and warnings about profiles that the spec names."""
+    """The choice of profiles for a new Job, and warnings about profiles in the spec."""
     if steps.selection:
         return [Event("Normal", "ProfilesSelected", summarize(steps.selection))]
     source = source_of(app)

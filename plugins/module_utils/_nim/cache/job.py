@@ -36,7 +36,7 @@ _REMOVAL_LIMIT = 2
 _TTL_SECONDS = 600
 _STORE = "/model-store"
 PARENT = "/nim-cache"
-"""Where a container mounts the folder that the spec names, with all versions of the model."""
+"""Where a container mounts the folder of the spec, with all versions of the model."""
 _VOLUME, _SCRATCH = "nim-cache-volume", "scratch"
 _REMOVE_FOLDER = f'rm -rf "{PARENT}/$1"'
 _REMOVE_FIRST = f"""\
@@ -328,7 +328,7 @@ def _folder_makers(app: NIMCacheApp) -> list[Json]:
 
 
 def parent_mount(app: NIMCacheApp) -> Json:
-    """The mount of the folder that the spec names, at `PARENT`."""
+    """The mount of the folder of the spec, at `PARENT`."""
     parent = app.spec.claim.sub_path.removesuffix(app.folder).rstrip("/")
     return {"name": _VOLUME, "mountPath": PARENT} | without_empty({"subPath": parent})
 

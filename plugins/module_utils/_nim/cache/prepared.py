@@ -22,7 +22,7 @@ def is_prepared(app: NIMCacheApp) -> bool:
 
 
 def prepared_record(app: NIMCacheApp) -> Record | None:
-    """The record of a prepared claim: it holds all that the NIMCache wants. None for any other.
+    """The record of a prepared claim, which holds all files of the NIMCache. None for any other.
 
     NimError if the annotation is invalid.
     """

@@ -5,7 +5,7 @@
 
 Pullers show bars of single files, of all files, or of their number, each a line or a part of one
 that a carriage return ends. The output is text of other programs: it is cut into bounded parts, and
-whatever is no bar is skipped.
+all other lines are skipped.
 """
 
 from __future__ import annotations

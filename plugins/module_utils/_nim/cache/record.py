@@ -36,7 +36,7 @@ class Record:
     ``source``: what was downloaded, as `content_of` has it; empty if nothing was.
     ``is_complete``: whether the download succeeded. ``profiles``: the ids that it fetched, or
     `all`. ``built``: the profiles that NIMBuilds added, as in `status.profiles`. ``folder``: of a
-    renewed version, below the folder that the spec names.
+    renewed version, below the folder of the spec.
     """
 
     source: Json

@@ -35,7 +35,7 @@ _DOWNLOAD_FIELDS = ("state", "type", "download", "profiles")
 
 
 class RenewalApp(NIMCacheApp):
-    """The context of the download: the NIMCache with the version that it wants only."""
+    """The context of the download: the NIMCache with only the version of its spec."""
 
     @property
     def job_name(self) -> str:
@@ -44,7 +44,7 @@ class RenewalApp(NIMCacheApp):
 
     @property
     def folder(self) -> str:
-        """The folder of the version, below the one that the spec names."""
+        """The folder of the version, below the folder of the spec."""
         return str(self.status.get("folder") or "")
 
     @property
@@ -84,7 +84,7 @@ class Renewal:
 
 
 def find_renewal(app: NIMCacheApp) -> Renewal | None:
-    """The renewal that the NIMCache wants, with its next steps; None if it wants none."""
+    """The renewal that the spec requires, with its next steps; None without one."""
     if not is_renewal_wanted(app):
         return None
     version = wanted_version(app)
@@ -105,7 +105,7 @@ def find_renewal(app: NIMCacheApp) -> Renewal | None:
 
 
 def abandoned_version(app: NIMCacheApp) -> Version | None:
-    """The part of a download that the NIMCache no longer wants."""
+    """The part of a download that the spec no longer requires."""
     current = app.status.get("renewal")
     if not current:
         return None

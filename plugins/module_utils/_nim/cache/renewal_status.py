@@ -30,7 +30,7 @@ from .turns import Turn, next_turn
 from .wanted import is_renewing, wanted_version
 
 RENEWED = "Renewed"
-"""The condition of a NIMCache that was renewed: whether all services mount what it wants."""
+"""The condition of a renewed NIMCache: whether all NIMServices mount the version of its spec."""
 
 RENEWAL_FAILED = "RenewalFailed"
 _DOWNLOADING, _SWITCHING, _NOT_READY = "Downloading", "Switching", "ServiceNotReady"
@@ -41,7 +41,7 @@ _ADVICE = "the NIMCache serves what it served before"
 
 
 def record_first(builder: StatusBuilder, app: NIMCacheApp, adopted: Record | None) -> None:
-    """Record what a Ready cache serves, if nothing is recorded: what its spec wants.
+    """Record the version that a Ready cache serves, if none is recorded: that of its spec.
 
     The operator refused changes of the source until it recorded this. ``adopted``: the record of
     the claim that it adopted in this pass.

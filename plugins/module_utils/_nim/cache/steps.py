@@ -200,7 +200,7 @@ def _name_step(app: NIMCacheApp, steps: Steps) -> Steps:
 
 
 def _probe_step(app: NIMCacheApp, steps: Steps) -> Steps:
-    if is_renewal_wanted(app):  # the spec describes another version than the one that is served
+    if is_renewal_wanted(app):  # the spec describes a version that is not the served one
         return replace(steps, probe=Probe(str(app.status.get("type") or "")))
     probe = probe_image(app)
     waiting = ("WaitingForManifest", f"waiting for {probe.waiting}") if probe.waiting else None

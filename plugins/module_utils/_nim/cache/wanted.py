@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The version of the model that a NIMCache wants, and whether it is the one that it serves."""
+"""The version of the model in the spec of a NIMCache, and whether it is the served one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ID_LENGTH, _MAX_TRIGGER = 10, 253
 
 
 def wanted_version(app: NIMCacheApp) -> Version:
-    """The version that the spec and the annotation want; its files have a folder of their own.
+    """The version that the spec and the annotation require; its files have a folder of their own.
 
     Without the annotation, the last trigger stays: its removal downloads nothing.
     """
@@ -45,7 +45,7 @@ def served_content(app: NIMCacheApp) -> Json:
 
 
 def is_renewal_wanted(app: NIMCacheApp) -> bool:
-    """Whether the NIMCache serves another version than it wants."""
+    """Whether the served version differs from that of the spec."""
     served = served_version(app.resource)
     if app.state != READY or served is None or app.spec.source is None:
         return False

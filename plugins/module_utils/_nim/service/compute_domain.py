@@ -44,7 +44,7 @@ def build_domain(app: NIMServiceApp) -> Manifest:
 def domain_template(app: NIMServiceApp) -> str:
     """The claim template for a channel; empty if the pods join no ComputeDomain.
 
-    NimError if the ComputeDomain that the user names does not exist.
+    NimError if the ComputeDomain that the user specifies does not exist.
     """
     if not domain_name(app):
         return ""

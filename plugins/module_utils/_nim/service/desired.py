@@ -158,7 +158,7 @@ def _workload(app: NIMServiceApp) -> list[Child]:
 
 
 def _scaled_down(app: NIMServiceApp) -> list[Child]:
-    """The live workloads without pods if the spec wants none, which needs no usable store.
+    """The live workloads without pods if the spec has 0 replicas, which needs no usable store.
 
     They include one of another kind or platform that the wanted workload has not replaced yet.
     """

@@ -62,7 +62,7 @@ def shared_claims(app: NIMServiceApp) -> list[str]:
 def pod_claims(app: NIMServiceApp) -> list[PodClaim]:
     """The claims of each pod, in order; the claim of a ComputeDomain comes last.
 
-    NimError if the ComputeDomain that the user names does not exist.
+    NimError if the ComputeDomain that the user specifies does not exist.
     """
     return name_pod_claims(app.name, app.spec.dra_resources, domain_template(app))
 

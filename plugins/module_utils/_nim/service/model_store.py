@@ -72,7 +72,7 @@ class Unusable:
 
 
 def select_store(app: NIMServiceApp) -> Store | Unusable:
-    """The first store that the spec names; NimError if it names none."""
+    """The first store that the spec refers to; NimError if it specifies none."""
     given = app.spec.storage
     if given.cache_name:
         return _cache_store(app)
@@ -92,7 +92,7 @@ def select_store(app: NIMServiceApp) -> Store | Unusable:
 def only_profile(app: NIMServiceApp, store: Store) -> str:
     """The profile of a cache that has no other one; empty if the spec names a profile.
 
-    With another image than the cache's, the id may be unknown.
+    If the image is not that of the cache, the id may be unknown.
     """
     listed = _unnamed_profiles(app, store)
     return str(listed[0].get("name") or "") if len(listed) == 1 else ""
@@ -109,7 +109,7 @@ def count_choices(app: NIMServiceApp) -> int:
 
 
 def _unnamed_profiles(app: NIMServiceApp, store: Store) -> t.Sequence[t.Mapping[str, t.Any]]:
-    """The profiles of the service's image in the cache, if the spec names none."""
+    """The profiles of the service's image in the cache, if the spec has none."""
     source = store.cache_source
     if store.profile or store.is_universal or not source or not store.cache:
         return ()
@@ -194,7 +194,7 @@ def _asks_for(app: NIMServiceApp, served: Fields, former: Fields) -> bool:
 
 
 def _named(app: NIMServiceApp) -> list[str]:
-    """The image and the profile that the spec names."""
+    """The image and the profile in the spec."""
     profile = app.spec.storage.profile
     return [app.spec.image.reference, *([profile] if profile else [])]
 

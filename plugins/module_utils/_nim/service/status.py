@@ -290,7 +290,7 @@ def _choice_events(app: NIMServiceApp) -> list[Event]:
     """That the NIM chooses one of several cached profiles."""
     count, name = count_choices(app), app.spec.storage.cache_name
     text = (
-        f"NIMCache {name} has {count} profiles, and spec.storage.nimCache.profile names none: the"
+        f"NIMCache {name} has {count} profiles, and spec.storage.nimCache.profile is not set: the"
         " NIM chooses one when it starts, and may download another one"
     )
     return [Event("Normal", "ProfileNotNamed", text)] if count else []

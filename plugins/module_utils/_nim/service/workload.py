@@ -52,7 +52,7 @@ def inference_service_of(app: NIMServiceApp) -> Workload:
 
 
 def workload_of(app: NIMServiceApp) -> Workload:
-    """The workload that the spec wants."""
+    """The desired workload."""
     if app.spec.is_kserve:
         return inference_service_of(app)
     return groups_of(app) if app.spec.is_multi_node else deployment_of(app)

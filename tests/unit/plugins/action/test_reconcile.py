@@ -43,7 +43,7 @@ def nim_service(name, **spec):
 
 
 def as_the_runtime_passes_it(value):
-    """Text of the user is marked, so that it is no template."""
+    """Text of the user is marked, so that it is not templated."""
     if isinstance(value, dict):
         return {key: as_the_runtime_passes_it(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -114,6 +114,6 @@ def test_results_of_create_existing(results):
     ],
 )
 def test_results_of_adopt(results, result, adopt, raced):
-    """Another refusal than a race is no race: the next pass would only be refused again."""
+    """A refusal that is not a race is not repeated: the next pass would only be refused again."""
     found = make_outcome(Plan(adopt=adopt), {"adopt": results[result]}, "", dry=False)
     assert (found.raced, found.refusals) == (raced, [])

@@ -33,7 +33,7 @@ def selecting(**selector):
         pytest.param(None, "NoneType", id="nothing"),
         pytest.param([], "must be non-empty", id="none"),
         pytest.param("gpu", "'devices' is of type", id="text"),
-        pytest.param({"name": "gpu"}, "'devices' is of type", id="one that is no list"),
+        pytest.param({"name": "gpu"}, "'devices' is of type", id="one that is not a list"),
         pytest.param(["gpu"], "'devices' is of type", id="a name for a device"),
         pytest.param([{}], "name found in devices", id="no name"),
         pytest.param([{"name": "a", "coun": 2}], "coun", id="typo"),

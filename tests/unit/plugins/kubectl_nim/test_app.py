@@ -167,7 +167,7 @@ def test_name_command():
 
 
 def test_verdict_is_exit_code(nim, cluster, tmp_path):
-    """An error of preflight is no failure: the checks are on stdout, and stderr is empty."""
+    """An error of preflight does not fail the command: the checks are on stdout, and stderr is empty."""
     file = tmp_path / "nim.yaml"
     file.write_text(MANIFEST)
     done = nim("preflight", str(file), "-o", "json")

@@ -63,7 +63,7 @@ OTHERS = {
     "_nim/service/readiness.py": "LeaderWorkerSets",
     "_nim/service/workload.py": "workloads",
 }
-"""Module → the objects that are no custom resources of ours and whose `spec` it reads."""
+"""Module → the objects, other than our custom resources, whose `spec` it reads."""
 
 
 class Origin(enum.Enum):

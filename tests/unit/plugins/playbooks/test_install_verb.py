@@ -79,8 +79,8 @@ def test_install_foreign_definition(call, controllers):
     code, _out, err = call("install")
     assert (code, writes(controllers)) == (2, [])
     assert (
-        "nothing was changed: CustomResourceDefinition nimcaches.apps.nvidia.com is not of"
-        " nimops.nim; ours would lose spec.legacy" in err
+        "nothing was changed: CustomResourceDefinition nimcaches.apps.nvidia.com does not"
+        " belong to nimops.nim; ours would lose spec.legacy" in err
     )
 
 

@@ -161,7 +161,7 @@ def test_python_packages(make_image):
             ("MIT License",),
             id="classifier",
         ),
-        pytest.param([("License", "All of\n it")], (), id="a text is no name"),
+        pytest.param([("License", "All of\n it")], (), id="a text is not a name"),
     ],
 )
 def test_read_license(fields, names):

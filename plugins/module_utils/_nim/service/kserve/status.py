@@ -13,9 +13,12 @@ from ...._builders.rollout import Readiness
 from ...._engine.conditions import find_condition
 
 STOP_ANNOTATION = "serving.kserve.io/stop"
-"""KServe removes the pods while its value is "true", in any case. `maxReplicas: 0` is no limit."""
+"""Annotation: KServe removes the pods while its value is "true", in upper or lower case.
 
-Live = t.Optional[t.Mapping[str, t.Any]]  # noqa: UP045 a bar is no type before it is evaluated
+`maxReplicas: 0` does not do so: it means no limit.
+"""
+
+Live = t.Optional[t.Mapping[str, t.Any]]  # noqa: UP045 Python evaluates this alias
 
 
 def predictor_readiness(name: str, live: Live, *, is_changed: bool = False) -> tuple[bool, str]:

@@ -19,7 +19,7 @@ from ..model_store import Store
 
 
 def build_resources(app: NIMServiceApp, store: Store) -> dict[str, t.Any]:
-    """The user's resources, plus the profile's GPUs if the user names none.
+    """The user's resources, plus the profile's GPUs if the user specifies none.
 
     With `spec.draResources`, the profile's GPUs are not added. NimError if the profile's GPU count
     is not a positive number.

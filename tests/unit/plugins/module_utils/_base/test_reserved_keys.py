@@ -15,7 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys imp
 
 CASES = [
     ("no map", "__ansible_unsafe", "__ansible_unsafe", []),
-    ("a value is no key", {"a": "__ansible_unsafe"}, {"a": "__ansible_unsafe"}, []),
+    ("a value is not a key", {"a": "__ansible_unsafe"}, {"a": "__ansible_unsafe"}, []),
     (
         "not at the beginning",
         {"x__ansible": 1, "_ansible": 1},
@@ -32,7 +32,7 @@ CASES = [
         [".l[0].__ansiblex", ".l[1][0].__ansible_"],
     ),
     (
-        "keys that are no text",
+        "keys that are not text",
         {1: {"__ansible_a": 1}, None: 2},
         {1: {}, None: 2},
         [".1.__ansible_a"],

@@ -86,8 +86,8 @@ def test_annotation(metadata: dict[str, t.Any], text: str) -> None:
 
 
 def test_invalid_annotation_is_bounded() -> None:
-    error = invalid_annotation("nimops.nim/a", "{{ x }}\n" * 100, "is no number")
+    error = invalid_annotation("nimops.nim/a", "{{ x }}\n" * 100, "is not a number")
     assert str(error).startswith("metadata.annotations[nimops.nim/a]: '{{ x }}\\n")
-    assert str(error).endswith(" is no number")
+    assert str(error).endswith(" is not a number")
     assert len(str(error)) < 120
     assert error.reason == "InvalidAnnotation"

@@ -27,7 +27,7 @@ OWN = {"kind": "Service", "metadata": {"name": "a"}, "spec": {}}
 
 
 def check(spec: Json, *children: Json, live: Json | None = None, **switches: str) -> Desired:
-    """The decorated result; the function that is decorated wants these children."""
+    """The decorated result; the decorated function returns these children."""
     answers = {"operator": read_switches(switches), **(live or {})}
     resource = {
         "kind": "Toy", "metadata": {"name": "a", "namespace": "ns", "uid": "u"}, "spec": spec,

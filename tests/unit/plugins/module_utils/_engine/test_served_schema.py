@@ -136,7 +136,7 @@ def test_served_schema_open(spec):
 
 @pytest.mark.parametrize("answer", [[], None])
 def test_served_schema_unknown(answer):
-    """Without permission, or without an answer, the condition stays as it is."""
+    """Without permission, or without an answer, the condition is not changed."""
     answers = {} if answer is None else {served_schema(KIND).key: answer}
     assert without_dropped(KIND, answers, OURS) == OURS
     assert message_of(report(answers, OURS)) is None

@@ -94,7 +94,7 @@ FULL = (
     ],
 )
 def test_explain_unscheduled(make_app, name, message, expected):
-    """N5: a driver pod that waits for the present one is no problem."""
+    """N5: a driver pod that waits for the present one is not a problem."""
     app = make_app({unready_pods(make_app(), name).key: [unscheduled("a", message)]})
     live = daemon_set()
     live["metadata"]["name"] = name

@@ -29,7 +29,7 @@ def daemon_set(wanted=2, updated=2, available=2, observed=3, **more):
     ("live", "expected"),
     [
         pytest.param(daemon_set(), True, id="all run"),
-        pytest.param(daemon_set(0, 0, 0), True, id="no node wants one"),
+        pytest.param(daemon_set(0, 0, 0), True, id="no desired pods"),
         pytest.param(daemon_set(observed=2), False, id="changed"),
         pytest.param(
             daemon_set(0, 0, 0, observed=0), False, id="new: not observed by its controller"

@@ -142,9 +142,9 @@ def test_find_credentials(configs, host, expected):
         pytest.param(encode("[]"), id="a list"),
         pytest.param(encode('{"auths": ["s3cr3t"]}'), id="a list of auths"),
         pytest.param(encode('{"auths": {"h.io": "s3cr3t"}}'), id="text as entry"),
-        pytest.param(docker_config(**{"h.io": {"auth": "s3cr3t%"}}), id="auth is no base64"),
+        pytest.param(docker_config(**{"h.io": {"auth": "s3cr3t%"}}), id="auth is not base64"),
         pytest.param(docker_config(**{"h.io": {"auth": 5}}), id="auth is a number"),
-        pytest.param(docker_config(**{"h.io": {"auth": "/w=="}}), id="auth is no text"),
+        pytest.param(docker_config(**{"h.io": {"auth": "/w=="}}), id="auth is not text"),
     ],
 )
 def test_find_credentials_unusable_secret(config):

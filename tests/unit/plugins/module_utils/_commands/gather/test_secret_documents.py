@@ -108,7 +108,7 @@ class Wide(yaml.SafeDumper):
         return super().increase_indent(flow, False)
 
 
-LOSSY = ("Go", "YAML, flow", "YAML, flow over lines", "YAML, flow, narrow", "YAML in JSON")
+LOSSY = ("Go", "YAML, flow", "YAML, flow in several lines", "YAML, flow, narrow", "YAML in JSON")
 
 DOCUMENTS: dict[str, t.Callable[[dict[str, t.Any]], str]] = {
     "YAML": yaml.safe_dump,
@@ -118,7 +118,7 @@ DOCUMENTS: dict[str, t.Callable[[dict[str, t.Any]], str]] = {
     "YAML, blocks": lambda tree: yaml.safe_dump(tree, default_style="|"),
     "YAML, narrow": lambda tree: yaml.safe_dump(tree, width=8),
     "YAML, flow": lambda tree: yaml.safe_dump(tree, default_flow_style=True, width=1e6),
-    "YAML, flow over lines": lambda tree: yaml.safe_dump(tree, default_flow_style=True),
+    "YAML, flow in several lines": lambda tree: yaml.safe_dump(tree, default_flow_style=True),
     "YAML, flow, narrow": lambda tree: yaml.safe_dump(tree, default_flow_style=True, width=8),
     "YAML in comments": lambda tree: commented(yaml.safe_dump(tree), "# "),
     "YAML in comments, indented": lambda tree: commented(yaml.safe_dump(tree, indent=4), "  // "),

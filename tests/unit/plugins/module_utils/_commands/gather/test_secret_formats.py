@@ -38,16 +38,16 @@ FORMATS = {
     "literal block with comment": "password: |- # why\n  S\nother: KEPT",
     "block with indentation": "password: |2-\n    S\n  S\nother: KEPT",
     "folded block": "password: >-\n  a\n  S\nother: KEPT",
-    "plain over lines": "password: a\n  S\n  S\nother: KEPT",
-    "double quotes over lines": 'password: "a\n  S\n  S"\nother: KEPT',
-    "single quotes over lines": "password: 'a\n\n  it''s S'\nother: KEPT",
+    "plain in several lines": "password: a\n  S\n  S\nother: KEPT",
+    "double quotes in several lines": 'password: "a\n  S\n  S"\nother: KEPT',
+    "single quotes in several lines": "password: 'a\n\n  it''s S'\nother: KEPT",
     "tag": "password: !!str S\nother: KEPT",
     "tag and block": "password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  S\nother: KEPT",
     "anchor": "password: &pw S\nother: KEPT",
     "flow map": "credentials: {bob: S, alice: {x: 'S}', y: \"{S\"}}\nother: KEPT",
-    "flow map over lines": "credentials: {\n bob: S,\n x: S\n}\nother: KEPT",
+    "flow map in several lines": "credentials: {\n bob: S,\n x: S\n}\nother: KEPT",
     "flow list": "passwords: [S, 'S', \"S\"]\nother: KEPT",
-    "flow list over lines": "passwords: [\nS,\nS\n]\nother: KEPT",
+    "flow list in several lines": "passwords: [\nS,\nS\n]\nother: KEPT",
     "flow list, unclosed": "other: KEPT\npasswords: [S,\n S,\n S",
     "inside a flow": "x: {password: S, other: KEPT}",
     "inside a flow with a space": "x: {password: S S, other: KEPT}",
@@ -103,19 +103,19 @@ FORMATS = {
     # settings
     "INI": "[db]\npassword = S S ; S\nother = KEPT",
     "INI section": "[credentials]\nbob = S\nalice=S\n[other]\nx = KEPT",
-    "INI over lines": "password =\n  S\n  S\nother = KEPT",
+    "INI in several lines": "password =\n  S\n  S\nother = KEPT",
     "TOML": 'password = "S"\nother = "KEPT"',
-    "TOML over lines": 'password = """\nS\n"S" S"""\nother = "KEPT"',
+    "TOML in several lines": 'password = """\nS\n"S" S"""\nother = "KEPT"',
     "TOML table": '[servers.a.credentials]\nx = "S"\n\n[other]\nx = "KEPT"',
     "TOML list": 'passwords = [\n  "S", # x\n  "S",\n]\nother = "KEPT"',
     "TOML inline table": 'credentials = { bob = "S", x = "S" }\nother = "KEPT"',
     "properties": "db.password=S\ndb.password.old=S\nother=KEPT",
     "properties with colon": "db.password:S\nother:KEPT",
     "properties with spaces": "db.password S\nother KEPT",
-    "properties over lines": "db.password=a\\\n   S\\\n   S\nother=KEPT",
+    "properties in several lines": "db.password=a\\\n   S\\\n   S\nother=KEPT",
     "dotenv": "DB_PASSWORD=S;S=S&S\nOTHER=KEPT",
     "dotenv in quotes": "DB_PASSWORD=\"S S\"\nPGPASSWORD='S'\nOTHER=KEPT",
-    "dotenv, quotes over lines": 'SSH_KEY="a\nS\nS"\nOTHER=KEPT',
+    "dotenv, quotes in several lines": 'SSH_KEY="a\nS\nS"\nOTHER=KEPT',
     "export": "export HF_TOKEN=S; export X=KEPT",
     "export with quotes": "export HF_TOKEN='S' X=KEPT",
     "quotes in a word": "PASSWORD='it'\"'\"'S'S\nX=KEPT",
@@ -206,7 +206,7 @@ FORMATS = {
     "fragment": "https://KEPT/#access_token=S&x=KEPT",
     # files
     "netrc": "machine KEPT login u password S",
-    "netrc over lines": "machine KEPT\n  login u\n  password S\nmachine KEPT",
+    "netrc in several lines": "machine KEPT\n  login u\n  password S\nmachine KEPT",
     "netrc by default": "default login KEPT password S",
     "netrc with an account": "machine KEPT login u account x password S",
     "netrc after times": "2026-01-01T00:00:00Z machine KEPT\n2026-01-01T00:00:00Z password S",
@@ -228,7 +228,7 @@ FORMATS = {
     "element": "<x><password>S</password><y>KEPT</y></x>",
     "element with attributes": '<password type="x">S S</password><y>KEPT</y>',
     "element with a prefix": "<a:password>S</a:password><y>KEPT</y>",
-    "element over lines": "<password>\n  S\n  S\n</password>\n<y>KEPT</y>",
+    "element in several lines": "<password>\n  S\n  S\n</password>\n<y>KEPT</y>",
     "element with CDATA": "<password><![CDATA[S<S]]></password><y>KEPT</y>",
     "element with elements": "<credentials><u>S</u><p>S</p></credentials><y>KEPT</y>",
     "element, truncated": "<y>KEPT</y><password>\nS\nS",
@@ -301,7 +301,7 @@ def test_redact_text(text: str) -> None:
     assert not _shown(found), found
     assert found.count("KEPT") >= min(1, text.count("KEPT")), found
     assert not _shown(redact_text(found))
-    assert redact_text(found).count(MARK) <= found.count(MARK), "once more adds nothing"
+    assert redact_text(found).count(MARK) <= found.count(MARK), "redacting again adds nothing"
 
 
 def _fill(text: str) -> str:

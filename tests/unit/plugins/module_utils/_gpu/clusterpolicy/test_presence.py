@@ -141,7 +141,7 @@ def test_report_presence(gpu, gpu_objects):
 
     pods = pods_on(gpu_objects.pod("a", "gpu-0", gpus=1))
     found, message = assessed(gpu, [make_lost(gpu)], **TIME, **pods)
-    assert "as long as pods use GPUs there (nim/a): check" in message
+    assert "while pods use GPUs there (nim/a). Check" in message
     assert "GPULabelMissing" not in [event.reason for event in found.events]
 
     found, message = assessed(gpu, [make_lost(gpu)], **TIME, **pods_on())

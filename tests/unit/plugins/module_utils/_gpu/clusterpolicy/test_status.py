@@ -204,7 +204,7 @@ PENDING, FAILED = ({MIG: "all-1g.10gb", f"{MIG}.state": state} for state in ("pe
     ],
 )
 def test_assess_problems_of_nodes(gpu, labels, operands, texts):
-    """G02: a DaemonSet that wants no pod is ready for Kubernetes, but not on the paused node."""
+    """G02: a DaemonSet without desired pods is ready for Kubernetes, but not on the paused node."""
     sets = ("nvidia-device-plugin-daemonset", "nvidia-dcgm", "nvidia-driver-daemonset")
     paused = [name for name in sets if any(key.rpartition(".")[2] in name for key in labels)]
     live = [gpu.live("DaemonSet", name, status={"observedGeneration": 1}) for name in paused]
@@ -256,7 +256,7 @@ def outlines(nodes, taints):
     [(2, 0, ""), (1, 0, "1 of 2"), (1, 1, ""), (0, 0, "0 of 2"), (0, 2, "0 of 2")],
 )
 def test_assess_taints(gpu, wanted, kept, expected):
-    """G08: no node tolerates it, so its controller wants no pod."""
+    """G08: no node tolerates it, so its controller creates no pod."""
     nodes = [gpu.node("gpu-0"), gpu.node("gpu-1")]
     app = gpu.app(
         {}, nodes=nodes, live=[spread(gpu, wanted, kept)], answers=outlines(nodes, TAINTS)

@@ -72,7 +72,7 @@ DEPLOY = "nvidia.com/gpu.deploy.driver"
     ],
 )
 def test_assess_no_pod_wanted(nvd, labels, spec, text):
-    """G02, G08: a DaemonSet that wants no pod is ready for Kubernetes."""
+    """G02, G08: a DaemonSet without desired pods is ready for Kubernetes."""
     name = daemon_set_name(nvd.app(), "ubuntu24.04")
     live = nvd.live("DaemonSet", name, spec={"template": {"spec": spec}}, status={})
     found = assess(nvd.app(nodes=[nvd.node(labels=labels)], live=[live]), DONE)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The id of the version that a NIMCache wants, which no release may change."""
+"""The id of a version of a NIMCache, which no release may change."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_wanted_id_by_choice(cache, change, differs):
 
 
 def test_wanted_version_of_an_artifact(cache):
-    """A model in a registry is another one than that of the spec's source."""
+    """A model in a registry is not the one of the spec's source."""
     plain = cache()
     packed = cache()
     packed["metadata"]["annotations"] = {"nimops.nim/source": "oci://registry.example/m:1"}

@@ -87,7 +87,7 @@ def test_resolve_spec_refuses_other_devices():
 
 
 def test_resolve_spec_adopts_expressions_without_presence():
-    """Templates of the reference and of earlier releases stay as they are: they are immutable."""
+    """Templates of the reference and of earlier releases are not changed: they are immutable."""
     selector = {"key": "memory", "value": "40Gi"}
     device = {"name": "gpu", "capacitySelectors": [selector]}
     (wanted,) = template_specs(

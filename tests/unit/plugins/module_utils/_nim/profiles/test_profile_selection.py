@@ -92,7 +92,7 @@ V1 = BOTH | {
     "lora case": ({"lora": True}, {"feat_lora": "True"}, [], "lora"),
     "buildable is ignored": ({"buildable": True}, {}, [], ""),
     "engine case": ({"engine": "vLLM"}, {"llm_engine": "vllm"}, [], "engine"),
-    "model_type is no backend": ({"engine": "vllm"}, {"model_type": "vllm"}, [], "engine"),
+    "model_type is not a backend": ({"engine": "vllm"}, {"model_type": "vllm"}, [], "engine"),
     "triton is not tensorrt": (WANT_TRT, {"llm_engine": "triton"}, [], "engine"),
     "other engine, GPUs do not count": (
         {"engine": "vllm"}, {"llm_engine": "vllm", "gpu": "L40S"}, [H100], "",

@@ -415,7 +415,7 @@ def test_missing_source_in_groups(make, templates, missing):
     seen = group_world(make, cr, templates=templates, conditions=[])
     result = assess(NIMServiceApp(cr, seen), Outcome())
     ready, *_ = result.status["conditions"]
-    assert result.requeue.wake_on_child is not bool(missing)  # no event comes of what is no child
+    assert result.requeue.wake_on_child is not bool(missing)  # only children cause events
     waiting = f"Waiting for ResourceClaimTemplate {missing}, which does not exist"
     assert ready["message"] == (waiting if missing else 'leaderworkerset "llm-lws" is not ready')
 

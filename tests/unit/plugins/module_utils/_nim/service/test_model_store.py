@@ -208,7 +208,7 @@ def test_select_store_version(make, live, annotations, spec, status, version):
 
 
 def test_select_store_unchanged_while_a_renewal_downloads(make):
-    """The spec describes another model than the one that is served."""
+    """The spec describes a model that is not the served one."""
     cache = renewed_cache(make, former=[], renewal={"id": "cc", "state": "InProgress"})
     cr = make.cr({"storage": {"nimCache": {"name": "cache"}}})
     store = select_store(make.app(cr, cache, mounting("bb")))
