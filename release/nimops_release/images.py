@@ -70,7 +70,7 @@ def _load(project: Project, folder: str) -> Iterator[Any]:
 
 
 def named_images(item: Any) -> Iterator[str]:
-    """Yield the images that a custom resource names, as a string or in parts."""
+    """Yield the images in a custom resource, whether strings or split into parts."""
     if isinstance(item, list):
         for child in item:
             yield from named_images(child)

@@ -482,7 +482,7 @@ def test_nimcache_deletion_when_immutable(caches: Any) -> None:
 @pytest.mark.parametrize("folder", ["", "..", "models", ".nimops", ".nimops/../a", ".nimops/a/b"])
 @pytest.mark.parametrize("field", ["served", "renewal"])
 def test_nimcache_status_of_another_folder(caches: Any, field: str, folder: str) -> None:
-    """A Job deletes the folder of a former version: a status names none but our own."""
+    """A Job deletes the folder of a former version: a status contains only our own."""
     refusal = caches.patch_status(FULL, {field: {"id": "0a", "folder": folder}})
     assert refusal, "accepted"
     assert f"status.{field}.folder" in refusal.message

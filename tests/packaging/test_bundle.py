@@ -103,7 +103,7 @@ def test_csv_features(csv):
 
 
 def test_csv_related_images(csv, project):
-    """Every image of a pod that no custom resource names."""
+    """The CSV lists the image of each pod, unless it is an image in a custom resource."""
     related = {item["image"] for item in csv["spec"]["relatedImages"]}
     assert related >= set(operator_images(project))
     deployed = rendered_images(project) - sample_images(project)

@@ -74,7 +74,7 @@ def dist(work):
 
 
 def members(tarball: Path) -> dict[str, str]:
-    """Names and texts; bytes of pictures that are no UTF-8 are replaced."""
+    """Names and texts; bytes of pictures that are not UTF-8 are replaced."""
     with tarfile.open(tarball) as archive:
         return {
             item.name: archive.extractfile(item).read().decode(errors="replace")

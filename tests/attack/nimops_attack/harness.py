@@ -108,7 +108,7 @@ class Answer:
 
 
 def find_field(said: str) -> str:
-    """The field that the message of a policy names, as a policy has no causes."""
+    """The field in the message of an admission policy, whose errors have no causes."""
     found = re.search(r"(?:^|: )((?:spec|metadata)(?:\.\w+|\[\])+): ", said)
     return found[1].replace("[]", "[0]") if found else ""
 

@@ -4,7 +4,7 @@
 """Packs payloads into as few resources as an API server accepts.
 
 All places are set at once, without those that the server names in its refusal, until it accepts. Where it
-names none, as with rules across fields, the set is split. Places that do not fit into one resource go into the next
+has none, as with rules across fields, the set is split. Places that do not fit into one resource go into the next
 one, on another base; places that no resource accepts alone are refused at admission.
 """
 

@@ -85,7 +85,7 @@ def play(trial: Trial, writer: t.Callable[[SimulatedCluster], Write] | None = No
 
 
 def _check_foreign(done: Pass, simulated: SimulatedCluster) -> None:
-    """Check that nothing refers to a foreign object, unless the spec names it."""
+    """Check that nothing refers to a foreign object, unless the spec refers to it."""
     given = json.dumps(done.resource["spec"])
     for item in (*done.plan.get("apply", []), *done.plan.get("adopt", [])):
         for kind, name in simulated.foreign:

@@ -57,7 +57,7 @@ def workload_images(objects: t.Iterable[Manifest]) -> Images:
 
 
 def named_images(resource: Manifest) -> t.Iterator[str]:
-    """The images that a custom resource names in parts, including those of jobs."""
+    """The images in the spec of a custom resource that are split into parts, also of jobs."""
     yield from _find_named(resource.get("spec"))
 
 

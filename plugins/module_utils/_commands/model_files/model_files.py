@@ -39,7 +39,7 @@ class ModelFiles:
     """The model of a custom resource.
 
     ``source``: a URI, or the image whose model it is. ``endpoint``: the server of the source, if
-    the spec names one. ``image``: what downloads it. ``profiles``: ids; ``criteria``: those by
+    the spec sets one. ``image``: what downloads it. ``profiles``: ids; ``criteria``: those by
     which they are selected while they are unknown. ``size``: in bytes, None if unknown.
     ``is_prepared``: nothing is downloaded, because the claim holds the model.
     """

@@ -349,7 +349,7 @@ def check_absent(rendered: Rendered) -> list[Reporter]:
         reporter = Reporter(key, "reference")
         reporter.fail(
             f"{name_of(key)} does not exist and is not among the files, although another resource"
-            " names it",
+            " refers to it",
             "add it to the files, or correct its name",
         )
         reporters.append(reporter)

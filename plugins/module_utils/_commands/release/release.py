@@ -68,7 +68,7 @@ def check_stopped(
             holder = printable(str(lease["spec"]["holderIdentity"]), _MAX_HOLDER)
             raise NimError(
                 f"{holder} holds the Lease {lease['metadata']['namespace']}/{LEASE}: stop this"
-                f" operator first. If it has stopped, the Lease ends in {seconds} s: try again then"
+                f" operator first. If it does not run, try again when the Lease ends, in {seconds} s"
             )
 
 

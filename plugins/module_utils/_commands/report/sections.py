@@ -115,7 +115,11 @@ def write_nodes(report: Report) -> Markup:
 
 def _write_legend() -> Markup:
     cells = [
-        (tag("i", class_="u"), tag("i", class_="v"), " in use, in two colors to tell users apart;"),
+        (
+            tag("i", class_="u"),
+            tag("i", class_="v"),
+            " in use, with two colors for different users;",
+        ),
         (tag("i"), " free;"),
         (tag("i", class_="x"), " unhealthy"),
     ]

@@ -99,7 +99,7 @@ class Mig:
     """`spec.mig` and `spec.migManager`, besides the common fields.
 
     ``strategy``: the MIG strategy, or empty if unset. ``config``: the ConfigMap with the
-    configurations; ``has_own_config``: whether the spec names it. ``default``: the configuration of
+    configurations; ``has_own_config``: whether the spec sets it. ``default``: the configuration of
     nodes without a label; empty if they keep their current one. ``clients``: the ConfigMap with the
     host services that use GPUs.
     """

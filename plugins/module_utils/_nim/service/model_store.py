@@ -90,7 +90,7 @@ def select_store(app: NIMServiceApp) -> Store | Unusable:
 
 
 def only_profile(app: NIMServiceApp, store: Store) -> str:
-    """The profile of a cache that has no other one; empty if the spec names a profile.
+    """The profile of a cache that has no other one; empty if the spec sets a profile.
 
     If the image is not that of the cache, the id may be unknown.
     """
@@ -185,7 +185,7 @@ def _recorded_version(app: NIMServiceApp) -> str | None:
 def _asks_for(app: NIMServiceApp, served: Fields, former: Fields) -> bool:
     """Whether the service is to mount the served version, instead of the one that it mounts.
 
-    Views of the cache show these versions. It is the turn of the service, or its spec names the
+    Views of the cache show these versions. It is the turn of the service, or its spec has the
     image, or a profile, of the served version only.
     """
     if has_turn(app.resource, served):

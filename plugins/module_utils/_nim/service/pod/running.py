@@ -26,7 +26,7 @@ class Form(t.NamedTuple):
 
     ``requires_key``: as in `base_env`. Releases of the reference before 3.1.3 require the key of
     `spec.authSecret`, and so did ours. ``profile``: the only profile of the cache, if the spec
-    names none. The reference and our former releases do not pass it on, and a NIMBuild may add a
+    has none. The reference and our former releases do not pass it on, and a NIMBuild may add a
     second one. ``drain``: the operator's default of `drain.py` when the pods were created.
     """
 

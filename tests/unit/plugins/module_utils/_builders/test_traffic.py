@@ -110,7 +110,7 @@ def test_traffic_violations_other_resource_of_our_kinds() -> None:
 
 
 def test_traffic_violations_running_labels() -> None:
-    """A Service that appears later selects them because its author wants that."""
+    """A Service that appears later selects them because its author intends that."""
     running = deployment({**LABELS, "more": "x"}, uid="d")
     assert traffic_violations(app(service(LABELS), live=running), deployment()) == []
     relabelled = deployment({"app": "postgres"}, uid="d")

@@ -460,7 +460,7 @@ def test_assess_bounds_profiles(world):
 
 
 def test_choice_events_named_profiles(world):
-    """Profiles that the spec names win over its other options; those that nothing lists are odd."""
+    """Profiles in the spec override its other options; unknown ones cause a warning."""
     model = {"profiles": ["aaaa", "zzzz"], "engine": "vllm", "gpus": [], "lora": False}
     cluster = world(source={"ngc": NGC | {"model": model}})
     cluster.reconcile()
