@@ -49,7 +49,7 @@ BASE = "nim"
 INCLUDED = ("nemo",)
 """The components of config/default that can be omitted."""
 MANAGER = "manager-role"
-REASONS = "Each rule says which kind needs it, and why."
+REASONS = "Each rule states which kind needs it, and why."
 FOR_USERS = "For users, not for the operator: docs/operate/rbac.md."
 SWITCHES = "docs/operate/configuration.md"
 USER_VERBS = {

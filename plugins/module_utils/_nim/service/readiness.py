@@ -87,6 +87,6 @@ def readiness_of_groups(
 
 
 def _is_older(live: t.Mapping[str, t.Any]) -> bool:
-    """Whether the status says that it is of an older spec."""
+    """Whether the status reports that it is of an older spec."""
     observed = (live.get("status") or {}).get("observedGeneration")
     return isinstance(observed, int) and observed < live["metadata"].get("generation", 0)

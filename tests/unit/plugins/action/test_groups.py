@@ -76,7 +76,7 @@ def test_generated_key_only_in_written_secret(passes):
     assert keys[2] != keys[1], "a new one where the old one is lost"
     for output, _writes in outputs:
         assert not [key for key in keys if key[200:240] in output]
-    assert '"Secret/nim/llm-ssh-pk"' in outputs[-1][0], "the result says what was written"
+    assert '"Secret/nim/llm-ssh-pk"' in outputs[-1][0], "the result reports what was written"
 
 
 def test_groups_missing_api_is_condition(play, new_cluster, tmp_path_factory):

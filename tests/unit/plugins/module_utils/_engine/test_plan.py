@@ -95,7 +95,7 @@ def test_compare(found, child, expected):
 
 
 def test_compare_omits_duplicates_of_other_managers():
-    """`kept_lists.py` says which lists mean the same."""
+    """`kept_lists.py` reports which lists mean the same."""
     item = {"name": "a"}
     found = live(**OWNED, **APPLIED) | {"spec": {"type": "ClusterIP", "list": [item, item]}}
     want = WANT | {"spec": {"type": "ClusterIP", "list": [item]}}

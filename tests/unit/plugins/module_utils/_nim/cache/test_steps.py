@@ -118,7 +118,7 @@ def test_next_steps_claim_in_use(world):
 
 
 def test_next_steps_ready_claim_in_use(world):
-    """The cache serves as long as the pods run, and says what happens when they end."""
+    """The cache serves as long as the pods run, and reports what happens when they end."""
     cluster = world().become_ready()
     cluster.objects[CLAIM]["metadata"]["deletionTimestamp"] = "now"
     cluster.pods = [USER]
