@@ -68,8 +68,7 @@ def check_stopped(
             holder = printable(str(lease["spec"]["holderIdentity"]), _MAX_HOLDER)
             raise NimError(
                 f"{holder} holds the Lease {lease['metadata']['namespace']}/{LEASE}: stop this"
-                f" operator first. If it does not run, try again after {seconds} s, when the Lease"
-                " ends"
+                f" operator. If it does not run, the Lease ends in {seconds} s: try again then"
             )
 
 
