@@ -68,7 +68,8 @@ def check_stopped(
             holder = printable(str(lease["spec"]["holderIdentity"]), _MAX_HOLDER)
             raise NimError(
                 f"{holder} holds the Lease {lease['metadata']['namespace']}/{LEASE}: stop this"
-                f" operator. If it does not run, the Lease ends in {seconds} s: try again then"
+                " operator first. If it does not run, try again later: the Lease ends in"
+                f" {seconds} s"
             )
 
 
