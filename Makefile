@@ -50,7 +50,7 @@ lint: collection $(DOCS_VENV)/.installed ## ruff, mypy, yamllint, shellcheck, an
 	@MYPYPATH=hack/site $(BIN)/mypy hack/site/site_*.py
 	@MYPYPATH=sandbox $(BIN)/mypy sandbox/postgresql.py sandbox/run_gateway.py
 	@MYPYPATH=molecule/llm/image $(BIN)/mypy molecule/llm/*.py molecule/llm/image/*.py
-	@MYPYPATH=tests/harness $(BIN)/mypy molecule/air-gap/bundle_images.py
+	@MYPYPATH=tests/harness $(BIN)/mypy molecule/air_gap/bundle_images.py
 	@$(BIN)/mypy -p nimops_release
 	@$(BIN)/mypy release/chart/ready.py
 	@$(BIN)/mypy release/write_sbom.py

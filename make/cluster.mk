@@ -108,7 +108,7 @@ node-llm: collection ## A real language model in a NIM-like image on a real node
 
 .PHONY: scenario-air-gap
 scenario-air-gap: collection ## Bundle, mirror, cache, service and upgrade on a real node without Internet access
-	@hack/scenario_node.sh air-gap nim
+	@hack/scenario_node.sh air_gap nim
 
 .PHONY: scenario-kind
 scenario-kind: collection ## The scenario on a kind cluster, if there is a container engine

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The images and models of the scenario air-gap."""
+"""The images and models of the scenario air_gap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 from nimops_harness.oci_registry import Registry, digest_of
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "molecule/air-gap"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "molecule/air_gap"))
 
 import bundle_images
 

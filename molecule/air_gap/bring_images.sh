@@ -30,4 +30,4 @@ echo "127.0.0.1 localhost registry.example $operator" >"$folder/hosts"
 export PYTHONPATH=$PWD/tests/harness:$PWD/build/collections:$PWD/packages/kubectl-nim/src
 # shellcheck disable=SC2016 # the inner shell expands it
 unshare --net --mount sh -c 'ip link set lo up && mount --bind "$1/hosts" /etc/hosts && shift && exec python "$@"' \
-	sh "$folder" molecule/air-gap/bundle_images.py "$folder" "$@"
+	sh "$folder" molecule/air_gap/bundle_images.py "$folder" "$@"
