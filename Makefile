@@ -130,6 +130,12 @@ docs: $(MERMAID) ## Build the documentation site in build/site: each link leads 
 docs-serve: $(MERMAID) ## Serve the documentation site on http://127.0.0.1:8000, and rebuild it after a change
 	@$(MKDOCS) serve --config-file hack/site/mkdocs.yml
 
+.PHONY: docs-version
+docs-version: $(MERMAID) ## Add the site as VERSION=x.y, and as `latest`, to the branch `site`, with a selector of versions; pushes nothing
+	@[[ "$(VERSION)" ]] || { echo "name the version: make docs-version VERSION=x.y" >&2; exit 2; }
+	@PATH="$(DOCS_VENV)/bin:$$PATH" NO_MKDOCS_2_WARNING=1 mike deploy --config-file hack/site/mkdocs.yml --branch site --update-aliases "$(VERSION)" latest
+	@PATH="$(DOCS_VENV)/bin:$$PATH" mike set-default --config-file hack/site/mkdocs.yml --branch site latest
+
 .PHONY: release
 release: venv $(RELEASE_VENV)/.installed $(if $(WITHOUT_IMAGE),,image-programs) ## Write the release VERSION=x.y.z into dist/, from the last commit (WITHOUT_IMAGE=1: without the image)
 	@[[ "$(VERSION)" ]] || { echo "name the version: make release VERSION=x.y.z" >&2; exit 2; }

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ WORKER = "assets/iframe-worker.js"
 """replaces the script of this name that the plugin `offline` fetches from another host"""
 MERMAID = REPOSITORY / "build/mermaid.min.js"
 DIAGRAM = '<pre class="mermaid">'
+VERSION = "MIKE_DOCS_VERSION"
+"""the variable of mike, which deploys a version: only then there is something to select"""
 PUBLISHER = REPOSITORY / "release/publisher.yaml"
 
 
@@ -54,6 +57,8 @@ def on_config(config: Any) -> Any:
     folder = Path(config.docs_dir)
     pages = {str(path.relative_to(folder)) for path in folder.rglob("*.md")}
     config.extra["polyfills"] = [WORKER]
+    if VERSION in os.environ:
+        config.extra["version"] = {"provider": "mike", "alias": True, "default": "latest"}
     config.nav = expand_nav(config.nav, pages | generated().keys())
     return config
 

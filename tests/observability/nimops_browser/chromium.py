@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import mimetypes
 import os
 import select
 import shutil
@@ -77,6 +78,7 @@ class Browser:
         self._number = 0
         self._data = b""
         self._session = ""
+        self._served = ("", Path())
         self._folder = tempfile.TemporaryDirectory(
             prefix="nimops-chromium-", ignore_cleanup_errors=True
         )
@@ -116,13 +118,17 @@ class Browser:
 
     def call(self, method: str, **parameters: t.Any) -> Json:
         """Run a command of the protocol, and return its result."""
+        number = self._send(method, parameters)
+        answer = self._wait(lambda item: item.get("id") == number)
+        return t.cast(Json, answer["result"])
+
+    def _send(self, method: str, parameters: Json) -> int:
         self._number += 1
         message: Json = {"id": self._number, "method": method, "params": parameters}
         if self._session:
             message["sessionId"] = self._session
         os.write(self._commands, json.dumps(message).encode() + b"\0")
-        answer = self._wait(lambda item: item.get("id") == message["id"])
-        return t.cast(Json, answer["result"])
+        return self._number
 
     def _wait(self, fits: t.Callable[[Json], bool]) -> Json:
         deadline = time.monotonic() + _SECONDS
@@ -130,6 +136,8 @@ class Browser:
             item = self._read(deadline)
             if "method" in item:
                 self.events.append(item)
+            if item.get("method") == "Fetch.requestPaused":
+                self._answer(item["params"])
             if fits(item):
                 if "error" in item:
                     raise BrowserError(item["error"]["message"])
@@ -147,10 +155,30 @@ class Browser:
         text, _zero, self._data = self._data.partition(b"\0")
         return t.cast(Json, json.loads(text))
 
-    def open(self, file: Path) -> None:
-        """Load a file, and forget earlier events."""
+    def serve(self, address: str, folder: Path) -> None:
+        """Answer requests below an address, such as ``http://a.test/``, with files of a folder."""
+        self._served = address, folder
+        self.call("Fetch.enable", patterns=[{"urlPattern": f"{address}*"}])
+
+    def _answer(self, paused: Json) -> None:
+        """Answer a request, without a wait for what the browser says to that."""
+        address, folder = self._served
+        name = paused["request"]["url"].removeprefix(address).partition("?")[0].partition("#")[0]
+        file = folder / name
+        found: Json = {"requestId": paused["requestId"], "responseCode": 404}
+        if file.is_file():
+            kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+            found |= {
+                "responseCode": 200,
+                "responseHeaders": [{"name": "Content-Type", "value": kind}],
+                "body": base64.b64encode(file.read_bytes()).decode(),
+            }
+        self._send("Fetch.fulfillRequest", found)
+
+    def open(self, page: Path | str) -> None:
+        """Load a file or an address, and forget earlier events."""
         self.events.clear()
-        self.call("Page.navigate", url=file.resolve().as_uri())
+        self.call("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
         if not any(item["method"] == "Page.loadEventFired" for item in self.events):
             self._wait(lambda item: item.get("method") == "Page.loadEventFired")
 
