@@ -55,7 +55,7 @@ POLICY: Json = {
     "metadata": {"name": "cluster-policy", "creationTimestamp": "2026-01-01T00:00:00Z"},
     "spec": {"driver": {"useNvidiaDriverCRD": True}},
 }
-"""What an NVIDIADriver needs."""
+"""The answers of the cluster that an NVIDIADriver needs."""
 PATH: Json = {"path": "/", "pathType": "Prefix"}
 OTEL: Json = {"enabled": True, "exporterOtlpEndpoint": "http://otel:4317"}
 VARIANTS: tuple[Json, ...] = (
@@ -96,7 +96,7 @@ _MAX_PLACES = 4
 PASSED_ON = "spec.services[].spec."
 """Fields of a NIMPipeline that its NIMServices have unchanged."""
 INVALID = (NimError, ValueError, KeyError, TypeError, AttributeError)
-"""What rendering a resource raises if the CRD would refuse it."""
+"""Errors of rendering a resource that the CRD would refuse."""
 _INDEX = re.compile(r"\[\d+\]")
 _HASH = re.compile(r"nimops\.nim/|last-applied|/hash$")
 

@@ -76,7 +76,7 @@ def make_pages(root: Path) -> dict[str, str]:
 
 
 def read_effects(root: Path, name: str) -> dict[str, str]:
-    """Return what each field of a spec becomes: places as code, or a text that somebody wrote.
+    """Return what each field of a spec becomes: places as code, or a text of the CRD source.
 
     A text for the kind goes before what hack/generate_effects.py found, and that before a text for
     all kinds.
@@ -95,7 +95,7 @@ def read_effects(root: Path, name: str) -> dict[str, str]:
 def effects_of(spec: Schema, effects: Mapping[str, str]) -> dict[str, str]:
     """Return the cell of each field; empty where fields below have one, or nothing is known.
 
-    What has no effect says so in its description, or in that of a field above.
+    A field without effect states this in its description, or in that of a field above.
     """
     docs = {path: doc for path, _type, _bounds, doc in list_fields(spec, "spec")}
     ignored = [path for path, doc in docs.items() if _IGNORED.search(doc)]
