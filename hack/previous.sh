@@ -2,7 +2,7 @@
 # Create build/previous: an earlier state of the project, and its image, built by today's Dockerfile.
 #
 # PREVIOUS=REF names the state; by default it is the last tag or, without any tag, the first commit that runs on the base
-# image, as version 0.0.1. Wheels, collection, CRDs and manifests are from that state.
+# image, as version 0.0.1. Wheels, collection, CRDs and manifests are from that state. WITHOUT_IMAGE=1 builds no image.
 # Exit code 4: the history of this clone does not contain it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -38,4 +38,4 @@ if [[ $ref == "$untagged" ]]; then
 fi
 venv=$(python -c 'import sys; print(sys.prefix)')
 make -o "$venv/.installed" VENV="$venv" collection >&2
-python hack/image build
+[[ ${WITHOUT_IMAGE:-} ]] || python hack/image build

@@ -64,6 +64,14 @@ scenario-releases: collection ## Takeovers on whole objects of the reference's r
 	@if compgen -G '../shared/conformance/takeover/*.json' >/dev/null; then hack/molecule.sh test --scenario-name releases; \
 	else echo "SKIPPED: the scenario releases: ../shared has no objects of releases" >&2; fi
 
+.PHONY: scenario-upgrade
+scenario-upgrade: collection ## From the files of the previous release to today's, and back, on the sandbox of $KUBECONFIG (PREVIOUS=REF)
+	@$(BIN)/python release install
+	@code=0; WITHOUT_IMAGE=1 hack/previous.sh || code=$$?; \
+	if ((code == 0)); then hack/molecule.sh test --scenario-name upgrade; \
+	elif ((code == 4)); then echo "SKIPPED: the scenario upgrade: see above" >&2; \
+	else exit $$code; fi
+
 .PHONY: scenario-role
 scenario-role: collection ## The scenario default with an operator that reconciles by roles
 	@NIMOPS_RECONCILE=role hack/molecule.sh test --scenario-name default
