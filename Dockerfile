@@ -1,5 +1,7 @@
 # The operator: the unmodified ansible-operator, this collection, and watches.yaml. `make image` builds it.
 # It fetches nothing: all it needs is in the base image or in build/image, which `make image-files` fills.
+# The version that the tests run, which sandbox/tools/ansible-operator/go.mod pins. 1.42.3 is newer, but its Go module could not be
+# downloaded on 2026-11-28.
 ARG BASE=quay.io/operator-framework/ansible-operator:v1.42.2
 FROM ${BASE}
 

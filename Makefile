@@ -76,7 +76,7 @@ test: venv collection $(RELEASE_VENV)/.installed ## Lint, unit tests, sanity and
 # What CI has no time for.
 .PHONY: nightly
 nightly: ## What `make test` leaves out: the matrix, all of attack, faults, reports and fuzz, endurance, a release, bench
-	@hack/run_parts.sh matrix prefork prefork-package operators attack faults reports observability tutorials fuzz endurance scenario-role kubernetes scenario-lws scenario-kserve scenario-epp scenario-gateway scenario-autoscaling scenario-air-gap node-llm release-check bench
+	@hack/run_parts.sh matrix prefork prefork-package operators attack faults reports observability tutorials fuzz endurance scenario-role scenario-upgrade kubernetes scenario-lws scenario-kserve scenario-epp scenario-gateway scenario-autoscaling scenario-air-gap node-llm release-check bench
 
 .PHONY: generate
 generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas, modules, manifests, health checks (needs the API server of $KUBECONFIG)
@@ -137,8 +137,10 @@ docs-version: $(MERMAID) ## Add the site as VERSION=x.y, and as `latest`, to the
 	@PATH="$(DOCS_VENV)/bin:$$PATH" mike set-default --config-file hack/site/mkdocs.yml --branch site latest
 
 .PHONY: release
-release: venv $(RELEASE_VENV)/.installed $(if $(WITHOUT_IMAGE),,image-programs) ## Write the release VERSION=x.y.z into dist/, from the last commit (WITHOUT_IMAGE=1: without the image)
+release: venv ## Write the release VERSION=x.y.z on BASE=registry/name:tag@sha256:… into dist/, from the last commit (BASE=stand-in or WITHOUT_IMAGE=1: for tests)
 	@[[ "$(VERSION)" ]] || { echo "name the version: make release VERSION=x.y.z" >&2; exit 2; }
+	@$(BIN)/python release check $(if $(WITHOUT_IMAGE),--without-image)
+	@$(MAKE) $(RELEASE_VENV)/.installed $(if $(WITHOUT_IMAGE),,image-programs)
 	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/python release release --version "$(VERSION)" $(if $(WITHOUT_IMAGE),--without-image)
 
 .PHONY: bench

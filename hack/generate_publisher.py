@@ -58,6 +58,7 @@ GENERATED = ("docs/reference/chart-values.md", "plugins/module_utils/_commands/i
 def read_values(root: Path) -> dict[str, str]:
     """Return the values, and the repository without https."""
     values: dict[str, str] = yaml.safe_load((root / SOURCE).read_text())
+    del values["placeholders"]
     return values | {"host": values["repository"].partition("://")[2]}
 
 

@@ -21,7 +21,7 @@ SOURCE = "galaxy.yml"
 # Ansible Galaxy only accepts semantic versions.
 SEMANTIC = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?")
 DECLARED = re.compile(r"^(version: )(\S+)$", re.M)
-IMAGE = r"(nim-operator:)([\w.-]+)"
+IMAGE = r"(nim-operator(?:-bundle)?:)([\w.-]+)"
 TAG = r"(newTag: )(\S+)"
 ARCHIVE = r"(dist/nimops(?:-nim)?-)(.+?)(?=\.t)"
 DEFINED = r"(nimops\.nim/operator-version: )(\S+)"

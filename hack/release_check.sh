@@ -2,7 +2,8 @@
 # Run the checks that are too slow for CI, step by step, until one fails. Print the duration of each.
 #
 # A step is a function, named below in `steps`. Its output goes to build/release-check/STEP.log.
-# `hack/release_check.sh STEP…` runs only those; `make release-check` runs all. SOURCE_DATE_EPOCH and BASE are those of make release.
+# `hack/release_check.sh STEP…` runs only those; `make release-check` runs all. SOURCE_DATE_EPOCH and BASE are those of make release;
+# by default, the base is the stand-in.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +12,7 @@ out=$PWD/build/release-check
 steps=(proxy release again contents signatures environment)
 
 # docker and podman write times into an image.
-export IMAGE_ENGINE=buildah
+export IMAGE_ENGINE=buildah BASE="${BASE:-stand-in}"
 
 make_release() { python release --output "$out/$1" release --version "$version"; }
 
@@ -40,8 +41,8 @@ again() {
 # The SBOM is valid and complete, each component has a license or is listed as unknown.
 contents() { DIST=$out/first pytest tests/supply/test_contents.py; }
 
-# An image is signed on a loopback registry, and refused with another key or after a change.
-signatures() { pytest tests/supply/test_signatures.py; }
+# An image and the provenance are signed on a loopback registry, and refused with another key or after a change.
+signatures() { pytest tests/supply/test_signatures.py tests/supply/test_provenance.py; }
 
 # The execution environment builds, and renders the same as this checkout. `make galaxy` writes its context.
 environment() {

@@ -40,6 +40,11 @@ sign: venv ## Sign the pushed IMAGE=registry/name:tag with KEY=cosign.key; COSIG
 	@[[ "$(IMAGE)" && "$(KEY)" ]] || { echo "name both: make sign IMAGE=registry/name:tag KEY=cosign.key" >&2; exit 2; }
 	@$(BIN)/python release sign --image "$(IMAGE)" --key "$(KEY)"
 
+.PHONY: attest
+attest: venv ## Sign the provenance of dist/ with KEY=cosign.key; with IMAGE=registry/name:tag, attach it to this pushed image of the release
+	@[[ "$(KEY)" ]] || { echo "name the key: make attest KEY=cosign.key" >&2; exit 2; }
+	@$(BIN)/python release attest --key "$(KEY)" $(if $(IMAGE),--image "$(IMAGE)")
+
 .PHONY: release-check
 release-check: venv $(RELEASE_VENV)/.installed image-programs ## Build a release with its image twice, its SBOM and its signatures, and compare
 	@PATH="$$PATH:$(RELEASE_VENV)/bin" hack/release_check.sh

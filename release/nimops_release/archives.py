@@ -75,6 +75,11 @@ def checksums(folder: Path) -> str:
     """Return the input of `sha256sum --check` for all files of a folder."""
     lines = []
     for name, path in find_files(folder).items():
-        with path.open("rb") as file:
-            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
+        lines.append(f"{digest_of(path)}  {name}\n")
     return "".join(lines)
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

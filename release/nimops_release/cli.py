@@ -14,7 +14,7 @@ from .compatibility import check_definitions
 from .errors import ReleaseError
 from .manifests import Project
 from .programs import REPOSITORY
-from .signing import sign_image
+from .signing import attest_files, attest_image, sign_image
 
 Command = Callable[[Project, argparse.Namespace], None]
 
@@ -71,21 +71,23 @@ def _make_parser() -> argparse.ArgumentParser:
         ("images", _make(releases.write_images), "write the list of images, for mirrors"),
         ("all", _make_all, "write all parts of a release from this tree, with checksums"),
         ("release", _release, "write a release of the last commit, from a copy"),
+        ("check", _check, "whether a release can be published: pinned base, no placeholder, clean"),
         ("sign", _sign, "sign an image in a registry; print its name by digest"),
+        ("attest", _attest, "sign the provenance of a release; attach it to an image"),
         ("compatibility", _compatibility, "compare the CRDs with those of the last release"),
     ):
         command = commands.add_parser(name, help=text)
         command.set_defaults(run=run)
         if run is _release:
             command.add_argument("--version", required=True)
-        if run in (_make_all, _release):
+        if run in (_make_all, _release, _check):
             command.add_argument(
                 "--without-image",
                 action="store_true",
                 help="skip the image: build everything else, in seconds",
             )
-        if run is _sign:
-            command.add_argument("--image", required=True, metavar="REGISTRY/NAME:TAG")
+        if run in (_sign, _attest):
+            command.add_argument("--image", required=run is _sign, metavar="REGISTRY/NAME:TAG")
             command.add_argument("--key", type=Path, required=True, metavar="FILE")
         if run is _compatibility:
             command.add_argument(
@@ -107,9 +109,23 @@ def _release(project: Project, options: argparse.Namespace) -> None:
     releases.make_release(project.root, options.version, output, not options.without_image, _notify)
 
 
+def _check(project: Project, options: argparse.Namespace) -> None:
+    # What `release` ignores, it prints itself.
+    releases.check_release(project.root, not options.without_image, lambda _text: None)
+
+
 def _sign(_project: Project, options: argparse.Namespace) -> None:
     _notify(f"resolving {options.image}, and signing its digest")
     print(sign_image(options.image, options.key))
+
+
+def _attest(_project: Project, options: argparse.Namespace) -> None:
+    if options.image:
+        _notify(f"resolving {options.image}, and attaching the provenance to its digest")
+        print(attest_image(options.image, options.output, options.key))
+    else:
+        _notify(f"signing the provenance of the files in {options.output}")
+        print(attest_files(options.output, options.key))
 
 
 def _compatibility(project: Project, options: argparse.Namespace) -> None:

@@ -18,6 +18,7 @@ from .contents.finder import find_components
 from .contents.image import Image
 from .contents.licenses import recognize, to_table
 from .errors import ReleaseError, SetupError
+from .gate import STAND_IN, check_base
 from .manifests import Notify, Project
 
 ARCHIVE = "nim-operator-{}.tar"
@@ -26,20 +27,22 @@ LICENSES = "LICENSES.csv"
 NOTES = "IMAGE.md"
 _BASE = "org.opencontainers.image.base"
 _STAND_IN = "nimops.nim.base"
-_HOW_TO_PIN = "BASE=name@sha256:… make release pins the base image"
+_HOW_TO_PIN = "BASE=registry/name:tag@sha256:… make release pins the base image"
 
 
-def write_image(project: Project, epoch: int, output: Path, notify: Notify) -> None:
+def write_image(project: Project, epoch: int, output: Path, notify: Notify) -> Image:
     """Write the archive of the image, its SBOM, the licenses of its contents, and notes."""
     archive = output / ARCHIVE.format(project.version)
     shutil.move(build_image(project, epoch), archive)
     image = Image(archive)
+    check_base(image.labels, os.environ.get("BASE") or "")
     notify(f"the image is based on {describe_base(image.labels)}")
     notify("Write its SBOM and the list of licenses")
     if unknown := write_contents(project, image, epoch, output):
         names = ", ".join(item.full_name for item in unknown)
         notify(f"{LICENSES} contains `{UNKNOWN}` for {names}")
     (output / NOTES).write_text(image_notes(project.version, image))
+    return image
 
 
 def build_image(project: Project, epoch: int) -> Path:
@@ -56,7 +59,7 @@ def build_image(project: Project, epoch: int) -> Path:
 def describe_base(labels: Mapping[str, str]) -> str:
     """Describe the base of an image, and how to pin a base that may change."""
     name = labels.get(f"{_BASE}.name", "an unknown base")
-    if labels.get(_STAND_IN) == "stand-in":
+    if labels.get(_STAND_IN) == STAND_IN:
         return (
             f"a stand-in for the published base, built from Debian and PyPI packages ({name}): "
             f"for tests only, do not publish it. {_HOW_TO_PIN}"

@@ -17,6 +17,7 @@ from .errors import ReleaseError
 from .programs import find_program
 
 PUBLISHER = "release/publisher.yaml"
+PLACEHOLDERS = "placeholders"
 CAPABILITY = "Seamless Upgrades"
 """the level that the operator claims, in the words of OLM and of Artifact Hub"""
 
@@ -47,7 +48,15 @@ class Project:
     @property
     def publisher(self) -> dict[str, str]:
         """Who publishes the project, and where."""
-        loaded: dict[str, str] = yaml.safe_load((self.root / PUBLISHER).read_text())
+        return {key: value for key, value in self._publisher().items() if key != PLACEHOLDERS}
+
+    @property
+    def placeholders(self) -> list[str]:
+        """The keys of the publisher's values that are not real yet."""
+        return list(self._publisher()[PLACEHOLDERS])
+
+    def _publisher(self) -> dict[str, Any]:
+        loaded: dict[str, Any] = yaml.safe_load((self.root / PUBLISHER).read_text())
         return loaded
 
     @property

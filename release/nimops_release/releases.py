@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from . import bundle, one_namespace, wheel
+from . import bundle, gate, one_namespace, wheel
 from .archives import checksums, find_files, pack, repack_collection
 from .chart import NAME, Chart
 from .compatibility import check_definitions
@@ -26,6 +27,7 @@ from .image import write_image
 from .images import images_text
 from .manifests import NAMESPACE, Notify, Project, of_kind, to_yaml_stream
 from .programs import run
+from .provenance import write_provenance
 
 CHANGELOG = "CHANGELOG.rst"
 DASHBOARDS = "dashboards.tgz"
@@ -172,10 +174,14 @@ MAKERS: tuple[Callable[[Project, Path], None], ...] = (
 """the writers of all parts of dist/ except the image; add new parts here"""
 
 
+def check_release(root: Path, with_image: bool, notify: Notify) -> None:
+    """Raise SetupError unless a release of this checkout can be published: see `gate`."""
+    gate.check(root, os.environ.get("BASE") or "", with_image, notify)
+
+
 def make_release(root: Path, version: str, output: Path, with_image: bool, notify: Notify) -> None:
     """Build all artifacts of this version from the last commit; the checkout is not changed."""
-    if run(["git", "status", "--porcelain"], root).strip():
-        notify("uncommitted changes are ignored")
+    check_release(root, with_image, notify)
     # Ansible locates a collection by its path.
     copy = root / "build/release/ansible_collections/nimops/nim"
     copy_committed(root, copy)
@@ -195,11 +201,13 @@ def make_all(project: Project, output: Path, with_image: bool, notify: Notify) -
     for make in MAKERS:
         notify((make.__doc__ or "").partition("\n")[0].removesuffix("."))
         make(project, output)
+    image = None
     if with_image:
         notify("Build the image")
-        write_image(project, read_epoch(project.root), output, notify)
+        image = write_image(project, read_epoch(project.root), output, notify)
     else:
         notify("skipping the image, its SBOM and licenses")
+    write_provenance(project, output, image)
     (output / "SHA256SUMS").write_text(checksums(output))
 
 

@@ -127,6 +127,8 @@ EVIDENCE = {
             "def test_compare_compatible(",
             "def test_check_definitions_without_release(",
         ],
+        "molecule/upgrade/tasks/replace.yml": ["Nothing was replaced, no pod template changed"],
+        "molecule/node/tasks/upgrade.yml": ["To today's version, and back, and again"],
     },
 }
 """Level → the tests that show it, by file: names of functions or of tasks."""

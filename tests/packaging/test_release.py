@@ -69,7 +69,9 @@ def dist(work):
     done = release(work, "release", "--version", VERSION, "--without-image")
     assert done.returncode == 0, done.stderr
     assert "skipping the image" in done.stderr
-    assert "uncommitted changes are ignored" in done.stderr
+    assert "ignored because of WITHOUT_IMAGE=1: git status: uncommitted changes of galaxy.yml" in (
+        done.stderr
+    )
     return work / "dist"
 
 
@@ -129,12 +131,30 @@ def test_checksums_all_files(dist):
         "namespaced.yaml",
         "dashboards.tgz",
         "images.txt",
+        "provenance.json",
         "CHANGELOG.rst",
         "UPGRADE.md",
         f"nimops-{VERSION}.tgz",
         f"nimops-nim-{VERSION}.tar.gz",
         WHEEL,
     } == {name for name in listed if "/" not in name}
+
+
+def test_provenance_all_files(work, dist):
+    statement = json.loads((dist / "provenance.json").read_text())
+    described = {item["name"]: item["digest"]["sha256"] for item in statement["subject"]}
+    listed = dict(
+        reversed(line.split("  ")) for line in (dist / "SHA256SUMS").read_text().splitlines()
+    )
+    del listed["provenance.json"]
+    assert described == listed
+    source, *locks = statement["predicate"]["buildDefinition"]["resolvedDependencies"]
+    assert source["digest"]["gitCommit"] == git(work, "rev-parse", "HEAD").strip()
+    names = {item["name"] for item in locks}
+    assert names > {"requirements/image.txt", "packages/nimops-apiproxy/go.sum"}
+    for item in locks:
+        digest = hashlib.sha256((work / item["name"]).read_bytes()).hexdigest()
+        assert item["digest"] == {"sha256": digest}
 
 
 def test_release_one_version(dist):
@@ -188,7 +208,7 @@ def test_packed_chart_equals_install_yaml(dist):
 
 @pytest.mark.parametrize("version", ["1.2", "v1.2.3", "latest"])
 def test_release_version_semantic(work, dist, version):
-    done = release(work, "release", "--version", version)
+    done = release(work, "release", "--version", version, "--without-image")
     assert done.returncode == 1
     assert "semantic version" in done.stderr
     assert (dist / "SHA256SUMS").is_file()

@@ -9,57 +9,13 @@ import os
 import re
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
 from nimops_release.programs import find_program
+from registry import PASSWORD, push
 
 ROOT = Path(__file__).resolve().parents[2]
-PASSWORD = "not-to-be-seen-7c1f"
-SERVING = re.compile(r"serving on port (\d+)")
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    """The cache where cosign would store the keys of public services."""
-    return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture(scope="module")
-def run(home):
-    """Run cosign or crane, with no other configuration."""
-    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "COSIGN_PASSWORD": PASSWORD}
-
-    def run(name: str, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [str(find_program(name)), *words]
-        return subprocess.run(
-            command, env=environ, cwd=home, capture_output=True, text=True, check=False
-        )
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def registry(home):
-    log = home / "registry.log"
-    command = [str(find_program("crane")), "registry", "serve", "--address=127.0.0.1:0"]
-    with log.open("w") as output, subprocess.Popen(command, stderr=output) as server:
-        try:
-            while not (match := SERVING.search(log.read_text())):
-                assert server.poll() is None, log.read_text()
-            yield f"127.0.0.1:{match[1]}"
-        finally:
-            server.terminate()
-
-
-@pytest.fixture(scope="module")
-def keys(run, home):
-    """Two key pairs, by file name without suffix."""
-    for name in ("ours", "other"):
-        done = run("cosign", "generate-key-pair", f"--output-key-prefix={name}")
-        assert done.returncode == 0, done.stderr
-    return home / "ours", home / "other"
 
 
 @pytest.fixture
@@ -68,15 +24,6 @@ def image(request, run, registry, tmp_path):
     name = f"{registry}/nimops/{request.node.name.replace('_', '-')}:1.0.0"
     push(run, name, tmp_path, "content")
     return name
-
-
-def push(run, name: str, folder: Path, content: str) -> None:
-    (folder / "file").write_text(content)
-    with tarfile.open(folder / "layer.tar", "w") as archive:
-        archive.add(folder / "file", "file")
-    layer = str(folder / "layer.tar")
-    done = run("crane", "append", "--oci-empty-base", f"--new_layer={layer}", f"--new_tag={name}")
-    assert done.returncode == 0, done.stderr
 
 
 def sign(image: str, key: Path, home: Path) -> subprocess.CompletedProcess[str]:

@@ -45,7 +45,7 @@ _ON_BASE = {"BASE": "BASE"}
 _PYTHONS = "3.11 3.12 3.13"
 _EPILOG = """
 environment:
-  BASE                  the base image, preferably pinned by digest; "stand-in" builds one from
+  BASE                  the base image, preferably by tag and digest; "stand-in" builds one from
                         packages of Debian and PyPI (default: that of the Dockerfile, or the
                         stand-in if it cannot be pulled)
   IMAGE                 name of the image (default: that of config/manager)
@@ -119,7 +119,7 @@ def _build() -> None:
     _write_files()
     name = _provide_base(engine, target)
     _notify(f"building {tag} on {name}")
-    arguments = {"BASE": name, "OPERATOR_VERSION": version}
+    arguments = {"BASE": without_tag(name), "OPERATOR_VERSION": version}
     labels = image_labels(version, name)
     recipe = Recipe(REPOSITORY / "Dockerfile", REPOSITORY, _epoch(), arguments, labels, target)
     engine.build(tag, recipe)
@@ -217,7 +217,7 @@ def _provide_base(engine: Engine, target: str) -> str:
     if wanted != STAND_IN:
         name = wanted or default_base((REPOSITORY / "Dockerfile").read_text())
         _notify(f"pulling the base image {name}")
-        reason = engine.pull(name, target)
+        reason = engine.pull(without_tag(name), target)
         if not reason:
             return name
         if wanted:
@@ -232,6 +232,11 @@ def _provide_base(engine: Engine, target: str) -> str:
         )
     cache = GoCache(settings.cache, _notify)
     return base.provide_base(cache, engine, settings.found, _notify)
+
+
+def without_tag(name: str) -> str:
+    """The name of an image for programs that do not take both a tag and a digest."""
+    return re.sub(r":[\w.-]+(?=@sha256:)", "", name)
 
 
 def default_base(dockerfile: str) -> str:

@@ -18,7 +18,7 @@ SCRIPT = ROOT / "hack/generate_version.py"
 VERSION = yaml.safe_load((ROOT / "galaxy.yml").read_text())["version"]
 # Patterns that name a release of the operator in any file.
 NAMED = re.compile(
-    r"(?:nim-operator:|nimops-nim-|newTag: |\bARG OPERATOR_VERSION=)(\d[\w.-]*?)(?:\.tar\.gz)?\b(?![\w.-])"
+    r"(?:nim-operator(?:-bundle)?:|nimops-nim-|newTag: |\bARG OPERATOR_VERSION=)(\d[\w.-]*?)(?:\.tar\.gz)?\b(?![\w.-])"
 )
 HOMES = (
     "config",

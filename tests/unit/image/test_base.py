@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from nimops_image import base, cli, files
+from nimops_sandbox import tools
 from nimops_sandbox.errors import SandboxError
+from nimops_sandbox.settings import REPOSITORY
 
 LOCK = {
     "default": {
@@ -51,6 +54,15 @@ def test_pyenv_root(environ, root):
     assert str(base.pyenv_root(environ)) == root
 
 
+@pytest.mark.parametrize(
+    "name", ["Dockerfile", "packages/ansible-prefork/docs/for-your-operator.md"]
+)
+def test_base_of_tested_version(name):
+    go_mod = (REPOSITORY / "sandbox/tools/ansible-operator/go.mod").read_text()
+    found = re.findall(r"/ansible-operator:(\S+)", (REPOSITORY / name).read_text())
+    assert set(found) == {tools.read_version(go_mod, base.MODULE)}
+
+
 def test_default_base():
     assert cli.default_base("# x\nARG BASE=a/b:v1\nFROM ${BASE}\n") == "a/b:v1"
     with pytest.raises(SandboxError, match="ARG BASE"):
@@ -81,3 +93,15 @@ def test_galaxy_metadata_without_empty_values():
     info = {"namespace": "a", "name": "b", "license": [], "license_file": "LICENSE", "homepage": ""}
     wanted = {"namespace": "a", "name": "b", "license_file": "LICENSE"}
     assert files.galaxy_metadata({"collection_info": info}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a.io/b/c:v1", "a.io/b/c:v1"),
+        ("a.io:5000/b/c:v1@sha256:00ff", "a.io:5000/b/c@sha256:00ff"),
+        ("a.io:5000/b@sha256:00ff", "a.io:5000/b@sha256:00ff"),
+    ],
+)
+def test_without_tag(name, expected):
+    assert cli.without_tag(name) == expected

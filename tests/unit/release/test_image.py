@@ -21,10 +21,14 @@ NAME = {f"{BASE}.name": "a.example/base:1"}
         pytest.param(
             {**NAME, f"{BASE}.digest": "sha256:c"}, r"^a.example/base:1@sha256:c$", id="digest"
         ),
-        pytest.param(NAME, r"^a.example/base:1, a tag that may change.*BASE=name@sha256", id="tag"),
+        pytest.param(
+            NAME,
+            r"^a.example/base:1, a tag that may change.*BASE=registry/name:tag@sha256",
+            id="tag",
+        ),
         pytest.param(
             {**NAME, "nimops.nim.base": "stand-in"},
-            r"^a stand-in .*do not publish it.*BASE=name@sha256",
+            r"^a stand-in .*do not publish it.*BASE=registry/name:tag@sha256",
             id="stand-in",
         ),
         pytest.param({}, "^an unknown base, ", id="no label"),
