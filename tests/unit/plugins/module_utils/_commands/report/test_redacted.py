@@ -35,4 +35,4 @@ CASES = runpy.run_path(str(Path(__file__).parents[1] / "gather/test_redact.py"))
 @pytest.mark.parametrize("text", CASES["TEXTS"].values(), ids=CASES["TEXTS"])
 def test_cases_of_gather(text, make_report):
     html = write_page(redact_report(make_report(f"kept\n{text}\n"), Redactor()))
-    assert CASES["S"] not in html
+    assert CASES["SECRET"] not in html
