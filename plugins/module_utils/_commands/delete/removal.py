@@ -21,6 +21,7 @@ from ..text import name_of
 from ..waiting import poll
 from .inventory import CLAIM, Inventory
 
+CACHE = "NIMCache"
 _PAUSES = (0.5, 1.0, 2.0)
 _MAX_SHOWN, _MAX_NAME = 3, 100
 _MAX_WAIT_FOR_USERS = 30.0
@@ -49,15 +50,17 @@ class Removal:
         }
         self._shown: list[str] = []
 
-    def delete(self) -> None:
+    def delete(self, finalize: t.Callable[[Json], None]) -> None:
         """Delete the resources, not those that were created again under the same name.
 
         NIMCaches are the last ones. A claim stays for a user that is not being deleted yet, such as
-        a service of a NIMPipeline, so they wait for that.
+        a service of a NIMPipeline, so they wait for that. Only then ``finalize`` gets each of them,
+        before it is deleted.
         """
         for resource in self._resources:
-            if resource["kind"] == "NIMCache":
+            if resource["kind"] == CACHE:
                 self._wait_for_users()
+                finalize(resource)
             try:
                 self._client.delete(api_path(*identity(resource)), resource["metadata"]["uid"])
             except ApiError as error:

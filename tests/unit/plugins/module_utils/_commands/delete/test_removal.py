@@ -26,7 +26,7 @@ class Script:
 
     def __init__(self, cluster, client):
         self.cluster, self.client = cluster, client
-        self.steps, self.messages, self.now = [], [], 0.0
+        self.steps, self.messages, self.finalized, self.now = [], [], [], 0.0
 
     def sleep(self, seconds):
         self.now += seconds
@@ -93,7 +93,7 @@ def test_removal_child_with_finalizer(script, place):
     place.put_service("llm")
     removal = script.start("NIMService", "llm")
     place.put("Deployment", "llm", "NIMService/llm", metadata=LEAVING | {"finalizers": ["x/y"]})
-    removal.delete()
+    removal.delete(script.finalized.append)
     with pytest.raises(
         NimError, match=r"Deployment nim/llm: is being deleted \(finalizers: x/y\)$"
     ):
@@ -106,7 +106,7 @@ def test_removal_of_recreated(script, place):
     removal = script.start("NIMService", "llm")
     place.drop("Deployment", "llm")
     place.put("NIMService", "llm", metadata={"uid": "another"})
-    removal.delete()
+    removal.delete(script.finalized.append)
     removal.wait(5)
     assert place.has("NIMService", "llm")
 
@@ -114,7 +114,7 @@ def test_removal_of_recreated(script, place):
 def test_removal_survives_short_failure(script, place, answer):
     place.put_service("llm")
     removal = script.start("NIMService", "llm")
-    removal.delete()
+    removal.delete(script.finalized.append)
     path = api_path("NIMService", "nim")
     script.cluster.refuse["GET", path] = [answer(500, {"message": "etcd is away"})]
     script.steps = [lambda: place.drop("Deployment", "llm")]
@@ -139,6 +139,15 @@ def test_removal_of_cache_waits_for_services(script, place):
         lambda: seen.append(place.has("NIMCache", "models")),
         lambda: place.put_service("llm", "models", finalizers=[FINALIZER], **LEAVING),
     ]
-    Removal(script.client, found, "", script.messages.append).delete()
+    removal = Removal(script.client, found, "", script.messages.append)
+    services = []
+
+    def finalize(cache):
+        """The claim of a cache stays for a service that is not being deleted."""
+        service = script.client.get(api_path("NIMService", "nim", "llm"))
+        services.append((cache["metadata"]["name"], "deletionTimestamp" in service["metadata"]))
+
+    removal.delete(finalize)
     assert (seen, found.kept) == ([True], {})
+    assert services == [("models", True)]
     assert not place.has("NIMCache", "models")
