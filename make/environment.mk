@@ -36,7 +36,7 @@ $(DOCS_VENV)/.installed: requirements/docs.txt
 # The script that draws diagrams, which the theme would request from another host.
 MERMAID := build/mermaid.min.js
 
-$(MERMAID): requirements/mermaid.yaml $(DOCS_VENV)/.installed
+$(MERMAID): requirements/mermaid.yaml | $(DOCS_VENV)/.installed
 	@$(DOCS_VENV)/bin/python hack/site/site_mermaid.py $@
 
 SANDBOX := $(PYTHON) sandbox
