@@ -28,10 +28,11 @@ GENERATED = {
 }
 METRICS = {
     "hack/generate_dashboards.py",
+    "hack/generate_effects.py",
     "packages/nimops-apiproxy/internal/fleet/write.go",
     "packages/nimops-apiproxy/internal/proxy/metrics.go",
 }
-"""Files that name kinds in metrics of NVIDIA's operators and in titles."""
+"""Files that name kinds in metrics of NVIDIA's operators, in titles and in the reference."""
 
 
 def imports_of(module: str) -> set[str]:
