@@ -108,5 +108,5 @@ def test_bundle_examples(call, tmp_path):
     (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
     code, out, err = call("play.yml", "--check")
     assert code == 0, err
-    assert "models/llama:1.0, r.example/a:1, registry.example.com/nimops/nim-operator:0.1.0" in err
+    assert "models/llama:1.0, r.example/a:1, registry.example.com/tools/debug:1.4" in err
     assert "r.example/a:1 registry.example.com/mirror/r.example/a:1" in out
