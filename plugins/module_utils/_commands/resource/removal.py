@@ -17,7 +17,7 @@ from ..._kinds import kind_of
 from ..apply.without_operator import finalize_here
 from ..command import Console
 from ..delete.inventory import Inventory
-from ..delete.removal import Removal
+from ..delete.removal import CACHE, Removal
 from ..plan.preview import path_of
 from ..references import services_of
 from ..release.release import find_held
@@ -57,11 +57,15 @@ def remove(client: Client, live: Json, seconds: float | None, console: Console) 
     """
     services = services_of(client, live) if live["kind"] == _PIPELINE else []
     inventory = Inventory([live], services)  # whose finalizers can delay their deletion
-    if any(map(_needs_operator, inventory.served)):
-        finalize_here(client, inventory.served, console)
+
+    def finalize(*resources: Json) -> None:
+        if any(map(_needs_operator, resources)):
+            finalize_here(client, resources, console)
+
+    finalize(*(item for item in inventory.served if item["kind"] != CACHE))
     release = console.name_command("release")
     removal = Removal(client, inventory, release, console.print_message)
-    removal.delete()
+    removal.delete(finalize)
     if seconds is not None:
         removal.wait(seconds)
 
