@@ -229,6 +229,44 @@ def test_adoption_from_reference(account, store) -> None:
     assert POLICY in account.refuses("DELETE", path(item))
 
 
+SCC_RULE = {
+    "apiGroups": ["security.openshift.io"],
+    "resources": ["securitycontextconstraints"],
+    "resourceNames": ["nonroot"],
+    "verbs": ["use"],
+}
+
+
+@pytest.mark.parametrize(
+    ("labels", "rule", "account_name", "is_deleted"),
+    [
+        pytest.param(MARK, SCC_RULE, "nim-cache-sa", True, id="usual"),
+        pytest.param({}, SCC_RULE, "nim-cache-sa", False, id="without-label"),
+        pytest.param(
+            MARK, SCC_RULE | {"resourceNames": ["privileged"]}, "default", False, id="unusual"
+        ),
+    ],
+)
+def test_shared_deletion(account, store, labels, rule, account_name, is_deleted) -> None:
+    """As `find_shared_leftovers`: what NIMCaches share on OpenShift only."""
+    group, metadata = "rbac.authorization.k8s.io", {"labels": labels}
+    role = make("Role", "nim-cache-role", metadata=metadata, rules=[rule])
+    binding = make(
+        "RoleBinding",
+        "nim-cache-rolebinding",
+        metadata=metadata,
+        roleRef={"apiGroup": group, "kind": "Role", "name": "nim-cache-role"},
+        subjects=[{"kind": "ServiceAccount", "name": account_name, "namespace": NAMESPACE}],
+    )
+    for item in (role, binding):
+        store(item)
+        answer = account.refuses("DELETE", path(item))
+        assert answer == "" if is_deleted else POLICY in answer
+    shared = make("ServiceAccount", "nim-cache-sa", metadata=metadata)
+    store(shared)
+    assert POLICY in account.refuses("DELETE", path(shared))
+
+
 def test_owned_object_changes(account, store) -> None:
     # The owner must exist, or the garbage collector deletes the object first.
     service = store(make("NIMService", "mine", spec=SPECS["NIMService"]))

@@ -98,8 +98,9 @@ class Desired:
     children. ``failure``: why the list is incomplete; the children in it are still written.
     ``patches``: fields to set on objects of other owners. ``evictions``: pods to evict after all
     writes. ``orphaned``: like ``unwanted``, but their dependents stay: pods keep running without
-    their DaemonSet. ``are_independent``: the children are separate applications, so a refused one
-    does not stop the others.
+    their DaemonSet. ``shared_unwanted``: like ``unwanted``, but objects that the resources of a
+    namespace share: they have the operator's label, and no owner. ``are_independent``: the children
+    are separate applications, so a refused one does not stop the others.
     """
 
     children: list[Child] = field(default_factory=list)
@@ -109,6 +110,7 @@ class Desired:
     evictions: list[Eviction] = field(default_factory=list)
     namespace: str = ""
     orphaned: list[tuple[str, str]] = field(default_factory=list)
+    shared_unwanted: list[tuple[str, str]] = field(default_factory=list)
     are_independent: bool = False
 
 

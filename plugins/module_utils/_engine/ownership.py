@@ -35,13 +35,18 @@ def ownership_of(live: Manifest | None, cr: Fields) -> Ownership:
         return "leaving"
     if is_controlled_by(live, cr):
         return "ours"
-    return "ours" if controller_of(live) is None and is_marked(live) else "foreign"
+    return "ours" if is_unowned(live) else "foreign"
 
 
 def is_marked(live: Manifest) -> bool:
     """Whether an object has the operator's label; setting it requires permission on the object."""
     labels = live["metadata"].get("labels") or {}
     return bool(labels.get(MANAGED_BY_LABEL) == MANAGED_BY)
+
+
+def is_unowned(live: Manifest) -> bool:
+    """Whether an object has the operator's label and no controller."""
+    return controller_of(live) is None and is_marked(live)
 
 
 def refuse_foreign(live: Manifest | None, cr: Fields, what: str, field: str = "") -> Ownership:

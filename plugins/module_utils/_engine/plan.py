@@ -16,7 +16,7 @@ from .field_ownership import adopt_fields
 from .kept_lists import keep_lists
 from .metadata import is_controlled_by
 from .observed import Observed
-from .ownership import refusal_of
+from .ownership import is_unowned, refusal_of
 from .patches import merge_patch_of
 from .references import find_blocked
 
@@ -122,11 +122,16 @@ def _refuse(cr: Manifest, found: Found) -> dict[ObjectKey, Refusal]:
 def _plan_rest(plan: Plan, cr: Manifest, desired: Desired, observed: Observed) -> None:
     """Add deletions, evictions, and patches of foreign objects to the plan."""
     namespace = desired.namespace or cr["metadata"].get("namespace") or observed.operator_namespace
-    for names, way in ((desired.unwanted, plan.prune), (desired.orphaned, plan.orphan)):
+    for names, way, is_shared in (
+        (desired.unwanted, plan.prune, False),
+        (desired.shared_unwanted, plan.prune, True),
+        (desired.orphaned, plan.orphan, False),
+    ):
         for kind, name in names:
             live = observed.object(kind, namespace, name)
-            is_ours = live is not None and is_controlled_by(live, cr)
-            if live and is_ours and not _is_leaving(live):
+            if live is None or _is_leaving(live):
+                continue
+            if is_unowned(live) if is_shared else is_controlled_by(live, cr):
                 way.append(reference_to(live, kind))
     plan.patch = [body for patch in desired.patches if (body := merge_patch_of(patch))]
     for eviction in desired.evictions:

@@ -19,7 +19,7 @@ from .job import refuse_large_job
 from .prepared import is_prepared
 from .probe import is_map_stale
 from .probe_pod import build_probe_pod
-from .rbac import build_rbac
+from .rbac import build_rbac, find_shared_leftovers
 from .removal import plan_removal
 from .renewal import find_renewal, is_job_unwanted
 from .steps import Steps, next_steps
@@ -44,7 +44,12 @@ def desired(app: NIMCacheApp) -> Desired:
     unwanted = _unwanted(app, steps)
     if is_renewing(app) and not steps.is_blocked:
         unwanted = _add_versions(app, children)
-    return Desired(children, unwanted, patches=claim_patches(app))
+    return Desired(
+        children,
+        unwanted,
+        patches=claim_patches(app),
+        shared_unwanted=find_shared_leftovers(app),
+    )
 
 
 def _download(app: NIMCacheApp, steps: Steps) -> list[Child]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.desired import desired
@@ -47,7 +48,16 @@ def test_desired_without_openshift(world):
     assert cluster.reconcile().applied == [RBAC[0], CLAIM, POD]
 
 
-def test_desired_leaves_shared_roles(world):
+@pytest.mark.parametrize(
+    ("key", "change", "is_removed"),
+    [
+        pytest.param(RBAC[1], {}, True, id="usual"),
+        pytest.param(RBAC[1], {"metadata": {"labels": {}}}, False, id="without-label"),
+        pytest.param(RBAC[1], {"rules": [{"resources": ["secrets"]}]}, False, id="other-rule"),
+        pytest.param(RBAC[2], {"subjects": []}, False, id="other-subjects"),
+    ],
+)
+def test_desired_shared_roles_without_openshift(world, key, change, is_removed):
     cluster = world().become_ready()
     cluster.is_openshift = False
     cluster.cr["status"]["conditions"] = [{"type": "Reconciling", "status": "True"}]
@@ -55,6 +65,10 @@ def test_desired_leaves_shared_roles(world):
     unchanged = cluster.reconcile()
     assert set(RBAC[1:]) <= set(unchanged.keys)
     assert (unchanged.applied, unchanged.pruned) == ([], [])
+    live = cluster.objects[key]
+    live |= change | {"metadata": live["metadata"] | change.get("metadata", {})}
     cluster.change(userID=2000)
-    assert set(RBAC).isdisjoint([*cluster.reconcile().pruned, *cluster.reconcile().applied])
-    assert set(RBAC) <= set(cluster.objects)
+    done = cluster.reconcile()
+    assert (key in done.pruned) is is_removed
+    assert RBAC[0] not in done.pruned
+    assert set(RBAC).isdisjoint([*done.applied, *cluster.reconcile().applied])
