@@ -29,7 +29,7 @@ def test_run_session(terminal):
     """Variables, the folder and jobs remain; the caller's variables do not come in."""
     terminal.run('a="it\'s"; cd ~; sleep 600 &')
     assert terminal.run('echo "$a $PWD" "$KNOWN$PYTEST_CURRENT_TEST"').output.endswith("/home 1\n")
-    assert terminal.run("kill $(jobs -pr); wait; jobs").output == ""
+    assert terminal.run("kill $(jobs -pr); wait; jobs -r").output == ""
 
 
 def test_run_here_document(terminal):

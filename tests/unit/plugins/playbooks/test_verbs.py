@@ -434,5 +434,5 @@ def test_status_table(call, cluster, file):
 def test_render_with_default_callback(call, file):
     code, out, _err = call("render", files=[file], callback="default")
     assert code == 0
-    assert "TASK [Render]" in out
+    assert "TASK [Render the objects]" in out
     assert "kind: Deployment" in out

@@ -51,7 +51,7 @@ BROKEN = {
     "too large": (
         "{apiVersion: apps.nvidia.com/v1alpha1, kind: NIMService, metadata: {name: a},"
         f" spec: {{authSecret: {'x' * (256 << 10)}}}}}",
-        "f: NIMService a: spec.authSecret: the resource has 256 KiB as JSON, more than 256 KiB",
+        "f: NIMService a: spec.authSecret: the resource has 256.1 KiB as JSON, more than 256 KiB",
     ),
     "too deep": (
         "{apiVersion: apps.nvidia.com/v1alpha1, kind: NIMService, metadata: {name: a},"

@@ -81,7 +81,7 @@ def test_plan_too_large_is_empty(cluster: SimulatedCluster) -> None:
     done = reconcile(TOY, {**toy(), "spec": {"size": (1 << 20) + 1}}, cluster)
     assert (done.plan.is_empty, done.outcome.written, done.outcome.deleted) == (True, {}, [])
     assert done.report.status["final"] == "TooLarge"
-    assert 'spec.size (1 KiB): ConfigMap "a" would have 1 MiB' in done.report.status["failure"]
+    assert 'spec.size (7 bytes): ConfigMap "a" would have 1 MiB' in done.report.status["failure"]
 
 
 def test_steps_of_whole_pass(cluster: SimulatedCluster) -> None:
