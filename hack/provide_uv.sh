@@ -9,7 +9,7 @@ if found=$(command -v uv); then
 fi
 if [[ ! build/uv/.installed -nt requirements/uv.txt ]]; then
 	rm -rf build/uv
-	"${PYTHON:-python3}" -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: \
+	"${PYTHON:-python3}" -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --require-hashes --only-binary=:all: \
 		--target build/uv --requirement requirements/uv.txt >&2
 	touch build/uv/.installed
 fi
