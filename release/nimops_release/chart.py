@@ -12,6 +12,7 @@ from typing import Any
 
 from . import values
 from .errors import ReleaseError
+from .images import WAIT_IMAGE
 from .manifests import (
     CAPABILITY,
     MANAGER_ROLE,
@@ -145,7 +146,9 @@ class Chart:
             "artifacthub.io/category": "ai-machine-learning",
             "artifacthub.io/crds": to_yaml(definitions),
             "artifacthub.io/crdsExamples": to_yaml(read_samples(self._project)),
-            "artifacthub.io/images": to_yaml([{"name": "manager", "image": image}]),
+            "artifacthub.io/images": to_yaml(
+                [{"name": "manager", "image": image}, {"name": "wait", "image": WAIT_IMAGE}]
+            ),
             "artifacthub.io/license": galaxy["license"][0],
             "artifacthub.io/links": to_yaml(links),
             "artifacthub.io/operator": "true",

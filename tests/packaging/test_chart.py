@@ -135,7 +135,8 @@ def test_metadata(chart, render, project):
     assert maintainer["email"] == publisher["contact"]
     found = {key.partition("/")[2]: text for key, text in metadata["annotations"].items()}
     assert yaml.safe_load(found["images"]) == [
-        {"name": "manager", "image": container_of(render({}))["image"]}
+        {"name": "manager", "image": container_of(render({}))["image"]},
+        {"name": "wait", "image": "busybox"},
     ]
     defined = {
         item["metadata"]["name"]: item["spec"]["names"]["kind"]
