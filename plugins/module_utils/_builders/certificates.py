@@ -87,15 +87,20 @@ def ca_init_container(image: str, env: t.Sequence[Fields], mounts: t.Sequence[Fi
 
 
 def without_root_user(container: Fields) -> Json:
-    """The `update-ca-certificates` container as the pod's user; any other container unchanged."""
-    if container["name"] != _NAME or container.get("command") != _command(_UPDATE_SCRIPT):
+    """The `update-ca-certificates` container as the pod's user; any other container unchanged.
+
+    Its script may be that of another release or of the reference, which running pods keep.
+    """
+    mounts = {mount["name"] for mount in container.get("volumeMounts") or []}
+    if container["name"] != _NAME or CUSTOM_CA_VOLUME not in mounts:
         return dict(container)
     security = {
         key: value
         for key, value in (container.get("securityContext") or {}).items()
         if key not in ("runAsUser", "runAsNonRoot")
     }
-    return {**container, "command": _command(_ROOTLESS_SCRIPT), "securityContext": security}
+    own = {key: value for key, value in container.items() if key != "args"}
+    return own | {"command": _command(_ROOTLESS_SCRIPT), "securityContext": security}
 
 
 def is_rootless_ca_container(live: Fields) -> bool:

@@ -29,7 +29,9 @@ MAKING_PODS = {
     *("NemoCustomizer", "NemoDatastore", "NemoEntitystore", "NemoEvaluator", "NemoGuardrail"),
 }
 SIDES = {"NIMCache": ["initContainers"], "NIMService": ["initContainers", "sidecarContainers"]}
-"""Containers of users that each resource gets here, so that every kind of pod has some."""
+"""Containers of users that each resource gets here, so that every kind of pod has some.
+
+These kinds also get a custom CA, with the container that adds it."""
 OURS = {*MAKING_PODS, "NIMPipeline"}
 
 
@@ -44,6 +46,8 @@ def pods_of(files: t.Iterable[Path], facts: t.Iterable[Path] = ()) -> list[tuple
         for field in SIDES.get(item["kind"], ()):
             side = {"name": "side", "image": {"repository": "side", "tag": "1"}}
             item["spec"][field] = [*(item["spec"].get(field) or []), side | {"name": field.lower()}]
+        if item["kind"] in SIDES:
+            item["spec"].setdefault("proxy", {}).setdefault("certConfigMap", "ca")
     ours = [item for item in objects if item["kind"] in OURS]
     return [
         (item["metadata"]["ownerReferences"][0]["kind"], item["kind"], pod)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.certificates import (
     ca_init_container,
     ca_init_mounts,
@@ -78,11 +79,23 @@ def test_without_root_user(tmp_path):
     assert {"a.crt", "b.pem"} <= {path.name for path in store.iterdir()}
 
 
-def test_without_root_user_other_container():
-    other = {"name": "a", "command": ["x"], "securityContext": {"runAsUser": 0}}
-    assert without_root_user(other) == other
-    made = ca_init_container("i", [], [])
-    changed = {**made, "command": ["own"]}
-    assert without_root_user(changed) == changed
-    assert not is_rootless_ca_container(made)
-    assert is_rootless_ca_container(without_root_user(made))
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"name": "a"}, id="another-name"),
+        pytest.param({"volumeMounts": []}, id="no-custom-certificates"),
+    ],
+)
+def test_without_root_user_other_container(other):
+    container = ca_init_container("i", [], ca_init_mounts()) | other
+    assert without_root_user(container) == container
+
+
+def test_without_root_user_other_script():
+    """The reference's script, and ours, which a second pass finds in the live container."""
+    as_root = ca_init_container("i", [], ca_init_mounts())
+    rootless = without_root_user(as_root)
+    assert (is_rootless_ca_container(as_root), is_rootless_ca_container(rootless)) == (False, True)
+    for command in (["sh"], rootless["command"]):
+        kept = as_root | {"command": command, "args": ["-c", "update-ca-certificates"]}
+        assert without_root_user(kept) == rootless
