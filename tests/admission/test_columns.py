@@ -71,7 +71,7 @@ STATUSES = {
     | {
         "pvc": "tiny-pvc",
         "download": {"percent": 40},
-        "renewal": {"id": "0", "folder": "f", "download": {"percent": 7}},
+        "renewal": {"id": "0", "folder": ".nimops/f", "download": {"percent": 7}},
     },
 }
 EXPECTED = {
@@ -111,14 +111,16 @@ SOURCES = {
 
 @pytest.fixture(scope="module")
 def resources(cluster: Any) -> Iterator[Any]:
-    for kind, spec in SPECS.items():
-        manifest = {"kind": kind, "metadata": {"name": NAME}, "spec": spec}
-        assert cluster.create(manifest, dry_run=False) is None
-        assert cluster.patch_status(manifest, STATUSES[kind]) is None
-    yield cluster
-    cluster.remove_all()
-    for kind in GPU:
-        cluster.delete({"kind": kind, "metadata": {"name": NAME}})
+    try:
+        for kind, spec in SPECS.items():
+            manifest = {"kind": kind, "metadata": {"name": NAME}, "spec": spec}
+            assert cluster.create(manifest, dry_run=False) is None
+            assert cluster.patch_status(manifest, STATUSES[kind]) is None
+        yield cluster
+    finally:
+        cluster.remove_all()
+        for kind in GPU:
+            cluster.delete({"kind": kind, "metadata": {"name": NAME}})
 
 
 def read_table(*arguments: str) -> list[dict[str, str]]:
