@@ -60,14 +60,15 @@ imagePullSecrets:
 {{- /* The paths of our resources that the operator may list. */}}
 {{- define "nimops.resources" -}}
 {{- $paths := list }}
-{{- $plurals := list @PLURALS@ }}
+{{- $resources := list @RESOURCES@ }}
 {{- if not (include "nimops.nemo" .) }}
-{{- $plurals = without $plurals @NEMO_PLURALS@ }}
+{{- $resources = without $resources @NEMO_RESOURCES@ }}
 {{- end }}
-{{- range $plural := $plurals }}
+{{- range $resource := $resources }}
+{{- $parts := splitList "/" $resource }}
 {{- range $namespace := $.Values.watchNamespaces | default (list "") }}
 {{- $scope := ternary (printf "namespaces/%s/" $namespace) "" (ne $namespace "") }}
-{{- $paths = append $paths (printf "/apis/@GROUP@/%s%s" $scope $plural) }}
+{{- $paths = append $paths (printf "/apis/%s/%s/%s%s" (index $parts 0) (index $parts 1) $scope (index $parts 2)) }}
 {{- end }}
 {{- end }}
 {{- if .Values.gpu.enabled }}

@@ -170,10 +170,10 @@ class Chart:
         """Fill the values from config/ into a file of release/chart."""
         text = (STATIC / name).read_text()
         definitions = of_kind(self._base, "CustomResourceDefinition")
-        [(group, version)] = {
-            (item["spec"]["group"], item["spec"]["versions"][0]["name"]) for item in definitions
-        }
-        plurals = sorted(item["spec"]["names"]["plural"] for item in definitions)
+        resources = sorted(
+            "/".join((spec["group"], spec["versions"][0]["name"], spec["names"]["plural"]))
+            for spec in (item["spec"] for item in definitions)
+        )
         [container] = _pod(manager_of(self._base))["containers"]
         without_nemo = self._added_env("without-nemo")
         hardened = {
@@ -184,16 +184,15 @@ class Chart:
         served = {
             name for rule in self._manager_rules("without-nemo") for name in rule["resources"]
         }
-        nemo = [plural for plural in plurals if plural not in served]
+        nemo = [item for item in resources if item.rpartition("/")[2] not in served]
         filled = {
             "HARDENED_ENV": json.dumps(hardened, sort_keys=True),
             "WITHOUT_NEMO_ENV": json.dumps(without_nemo, sort_keys=True),
-            "NEMO_PLURALS": " ".join(f'"{plural}"' for plural in nemo),
+            "NEMO_RESOURCES": " ".join(map(json.dumps, nemo)),
             "GPU_ENV": json.dumps(self._added_env("gpu"), sort_keys=True),
             "GPU_NAMESPACE": GPU_NAMESPACE,
             "GPU_PATHS": " ".join(f'"{path}"' for path in self._gpu_paths()),
-            "PLURALS": " ".join(f'"{plural}"' for plural in plurals),
-            "GROUP": f"{group}/{version}",
+            "RESOURCES": " ".join(map(json.dumps, resources)),
             "LEASE": values.read_flag(container["args"], "leader-election-id"),
         }
         for key, value in filled.items():
