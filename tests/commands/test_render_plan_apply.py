@@ -236,7 +236,6 @@ def is_as_applied(live: Json, rendered: Json) -> bool:
     if rendered["kind"] == "Secret":  # a key is generated when it is written
         rendered = {**rendered, "data": live["data"]}
     if CACHED_MODEL in live["metadata"].get("annotations", {}):  # left to stay, after the download
-        rendered = {**rendered, "metadata": dict(rendered["metadata"])}
-        assert rendered["metadata"].pop("ownerReferences")
+        assert "ownerReferences" not in rendered["metadata"]
         return has_wanted(live, rendered)
     return has_wanted(live, rendered) and not unwanted_fields(entry["fieldsV1"], rendered)
