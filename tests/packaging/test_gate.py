@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from nimops_harness.checkout import clone, commit, git
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHER = "release/publisher.yaml"
@@ -25,28 +25,11 @@ placeholders: []
 """
 
 
-def git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@acme.io"]
-    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-def commit(folder: Path) -> None:
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--message", "all")
-
-
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
     """A clone with the values of a real publisher everywhere."""
-    folder = tmp_path_factory.mktemp("published") / "nim"
-    files = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
-    for name in filter(None, files):
-        # Tests have values of other publishers.
-        if (ROOT / name).is_file() and not name.startswith("tests/"):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
-    git(folder, "init", "--quiet")
+    # Tests have values of other publishers.
+    folder = clone(tmp_path_factory.mktemp("published") / "nim", without=("tests/",))
     (folder / PUBLISHER).write_text(REAL)
     commit(folder)
     subprocess.run([sys.executable, str(folder / "hack/generate_publisher.py")], check=True)

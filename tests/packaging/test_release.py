@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from nimops_harness.checkout import clone, git
 from nimops_release.manifests import LOADER, by_key
 from nimops_release.programs import run_program
 
@@ -36,26 +37,7 @@ NAMED = re.compile(
 @pytest.fixture(scope="module")
 def work(tmp_path_factory):
     """A clone whose last commit is the current checkout, including untracked files."""
-    folder = tmp_path_factory.mktemp("work") / "nim"
-    files = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
-    for name in filter(None, files):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes((ROOT / name).read_bytes())
-    git(folder, "init", "--quiet")
-    commit(folder)
-    return folder
-
-
-def git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.com"]
-    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-def commit(folder: Path) -> None:
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--message", "all")
+    return clone(tmp_path_factory.mktemp("work") / "nim")
 
 
 def release(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

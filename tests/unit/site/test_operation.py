@@ -28,7 +28,7 @@ INTERNAL = {
     "NIMOPS_DEBUG": "for the developers of kubectl nim",
     "NIMOPS_SHARED_ANSWERS": "the supervisor sets it for runs",
 }
-"""Variables that nobody sets by hand."""
+"""Internal variables, which are not operator settings."""
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from ..._engine.api_resources import identity
 from ..apply.without_operator import finalize_here
 from ..command import CONNECTION_SPEC, RESOURCES_SPEC, ResourcesCommand
 from .inventory import Inventory, take_inventory
-from .removal import CACHE, Removal
+from .removal import Removal
 from .targets import find_keys, read_targets
 
 
@@ -60,9 +60,7 @@ class DeleteCommand(ResourcesCommand):
         release = self.console.name_command("release")
         removal = Removal(client, inventory, release, self.print_message)
         try:
-            others = [item for item in inventory.served if item["kind"] != CACHE]
-            finalize_here(client, others, self.console)
-            removal.delete(lambda cache: finalize_here(client, [cache], self.console))
+            removal.delete(lambda resources: finalize_here(client, resources, self.console))
             if arguments.get("wait", True):
                 removal.wait(arguments["wait_timeout"])
         except (ApiError, NimError) as error:

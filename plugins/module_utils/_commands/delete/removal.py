@@ -21,7 +21,7 @@ from ..text import name_of
 from ..waiting import poll
 from .inventory import CLAIM, Inventory
 
-CACHE = "NIMCache"
+_CACHE = "NIMCache"
 _PAUSES = (0.5, 1.0, 2.0)
 _MAX_SHOWN, _MAX_NAME = 3, 100
 _MAX_WAIT_FOR_USERS = 30.0
@@ -44,23 +44,25 @@ class Removal:
         self._client = client
         self._release = release
         self._resources = inventory.resources
+        self._served = inventory.served
         self._notify = notify
         self._left = {
             item["metadata"]["uid"]: item for item in [*inventory.resources, *inventory.children]
         }
         self._shown: list[str] = []
 
-    def delete(self, finalize: t.Callable[[Json], None]) -> None:
+    def delete(self, finalize: t.Callable[[t.Sequence[Json]], None]) -> None:
         """Delete the resources, not those that were created again under the same name.
 
-        NIMCaches are the last ones. A claim stays for a user that is not being deleted yet, such as
-        a service of a NIMPipeline, so they wait for that. Only then ``finalize`` gets each of them,
-        before it is deleted.
+        ``finalize`` gets resources of our kinds before they are deleted. NIMCaches are the last
+        ones: a claim is kept for a user that is not being deleted yet, such as a service of a
+        NIMPipeline, so each of them first waits for its users.
         """
+        finalize([item for item in self._served if item["kind"] != _CACHE])
         for resource in self._resources:
-            if resource["kind"] == CACHE:
+            if resource["kind"] == _CACHE:
                 self._wait_for_users()
-                finalize(resource)
+                finalize([resource])
             try:
                 self._client.delete(api_path(*identity(resource)), resource["metadata"]["uid"])
             except ApiError as error:

@@ -17,7 +17,7 @@ from ..._kinds import kind_of
 from ..apply.without_operator import finalize_here
 from ..command import Console
 from ..delete.inventory import Inventory
-from ..delete.removal import CACHE, Removal
+from ..delete.removal import Removal
 from ..plan.preview import path_of
 from ..references import services_of
 from ..release.release import find_held
@@ -58,11 +58,10 @@ def remove(client: Client, live: Json, seconds: float | None, console: Console) 
     services = services_of(client, live) if live["kind"] == _PIPELINE else []
     inventory = Inventory([live], services)  # whose finalizers can delay their deletion
 
-    def finalize(*resources: Json) -> None:
+    def finalize(resources: t.Sequence[Json]) -> None:
         if any(map(_needs_operator, resources)):
             finalize_here(client, resources, console)
 
-    finalize(*(item for item in inventory.served if item["kind"] != CACHE))
     release = console.name_command("release")
     removal = Removal(client, inventory, release, console.print_message)
     removal.delete(finalize)

@@ -93,7 +93,7 @@ def test_removal_child_with_finalizer(script, place):
     place.put_service("llm")
     removal = script.start("NIMService", "llm")
     place.put("Deployment", "llm", "NIMService/llm", metadata=LEAVING | {"finalizers": ["x/y"]})
-    removal.delete(script.finalized.append)
+    removal.delete(script.finalized.extend)
     with pytest.raises(
         NimError, match=r"Deployment nim/llm: is being deleted \(finalizers: x/y\)$"
     ):
@@ -106,7 +106,7 @@ def test_removal_of_recreated(script, place):
     removal = script.start("NIMService", "llm")
     place.drop("Deployment", "llm")
     place.put("NIMService", "llm", metadata={"uid": "another"})
-    removal.delete(script.finalized.append)
+    removal.delete(script.finalized.extend)
     removal.wait(5)
     assert place.has("NIMService", "llm")
 
@@ -114,7 +114,7 @@ def test_removal_of_recreated(script, place):
 def test_removal_survives_short_failure(script, place, answer):
     place.put_service("llm")
     removal = script.start("NIMService", "llm")
-    removal.delete(script.finalized.append)
+    removal.delete(script.finalized.extend)
     path = api_path("NIMService", "nim")
     script.cluster.refuse["GET", path] = [answer(500, {"message": "etcd is away"})]
     script.steps = [lambda: place.drop("Deployment", "llm")]
@@ -142,12 +142,14 @@ def test_removal_of_cache_waits_for_services(script, place):
     removal = Removal(script.client, found, "", script.messages.append)
     services = []
 
-    def finalize(cache):
-        """The claim of a cache stays for a service that is not being deleted."""
+    def finalize(resources):
+        """The claim of a cache is kept for a service that is not being deleted."""
         service = script.client.get(api_path("NIMService", "nim", "llm"))
-        services.append((cache["metadata"]["name"], "deletionTimestamp" in service["metadata"]))
+        is_leaving = "deletionTimestamp" in service["metadata"]
+        services.extend((item["metadata"]["name"], is_leaving) for item in resources)
 
     removal.delete(finalize)
     assert (seen, found.kept) == ([True], {})
-    assert services == [("models", True)]
+    assert sorted(services[:-1]) == [("all", False), ("llm", False)]
+    assert services[-1] == ("models", True)
     assert not place.has("NIMCache", "models")
