@@ -44,19 +44,24 @@ def parse_arguments(argv: t.Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def measure(what: str, *parts: t.Callable[[], None]) -> None:
-    """Measure these parts, until one fails."""
+def measure(what: str, *steps: t.Callable[[], None]) -> bool:
+    """Measure these steps until one fails; whether none failed."""
     try:
-        for part in parts:
-            part()
+        for step in steps:
+            step()
     except HarnessError as error:
         say(f"NOT MEASURED: {what}: {error}")
     except OSError as error:
         say(f"NOT MEASURED: {what}: {error}; see the operator's log")
+    else:
+        return True
+    return False
 
 
-def measure_all(bench: Bench, scale: Scale, parts: t.Collection[str]) -> None:
+def measure_all(bench: Bench, scale: Scale, parts: t.Collection[str]) -> bool:
+    """Measure these parts; a part that fails does not stop the next. Whether none failed."""
     stack = Stack(bench)
+    measured = []
 
     def on_gpus(part: t.Callable[[], None]) -> t.Callable[[], None]:
         def run() -> None:
@@ -66,10 +71,10 @@ def measure_all(bench: Bench, scale: Scale, parts: t.Collection[str]) -> None:
         return run
 
     if "commands" in parts:
-        measure("commands of kubectl nim", partial(measure_commands, bench.results))
+        measured += [measure("commands of kubectl nim", partial(measure_commands, bench.results))]
     if "compare" in parts:
-        measure("stock beside prefork", bench.compare)
-        measure("NeMo kinds beside NIMService", bench.compare_kinds)
+        measured += [measure("stock beside prefork", bench.compare)]
+        measured += [measure("NeMo kinds beside NIMService", bench.compare_kinds)]
     for name, what, *steps in (
         ("many", "many NIMServices", bench.apply_few, bench.restart_few, bench.restart_many),
         ("load", "thousands of NIMServices", scale.measure_load),
@@ -80,7 +85,8 @@ def measure_all(bench: Bench, scale: Scale, parts: t.Collection[str]) -> None:
         ("nodes", "GPU nodes at rest", on_gpus(stack.measure_crowd)),
     ):
         if name in parts:
-            measure(what, *steps)
+            measured += [measure(what, *steps)]
+    return all(measured)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -103,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
         bench.work.create_namespace()
     try:
         with play_models(logs / "models.log"):
-            measure_all(bench, scale, parts)
+            is_measured = measure_all(bench, scale, parts)
         results.finish()
         path = folder / f"results{suffix}.json"
         write(path, figures, results)
@@ -118,4 +124,5 @@ def run(options: argparse.Namespace) -> int:
             say(f"removing the namespace {NAMESPACE}")
             scale.remove()
             bench.work.remove()
-    return 1 if list_missing(figures, results) and not options.only else 0
+    is_complete = bool(options.only) or not list_missing(figures, results)
+    return 0 if is_measured and is_complete else 1
