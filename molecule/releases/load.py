@@ -92,6 +92,13 @@ def is_loaded(item: Json) -> bool:
     return not by_pod and metadata["name"] not in NAMES_OF_THE_SERVER
 
 
+def belongs_to(item: Json, name: str) -> bool:
+    """Whether the object is a custom resource of that name, or owned by one."""
+    metadata = item["metadata"]
+    owners = [owner["name"] for owner in metadata.get("ownerReferences") or []]
+    return name in owners or (is_custom(item) and metadata["name"] == name)
+
+
 def name_of(item: Json) -> str:
     """The kind and the name, as kubectl prints them."""
     return f"{item['kind'].lower()}/{item['metadata']['name']}"
@@ -106,8 +113,11 @@ def rank(item: Json) -> tuple[bool, bool, bool]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("files", nargs="+")
-    files = parser.parse_args().files
-    items = [item for file in files for item in json.loads(Path(file).read_text())]
+    parser.add_argument("--only", metavar="NAME", help="a custom resource, with what it owns")
+    options = parser.parse_args()
+    items = [item for file in options.files for item in json.loads(Path(file).read_text())]
+    if options.only:
+        items = [item for item in items if belongs_to(item, options.only)]
     namespace = items[0]["metadata"]["namespace"]
     found = kubectl("get", "secrets,configmaps", "-n", namespace, "-o", "name").split()
     existing = set(found)
@@ -121,8 +131,8 @@ def main() -> int:
             continue
         body = json.dumps({"status": item.get("status") or {}})
         name = f"{item['kind']}/{item['metadata']['name']}"
-        options = ("--subresource=status", "--type=merge", f"--field-manager={THEIRS}")
-        kubectl("patch", name, "-n", namespace, *options, "-p", body)
+        flags = ("--subresource=status", "--type=merge", f"--field-manager={THEIRS}")
+        kubectl("patch", name, "-n", namespace, *flags, "-p", body)
     print(f"{len(items)} objects are in namespace {namespace}", file=sys.stderr)
     return 0
 
