@@ -70,22 +70,37 @@ class Options(t.NamedTuple):
 
 
 class Pods:
-    """The simulated pods and the Services, read from time to time."""
+    """The simulated pods and the Services, read from time to time.
+
+    The sandbox deletes simulated pods at once, unlike a kubelet: those with a preStop hook that
+    sleeps stay here for as long.
+    """
 
     def __init__(self) -> None:
         self.items: list[Json] = []
         self.services: dict[tuple[str, str], Json] = {}
+        self._ending: dict[str, tuple[float, Json]] = {}
 
     def read(self) -> None:
         text = kubectl("get", "pods,services", "--all-namespaces", "--output=json", check=False)
         if text:
-            items = json.loads(text)["items"]
-            self.items = [item for item in items if item["kind"] == "Pod"]
-            self.services = {
-                (item["metadata"]["namespace"], item["metadata"]["name"]): item
-                for item in items
-                if item["kind"] == "Service"
-            }
+            self.replace(json.loads(text)["items"], time.monotonic())
+
+    def replace(self, items: list[Json], now: float) -> None:
+        """Take over what the cluster has at a time in seconds."""
+        pods = [item for item in items if item["kind"] == "Pod"]
+        uids = {pod["metadata"]["uid"] for pod in pods}
+        for pod in self.items:
+            uid = pod["metadata"]["uid"]
+            if uid not in uids and uid not in self._ending:
+                self._ending[uid] = now + sleep_of(pod), pod
+        self._ending = {uid: found for uid, found in self._ending.items() if found[0] > now}
+        self.items = [*pods, *(pod for _end, pod in self._ending.values())]
+        self.services = {
+            (item["metadata"]["namespace"], item["metadata"]["name"]): item
+            for item in items
+            if item["kind"] == "Service"
+        }
 
     def annotations_of(self, address: str) -> dict[str, str]:
         """Annotations of the Service of the pod with an address, named as the pod's application."""
@@ -95,6 +110,8 @@ class Pods:
 
     def name_of(self, address: str) -> str:
         """The name of the pod with an address; empty if there is none."""
+        if pod_at(self.items, address) is None:
+            self.read()
         pod = pod_at(self.items, address)
         return str(pod["metadata"]["name"]) if pod else ""
 
@@ -108,6 +125,12 @@ class Pods:
             and not pod["metadata"].get("deletionTimestamp")
         ]
         return max(found, key=lambda pod: pod["metadata"]["creationTimestamp"], default=None)
+
+
+def sleep_of(pod: Json) -> float:
+    """The seconds for which a pod still answers after its deletion."""
+    hook = (pod["spec"]["containers"][0].get("lifecycle") or {}).get("preStop") or {}
+    return float((hook.get("sleep") or {}).get("seconds", 0))
 
 
 class _Models(http.server.ThreadingHTTPServer):

@@ -48,7 +48,9 @@ def kubectl(*arguments: str, stdin: str = "") -> str:
 
 def make_creatable(item: Json, uids: dict[tuple[str, str], str]) -> Json:
     """The object without what only the API server and controllers set, owned by the new owner."""
-    made = json.loads(json.dumps({key: value for key, value in item.items() if key != "status"}))
+    made: Json = json.loads(
+        json.dumps({key: value for key, value in item.items() if key != "status"})
+    )
     metadata = made["metadata"]
     for name in METADATA_OF_THE_SERVER:
         metadata.pop(name, None)

@@ -106,3 +106,23 @@ def test_libraries_of() -> None:
 def test_libraries_of_no_program(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("text")
     assert run_gateway.libraries_of(tmp_path / "text") == []
+
+
+def test_pods_end_after_their_hook() -> None:
+    drained, plain, fresh = (
+        {"kind": "Pod", **pod(name, str(number), uid=name)}
+        for number, name in enumerate(("drained", "plain", "fresh"))
+    )
+    drained["spec"]["containers"][0]["lifecycle"] = {"preStop": {"sleep": {"seconds": 5}}}
+    pods = run_gateway.Pods()
+    pods.replace([drained, plain], 0.0)
+    for now, names in ((1.0, ["fresh", "drained"]), (5.9, ["fresh", "drained"]), (6.0, ["fresh"])):
+        pods.replace([fresh], now)
+        assert [item["metadata"]["name"] for item in pods.items] == names
+
+
+def test_name_of_a_new_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"kind": "Pod", **pod("fresh", "1", uid="a")}
+    text = run_gateway.json.dumps({"items": [found]})
+    monkeypatch.setattr(run_gateway, "kubectl", lambda *_arguments, **_options: text)
+    assert run_gateway.Pods().name_of("198.18.0.1") == "fresh"
