@@ -51,7 +51,6 @@ STACK = "gpu-operator"
 
 SHARED = {"nim-cache-sa", "nim-cache-role", "nim-cache-rolebinding"}
 MARK = {"app.kubernetes.io/managed-by": "k8s-nim-operator"}
-CONFIG_MAPS = ("api/v1", "configmaps")
 POD = {"containers": [{"name": "a", "image": "a"}]}
 
 
@@ -341,12 +340,12 @@ def test_evictions_events_and_leases(account, store) -> None:
     eviction |= {"apiVersion": "policy/v1", "kind": "Eviction"}
     assert account.refuses("POST", f"{path(pod)}/eviction", eviction) == ""
     event = {"metadata": {"name": "a"}, "involvedObject": {"namespace": "kube-system"}}
-    assert account.refuses("POST", path_of(("api/v1", "events"), "kube-system"), event) == ""
-    leases = path_of(("apis/coordination.k8s.io/v1", "leases"), HOME)
+    assert account.refuses("POST", path_of("Event", "kube-system"), event) == ""
+    leases = path_of("Lease", HOME)
     lease = {"metadata": {"name": "a0715c6e.nvidia.com"}}
     assert account.refuses("POST", leases, lease) == ""
     assert "may create only" in account.refuses("POST", leases, {"metadata": {"name": "other"}})
-    others = path_of(("apis/coordination.k8s.io/v1", "leases"), NAMESPACE)
+    others = path_of("Lease", NAMESPACE)
     assert "may create only" in account.refuses("POST", others, lease)
 
 
@@ -399,7 +398,7 @@ def more_power(account) -> Iterator[None]:
 @pytest.mark.usefixtures("more_power")
 def test_other_role_grants_nothing(account, store) -> None:
     place = path(store(make("Pod", "theirs", spec=POD)))
-    token = f"{path_of(('api/v1', 'serviceaccounts'), NAMESPACE, 'default')}/token"
+    token = f"{path_of('ServiceAccount', NAMESPACE, 'default')}/token"
     debug = {"spec": {"ephemeralContainers": [{"name": "b", "image": "b"}]}}
     for ask in (
         lambda: account.refuses("POST", token, {"spec": {"audiences": []}}),
@@ -415,7 +414,7 @@ def test_other_role_grants_nothing(account, store) -> None:
 
 
 def test_other_accounts_unlimited(account, admin) -> None:
-    place = f"{path_of(CONFIG_MAPS, 'kube-system')}?dryRun=All"
+    place = f"{path_of('ConfigMap', 'kube-system')}?dryRun=All"
     body = {"metadata": {"name": "a"}}
     assert POLICY in account.refuses("POST", place, body)
     assert admin.request("POST", place, body)

@@ -13,22 +13,7 @@ import typing as t
 
 from nimops_harness.account import NAMESPACE as HOME
 from nimops_harness.account import POLICY, Account, install_account, token_secret
-from nimops_harness.cluster import (
-    ACCOUNTS,
-    BINDINGS,
-    CONFIG_MAPS,
-    DAEMONSETS,
-    DEPLOYMENTS,
-    NIMSERVICES,
-    PODS,
-    RBAC,
-    ROLES,
-    SECRETS,
-    SERVICES,
-    Api,
-    Resource,
-    path_of,
-)
+from nimops_harness.cluster import Api, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimservice
 
@@ -47,7 +32,7 @@ SECURITY = {"pod-security.kubernetes.io/enforce": "privileged"}
 REFUSED = "refused by the policy on the operator's account, or by RBAC"
 REASONS = (POLICY, " cannot ", "not currently held")
 """A refusal has one of these: an invalid object proves nothing."""
-CLUSTER_BINDINGS = f"/{RBAC}/clusterrolebindings"
+CLUSTER_BINDINGS = path_of("ClusterRoleBinding", "")
 Try = tuple[str, str, str, Json | None]
 """A request: what it is, POST, DELETE, MERGE or APPLY, path, and body."""
 
@@ -71,7 +56,7 @@ def bind(role: str, *subjects: Json, kind: str = "Role") -> Json:
     return {"roleRef": {"apiGroup": GROUP, "kind": kind, "name": role}, "subjects": list(subjects)}
 
 
-def bodies(namespace: str) -> dict[Resource, Json]:
+def bodies(namespace: str) -> dict[str, Json]:
     """A valid object of each kind that can run, grant or hide something."""
     selector = {"selector": {"matchLabels": {"a": "b"}}, "template": template()}
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -79,26 +64,26 @@ def bodies(namespace: str) -> dict[Resource, Json]:
     backend = {"service": {"name": "a", "port": {"number": 80}}}
     scale = {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}}
     return {
-        PODS: {"spec": pod()},
-        DEPLOYMENTS: {"spec": selector},
-        DAEMONSETS: {"spec": selector},
-        ("apis/apps/v1", "statefulsets"): {"spec": selector | {"serviceName": "a"}},
-        ("apis/apps/v1", "replicasets"): {"spec": selector},
-        ("api/v1", "replicationcontrollers"): {"spec": {"template": template()}},
-        ("apis/batch/v1", "jobs"): {"spec": job},
-        ("apis/batch/v1", "cronjobs"): {
-            "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": job}}
-        },
-        SECRETS: {"stringData": {"a": "b"}},
-        CONFIG_MAPS: {"data": {"a": "b"}},
-        ACCOUNTS: {},
-        SERVICES: {"spec": {"ports": [{"port": 80}]}},
-        ("api/v1", "persistentvolumeclaims"): {"spec": claim},
-        ROLES: {"rules": [READ_SECRETS]},
-        BINDINGS: bind("nimops-manager-role", subject("default", namespace), kind="ClusterRole"),
-        ("apis/networking.k8s.io/v1", "ingresses"): {"spec": {"defaultBackend": backend}},
-        ("apis/autoscaling/v2", "horizontalpodautoscalers"): {"spec": scale | {"maxReplicas": 2}},
-        NIMSERVICES: make_nimservice("a"),
+        "Pod": {"spec": pod()},
+        "Deployment": {"spec": selector},
+        "DaemonSet": {"spec": selector},
+        "StatefulSet": {"spec": selector | {"serviceName": "a"}},
+        "ReplicaSet": {"spec": selector},
+        "ReplicationController": {"spec": {"template": template()}},
+        "Job": {"spec": job},
+        "CronJob": {"spec": {"schedule": "* * * * *", "jobTemplate": {"spec": job}}},
+        "Secret": {"stringData": {"a": "b"}},
+        "ConfigMap": {"data": {"a": "b"}},
+        "ServiceAccount": {},
+        "Service": {"spec": {"ports": [{"port": 80}]}},
+        "PersistentVolumeClaim": {"spec": claim},
+        "Role": {"rules": [READ_SECRETS]},
+        "RoleBinding": bind(
+            "nimops-manager-role", subject("default", namespace), kind="ClusterRole"
+        ),
+        "Ingress": {"spec": {"defaultBackend": backend}},
+        "HorizontalPodAutoscaler": {"spec": scale | {"maxReplicas": 2}},
+        "NIMService": make_nimservice("a"),
     }
 
 
@@ -150,20 +135,20 @@ def send(stolen: Account, method: str, path: str, body: Json | None) -> str:
 @attack("account-cluster-admin", REFUSED, sides=("prefork",), quick=True)
 def attack_cluster_admin(scene: Scene) -> str:
     """The token of an administrator of kube-system, by a Secret that Kubernetes fills in."""
-    stolen, place = install_account(), path_of(SECRETS, "kube-system", "attack-token")
+    stolen, place = install_account(), path_of("Secret", "kube-system", "attack-token")
     cluster = scene.cluster
     cluster.ask("DELETE", place)
-    cluster.ask("POST", path_of(ACCOUNTS, "kube-system"), {"metadata": {"name": ADMIN}})
+    cluster.ask("POST", path_of("ServiceAccount", "kube-system"), {"metadata": {"name": ADMIN}})
     all_powerful = bind("cluster-admin", subject(ADMIN, "kube-system"), kind="ClusterRole")
     cluster.ask("POST", CLUSTER_BINDINGS, named(all_powerful, ADMIN))
     body = token_secret("attack-token", ADMIN)
-    if why := stolen.refuses("POST", path_of(SECRETS, "kube-system"), body, dry=False):
+    if why := stolen.refuses("POST", path_of("Secret", "kube-system"), body, dry=False):
         return f"refused: {why[:160]}"
     try:
         token = scene.wait_for(lambda: read_token(stolen, place), 30)
         if not token:
             raise HarnessError("accepted, but Kubernetes minted no token")
-        count = len(Api(token).get("/api/v1/namespaces/kube-system/secrets")["items"])
+        count = len(Api(token).items("Secret", "kube-system"))
         raise HarnessError(f"cluster-admin: the token reads {count} Secrets there")
     finally:
         cluster.ask("DELETE", place)
@@ -181,14 +166,14 @@ def mint(scene: Scene) -> t.Iterator[Try]:
         for marks in ({}, owners()):
             body = token_secret()
             body["metadata"] |= marks
-            yield f"token in {place}", "POST", path_of(SECRETS, place), body
+            yield f"token in {place}", "POST", path_of("Secret", place), body
             full = {**body, "apiVersion": "v1", "kind": "Secret"}
-            yield f"token applied in {place}", "APPLY", path_of(SECRETS, place, "stolen"), full
-        path = f"{path_of(ACCOUNTS, place, 'default')}/token"
+            yield f"token applied in {place}", "APPLY", path_of("Secret", place, "stolen"), full
+        path = f"{path_of('ServiceAccount', place, 'default')}/token"
         yield f"TokenRequest in {place}", "POST", path, {"spec": {"audiences": []}}
     for kind in ("bootstrap.kubernetes.io/token", "kubernetes.io/basic-auth", "of.mine/x"):
         body = named({"type": kind, "stringData": {"username": "a"}}, **owners())
-        yield kind, "POST", scene.path(SECRETS), body
+        yield kind, "POST", scene.path("Secret"), body
 
 
 # --- places ----------------------------------------------------------------------------------------
@@ -201,15 +186,15 @@ def enter_places(scene: Scene) -> t.Iterator[Try]:
         forged: list[Json] = [{}, owners()]
         if place in SYSTEM:
             forged += [owners("ClusterPolicy", "nvidia.com/v1"), {"labels": OURS}]
-        for resource, body in bodies(place).items():
+        for kind, body in bodies(place).items():
             for marks in forged:
-                what = f"{resource[1]} in {place} with {list(marks)}"
-                yield what, "POST", path_of(resource, place), named(body, **marks)
+                what = f"{kind} in {place} with {list(marks)}"
+                yield what, "POST", path_of(kind, place), named(body, **marks)
     for role, marks in (("cluster-admin", {}), ("view", {}), ("nimops-gpu-role", owners())):
         body = bind(role, subject("default", "default"), kind="ClusterRole")
         yield f"{role} bound", "POST", CLUSTER_BINDINGS, named(body, **marks)
     body = named({"rules": [READ_SECRETS]}, "attack")
-    yield "a ClusterRole", "POST", f"/{RBAC}/clusterroles", body
+    yield "a ClusterRole", "POST", path_of("ClusterRole", ""), body
 
 
 # --- tenants ---------------------------------------------------------------------------------------
@@ -222,45 +207,44 @@ def plant(scene: Scene) -> t.Iterator[Try]:
     weak = owners()
     weak["ownerReferences"][0]["controller"] = False
     note = {"annotations": {"nimops.nim/owner-uid": "a"}}
-    for resource, body in bodies(scene.namespace).items():
+    for kind, body in bodies(scene.namespace).items():
         for marks in ({}, {"labels": OURS}, other, weak, note):
-            what = f"{resource[1]} with {marks}"
-            yield what, "POST", scene.path(resource), named(body, **marks)
+            what = f"{kind} with {marks}"
+            yield what, "POST", scene.path(kind), named(body, **marks)
 
 
 @tries("foreign", "changes to objects of others refused")
 def take(scene: Scene) -> t.Iterator[Try]:
     """Objects of a tenant, changed, taken over and deleted."""
     theirs = {
-        resource: scene.plant(resource, "theirs", body)
-        for resource, body in bodies(scene.namespace).items()
+        kind: scene.plant(kind, "theirs", body) for kind, body in bodies(scene.namespace).items()
     }
     marks = owners("Deployment", "apps/v1") | {"labels": OURS | DRIVER}
-    uid = theirs[DEPLOYMENTS]["metadata"]["uid"]
+    uid = theirs["Deployment"]["metadata"]["uid"]
     marks["ownerReferences"][0] |= {"name": "theirs", "uid": uid}
-    scene.plant(CONFIG_MAPS, "labeled", **marks)
-    scene.plant(CONFIG_MAPS, "driver", labels=DRIVER)
-    changes: dict[Resource, Json] = {
-        DEPLOYMENTS: {"spec": {"template": {"spec": {"serviceAccountName": "deployer"}}}},
-        ("apis/batch/v1", "jobs"): {"spec": {"suspend": True}},
-        SECRETS: {"stringData": {"a": "c"}},
-        CONFIG_MAPS: {"data": {"a": "c"}},
-        ACCOUNTS: {"imagePullSecrets": [{"name": "mine"}]},
-        ROLES: {"rules": []},
-        BINDINGS: {"subjects": [subject("thief", scene.namespace)]},
-        NIMSERVICES: {"spec": {"image": {"repository": "evil"}}},
+    scene.plant("ConfigMap", "labeled", **marks)
+    scene.plant("ConfigMap", "driver", labels=DRIVER)
+    changes: dict[str, Json] = {
+        "Deployment": {"spec": {"template": {"spec": {"serviceAccountName": "deployer"}}}},
+        "Job": {"spec": {"suspend": True}},
+        "Secret": {"stringData": {"a": "c"}},
+        "ConfigMap": {"data": {"a": "c"}},
+        "ServiceAccount": {"imagePullSecrets": [{"name": "mine"}]},
+        "Role": {"rules": []},
+        "RoleBinding": {"subjects": [subject("thief", scene.namespace)]},
+        "NIMService": {"spec": {"image": {"repository": "evil"}}},
     }
-    for resource in theirs:
-        path, what = scene.path(resource, "theirs"), resource[1]
+    for kind in theirs:
+        path = scene.path(kind, "theirs")
         for marks in ({"labels": {"a": "b"}}, {"labels": OURS}, owners()):
-            change: Json = {"metadata": marks, **changes.get(resource, {})}
-            yield f"{what} with {list(marks)}", "MERGE", path, change
+            change: Json = {"metadata": marks, **changes.get(kind, {})}
+            yield f"{kind} with {list(marks)}", "MERGE", path, change
         for marks in ({"labels": OURS}, {"labels": SECURITY}, owners()):
-            if resource == NIMSERVICES and marks == {"labels": SECURITY}:
+            if kind == "NIMService" and marks == {"labels": SECURITY}:
                 continue  # metadata of our kinds without an owner
-            yield f"only {list(marks)} of {what}", "MERGE", path, {"metadata": marks}
-        yield f"{what} deleted", "DELETE", path, None
-    labeled, driver = scene.path(CONFIG_MAPS, "labeled"), scene.path(CONFIG_MAPS, "driver")
+            yield f"only {list(marks)} of {kind}", "MERGE", path, {"metadata": marks}
+        yield f"{kind} deleted", "DELETE", path, None
+    labeled, driver = scene.path("ConfigMap", "labeled"), scene.path("ConfigMap", "driver")
     yield "a child of a Deployment", "MERGE", labeled, {"metadata": owners()}
     yield "a child of a Deployment deleted", "DELETE", labeled, None
     yield "what is labeled as a driver", "DELETE", driver, None
@@ -269,13 +253,13 @@ def take(scene: Scene) -> t.Iterator[Try]:
 @tries("bindings", "bindings to others refused")
 def grant(scene: Scene) -> t.Iterator[Try]:
     """Permissions for foreign subjects, by bindings with an owner."""
-    scene.plant(ROLES, "empty", {"rules": []})
+    scene.plant("Role", "empty", {"rules": []})
     others = (
         subject("default", "kube-system"),
         {"kind": "User", "name": "mallory", "apiGroup": GROUP},
         {"kind": "Group", "name": "system:authenticated", "apiGroup": GROUP},
     )
-    place = scene.path(BINDINGS)
+    place = scene.path("RoleBinding")
     wide = bind("nimops-manager-role", subject("default", scene.namespace), kind="ClusterRole")
     yield "a ClusterRole", "POST", place, named(wide, **owners())
     for who in (*others, subject("default", "default")):
@@ -291,7 +275,7 @@ def forge(scene: Scene) -> t.Iterator[Try]:
     """Shared objects, which need no owner, with other contents."""
     namespace = scene.namespace
     for name in ("nim-cache-role", "other"):
-        scene.plant(ROLES, name, {"rules": []}, labels=OURS)
+        scene.plant("Role", name, {"rules": []}, labels=OURS)
     account, role, binding = "nim-cache-sa", "nim-cache-role", "nim-cache-rolebinding"
     ours = subject(account, namespace)
     for body in (
@@ -304,32 +288,32 @@ def forge(scene: Scene) -> t.Iterator[Try]:
         bind(role),
     ):
         whole = named(body, binding, labels=OURS)
-        yield f"binding {body}", "POST", scene.path(BINDINGS), whole
+        yield f"binding {body}", "POST", scene.path("RoleBinding"), whole
     good = {
         "apiGroups": ["security.openshift.io"],
         "resources": ["securitycontextconstraints"],
         "resourceNames": ["nonroot"],
         "verbs": ["use"],
     }
-    path = scene.path(ROLES, role)
+    path = scene.path("Role", role)
     yield "role deleted", "DELETE", path, None
     wider = good | {"resourceNames": ["hostmount-anyuid"]}
     for rules in ([READ_SECRETS], [good, READ_SECRETS], [wider]):
         body = {"apiVersion": f"{GROUP}/v1", "kind": "Role", "rules": rules}
         yield f"role {rules}", "APPLY", path, named(body, role, labels=OURS)
     body = named({"imagePullSecrets": [{"name": "a"}]}, account)
-    yield "account with Secrets", "POST", scene.path(ACCOUNTS), body
-    for resource, body in bodies(namespace).items():
-        if resource != ACCOUNTS:
-            what = f"{resource[1]} {account}"
-            yield what, "POST", scene.path(resource), named(body, account)
+    yield "account with Secrets", "POST", scene.path("ServiceAccount"), body
+    for kind, body in bodies(namespace).items():
+        if kind != "ServiceAccount":
+            what = f"{kind} {account}"
+            yield what, "POST", scene.path(kind), named(body, account)
 
 
 @tries("parts", "ways into pods of others refused")
 def enter_pods(scene: Scene) -> t.Iterator[Try]:
     """Subresources of pods, and the policy itself."""
-    scene.plant(PODS, "theirs", {"spec": pod()})
-    path = scene.path(PODS, "theirs")
+    scene.plant("Pod", "theirs", {"spec": pod()})
+    path = scene.path("Pod", "theirs")
     debug = {"spec": {"ephemeralContainers": [{"name": "b", "image": "b"}]}}
     yield "ephemeral container", "MERGE", f"{path}/ephemeralcontainers", debug
     for part in ("exec", "attach", "portforward", "proxy"):
@@ -337,8 +321,7 @@ def enter_pods(scene: Scene) -> t.Iterator[Try]:
         yield part, "POST", f"{path}/{part}{query}", {}
     binding = {"target": {"kind": "Node", "name": "a"}, "metadata": {"name": "theirs"}}
     yield "binding", "POST", f"{path}/binding", binding
-    scale = f"{scene.path(DEPLOYMENTS, 'a')}/scale"
+    scale = f"{scene.path('Deployment', 'a')}/scale"
     yield "scale", "MERGE", scale, {"spec": {"replicas": 9}}
-    for resource in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
-        name = f"/apis/admissionregistration.k8s.io/v1/{resource}/nimops-operator-account"
-        yield f"{resource} deleted", "DELETE", name, None
+    for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
+        yield f"{kind} deleted", "DELETE", path_of(kind, "", f"nimops-{POLICY}"), None

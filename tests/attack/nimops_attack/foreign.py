@@ -14,12 +14,12 @@ import copy
 import json
 import typing as t
 
-from nimops_harness.cluster import ACCOUNTS, ROLES
+from nimops_harness.cluster import version_of
 from nimops_harness.mentions import mentions
 from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
-from .harness import COLLECTIONS, Scene, attack, conditions_of
+from .harness import CHILDREN, Scene, attack, conditions_of
 
 _KEPT = ("apiVersion", "kind", "spec", "data", "rules", "roleRef", "subjects", "type")
 _OURS = "app.kubernetes.io/managed-by"
@@ -29,11 +29,9 @@ _MADE_BY_POD_CONTROLLERS = ("Pod",)
 def list_objects(scene: Scene) -> list[Json]:
     """The objects of a namespace that we may have made."""
     found = []
-    for kind, resource in COLLECTIONS.items():
-        answer = scene.cluster.ask("GET", scene.path(resource))
-        version = resource[0].partition("/")[2]
-        items = answer.body.get("items") or []
-        found += [{"apiVersion": version, **item, "kind": kind} for item in items]
+    for kind in CHILDREN:
+        items = scene.cluster.ask("GET", scene.path(kind)).body.get("items") or []
+        found += [{"apiVersion": version_of(kind), **item, "kind": kind} for item in items]
     return found
 
 
@@ -99,8 +97,7 @@ def attack_children(scene: Scene) -> str:
     for name, children in learn(scene, resources).items():
         for child in children:
             place = scene.open(name.lower())
-            path = place.path(COLLECTIONS[child["kind"]])
-            answer = scene.cluster.ask("POST", path, as_theirs(child))
+            answer = scene.cluster.ask("POST", place.path(child["kind"]), as_theirs(child))
             if answer.status == 409 and child["kind"] == "ServiceAccount":
                 continue
             scene.expect(not answer.refusal, f"{child['kind']} of another owner: {answer.refusal}")
@@ -162,9 +159,9 @@ def judge(scene: Scene, resource: Json, theirs: Json) -> None:
 def attack_identity(scene: Scene) -> str:
     """Names of an account, of the default account, and of a role that reads Secrets."""
     rules = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}]
-    scene.plant(ACCOUNTS, "ci-deployer")
-    scene.plant(ROLES, "secret-reader", {"rules": rules})
-    scene.wait_for(lambda: scene.find(ACCOUNTS, "default"), 30)
+    scene.plant("ServiceAccount", "ci-deployer")
+    scene.plant("Role", "secret-reader", {"rules": rules})
+    scene.wait_for(lambda: scene.find("ServiceAccount", "default"), 30)
     names = ["ci-deployer", "default", "secret-reader"]
     scene.make(*map(make_nimservice, names))
     scene.expect_answered()

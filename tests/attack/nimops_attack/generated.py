@@ -13,7 +13,7 @@ from nimops_harness.workload import make_nimservice
 
 from .bases import rename
 from .fields import Json, list_places
-from .harness import KINDS, Scene, attack, path_to
+from .harness import KINDS, Scene, attack, refusal_of
 from .pack import Ask, Packed, Packer, Packing, Refusal
 from .payloads import (
     CLASSES,
@@ -87,8 +87,8 @@ def expect_quoted_in_cel(scene: Scene, packed: t.Iterable[Packed]) -> None:
         for place, token in item.tokens.items()
         if "celExpressions" not in place.path
     }
-    path = scene.path(("apis/resource.k8s.io/v1", "resourceclaimtemplates"))
-    for expression in find_expressions(scene.cluster.ask("GET", path).body.get("items")):
+    claims = scene.cluster.ask("GET", scene.path("ResourceClaimTemplate")).body.get("items")
+    for expression in find_expressions(claims):
         for token, place in tokens.items():
             is_loose = find_loose_in_cel(expression, token)
             scene.expect(not is_loose, f"{place} got out of its text in {expression[:80]!r}")
@@ -197,11 +197,11 @@ def write_status(scene: Scene, kind: str, payload: PayloadClass) -> int:
     name = f"{kind.lower()}-{payload.name.strip('_').replace('_', '-')}"
     if refusal := scene.create(rename(scene.harness.bases[kind][0], name)):
         raise HarnessError(f"{name}: {refusal}")
-    path = f"{path_to(kind, scene.namespace, name)}/status"
+    path = f"{scene.path(kind, name)}/status"
     base = scene.read(kind, name) | {"kind": kind}
 
     def ask(body: Json) -> Refusal | None:
-        return scene.cluster.ask("PUT", f"{path}?dryRun=All", body).refusal
+        return refusal_of(scene.cluster.ask("PUT", f"{path}?dryRun=All", body))
 
     is_key = payload.name in MARKER_KEYS
     if is_key:  # templates beside the keys

@@ -15,26 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from nimops_harness.cluster import (
-    ACCOUNTS,
-    AUTOSCALERS,
-    BINDINGS,
-    CLAIM_TEMPLATES,
-    CLAIMS,
-    CONFIG_MAPS,
-    DEPLOYMENTS,
-    EVENTS,
-    INGRESSES,
-    JOBS,
-    NIMSERVICES,
-    PODS,
-    ROLES,
-    SECRETS,
-    SERVICES,
-    Api,
-    Resource,
-    path_of,
-)
+from nimops_harness.cluster import Answer, Kind, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.files import list_paths
 from nimops_harness.runtime import ROOT, ContainedOperator, Side
@@ -46,75 +27,37 @@ from .fields import Json, read_crds
 from .pack import Refusal
 from .payloads import find_evaluated
 
-GROUP = "apis/apps.nvidia.com/v1alpha1"
 KINDS: tuple[str, ...] = tuple(
     item["kind"] for item in yaml.safe_load((ROOT / "watches.yaml").read_text())
 )
-COLLECTIONS: dict[str, Resource] = {
-    "ConfigMap": CONFIG_MAPS,
-    "Deployment": DEPLOYMENTS,
-    "HTTPRoute": ("apis/gateway.networking.k8s.io/v1", "httproutes"),
-    "HorizontalPodAutoscaler": AUTOSCALERS,
-    "Ingress": INGRESSES,
-    "Job": JOBS,
-    "LeaderWorkerSet": ("apis/leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
-    "NIMService": NIMSERVICES,
-    "PersistentVolumeClaim": CLAIMS,
-    "Pod": PODS,
-    "ResourceClaimTemplate": CLAIM_TEMPLATES,
-    "Role": ROLES,
-    "RoleBinding": BINDINGS,
-    "Secret": SECRETS,
-    "Service": SERVICES,
-    "ServiceAccount": ACCOUNTS,
-}
-"""Collections of children, in the order in which they are created."""
+CHILDREN = (
+    *("ConfigMap", "Deployment", "HTTPRoute", "HorizontalPodAutoscaler", "Ingress", "Job", "LeaderWorkerSet"),
+    *("NIMService", "PersistentVolumeClaim", "Pod", "ResourceClaimTemplate", "Role", "RoleBinding", "Secret"),
+    *("Service", "ServiceAccount"),
+)  # fmt: skip
+"""Kinds of children, in the order in which they are created."""
 
-SEARCHED = {EVENTS, *((GROUP, f"{kind.lower()}s") for kind in KINDS), *COLLECTIONS.values()} - {
-    SECRETS
-}
-"""Collections that may have traces; canary secrets belong into Secrets."""
+SEARCHED = {"Event", *KINDS, *CHILDREN} - {"Secret"}
+"""Kinds that may have traces; canary secrets belong into Secrets."""
 
 T = t.TypeVar("T")
 _BIG = 64 << 20
 
 
-class Cluster(Api):
-    """The API server, with its refusals."""
-
-    def ask(self, method: str, path: str, body: Json | None = None, kind: str = "") -> Answer:
-        status, text = self.exchange(method, path, body, kind)
-        return Answer(status, json.loads(text or b"{}"))
-
-    def merge(self, path: str, change: Json) -> Answer:
-        """The answer to a merge patch."""
-        return self.ask("PATCH", path, change, "application/merge-patch+json")
-
-
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    body: Json
-
-    @property
-    def refusal(self) -> Refusal | None:
-        if self.status < 300:
-            return None
-        causes = (self.body.get("details") or {}).get("causes") or []
-        said = str(self.body.get("message") or self.status)
-        texts = [(item.get("field") or "", item.get("message") or "") for item in causes]
-        pairs = tuple((name or find_field(text), text) for name, text in texts)
-        return Refusal(pairs or ((find_field(said), said),))
+def refusal_of(answer: Answer) -> Refusal | None:
+    """The fields that a refusal names, with their errors; None if the request was accepted."""
+    if answer.status < 300:
+        return None
+    causes = (answer.body.get("details") or {}).get("causes") or []
+    texts = [(item.get("field") or "", item.get("message") or "") for item in causes]
+    pairs = tuple((name or find_field(text), text) for name, text in texts)
+    return Refusal(pairs or ((find_field(answer.refusal), answer.refusal),))
 
 
 def find_field(said: str) -> str:
     """The field in the message of an admission policy, whose errors have no causes."""
     found = re.search(r"(?:^|: )((?:spec|metadata)(?:\.\w+|\[\])+): ", said)
     return found[1].replace("[]", "[0]") if found else ""
-
-
-def path_to(kind: str, namespace: str, name: str = "") -> str:
-    return path_of((GROUP, f"{kind.lower()}s"), namespace, name)
 
 
 def conditions_of(resource: Json) -> list[Json]:
@@ -134,7 +77,7 @@ class Harness:
         self.operator: ContainedOperator | None = None
         self._starts = 0
         self._namespaces: list[str] = []
-        self.cluster = Cluster()
+        self.cluster = sandbox.api
         self.crds = read_crds(ROOT / "config" / "crd" / "bases")
         self.bases = read_bases(ROOT / "config" / "samples")
         self.canary = sandbox.folder / "canary"
@@ -220,32 +163,32 @@ class Scene:
 
     # --- objects of others -----------------------------------------------------------------------
 
-    def path(self, resource: Resource, name: str = "") -> str:
-        return path_of(resource, self.namespace, name)
+    def path(self, kind: Kind, name: str = "") -> str:
+        return path_of(kind, self.namespace, name)
 
-    def find(self, resource: Resource, name: str) -> Json | None:
-        return self.cluster.find(self.path(resource, name))
+    def find(self, kind: Kind, name: str) -> Json | None:
+        return self.cluster.find(self.path(kind, name))
 
-    def plant(self, resource: Resource, name: str, body: Json | None = None, **meta: t.Any) -> Json:
+    def plant(self, kind: Kind, name: str, body: Json | None = None, **meta: t.Any) -> Json:
         """Create an object that is not ours."""
         whole = {**(body or {}), "metadata": {"name": name, **meta}}
-        return self.cluster.request("POST", self.path(resource), whole)
+        return self.cluster.request("POST", self.path(kind), whole)
 
-    def expect_untouched(self, resource: Resource, before: Json) -> None:
+    def expect_untouched(self, kind: str, before: Json) -> None:
         """A problem if an object of another owner was changed, adopted or deleted."""
         name = before["metadata"]["name"]
-        after = self.find(resource, name) or {"metadata": {}}
+        after = self.read(kind, name)
         is_same = after["metadata"].get("uid") == before["metadata"]["uid"] and (
             after.get("spec") == before.get("spec")
         )
         is_adopted = bool(after["metadata"].get("ownerReferences"))
-        self.expect(is_same and not is_adopted, f"{resource[1]} {name} of another owner was taken")
+        self.expect(is_same and not is_adopted, f"{kind} {name} of another owner was taken")
 
     # --- resources -------------------------------------------------------------------------------
 
     def post(self, resource: Json, query: str = "") -> Refusal | None:
-        place = path_to(resource["kind"], self.namespace) + query
-        return self.cluster.ask("POST", place, resource).refusal
+        place = self.path(resource["kind"]) + query
+        return refusal_of(self.cluster.ask("POST", place, resource))
 
     def dry_run(self, resource: Json) -> Refusal | None:
         return self.post(resource, "?dryRun=All")
@@ -265,21 +208,21 @@ class Scene:
             self.expect(refusal is None, f"{name} is refused: {refusal}")
 
     def read(self, kind: str, name: str) -> Json:
-        """A resource; an empty one if it does not exist."""
-        return self.cluster.find(path_to(kind, self.namespace, name)) or {"metadata": {}}
+        """An object; an empty one if it does not exist."""
+        return self.find(kind, name) or {"metadata": {}}
 
     def status(self, kind: str, name: str) -> Json:
         return self.read(kind, name).get("status") or {}
 
     def change(self, name: str, change: Json, kind: str = "NIMService") -> Json:
-        return self.cluster.patch(path_to(kind, self.namespace, name), change)
+        return self.cluster.patch(self.path(kind, name), change)
 
     def read_made(self) -> dict[str, Json]:
         """The resources that were made and still exist, by `Kind name`."""
         return {
             f"{kind} {item['metadata']['name']}": item
             for kind, names in self.made.items()
-            for item in self.cluster.get(path_to(kind, self.namespace))["items"]
+            for item in self.cluster.items(kind, self.namespace)
             if item["metadata"]["name"] in names
         }
 
@@ -311,7 +254,7 @@ class Scene:
         """Ask for the deletion of all made resources."""
         for kind, names in self.made.items():
             for name in names:
-                self.cluster.ask("DELETE", path_to(kind, self.namespace, name))
+                self.cluster.ask("DELETE", self.path(kind, name))
 
     def expect_deleted(self, limit: float = 90.0) -> None:
         """Delete all made resources; those that exist when the time is up are problems."""
@@ -322,7 +265,7 @@ class Scene:
 
     def serve(self, name: str = "bystander", limit: float = 60.0) -> str:
         """Empty if an ordinary NIMService becomes Ready and can be deleted, else the problem."""
-        place = path_to("NIMService", self.namespace, name)
+        place = self.path("NIMService", name)
         if refusal := self.post(make_nimservice(name)):
             return f"an ordinary NIMService was refused: {refusal}"
         if not self.wait_state(name, limit=limit):
@@ -339,14 +282,14 @@ class Scene:
     # --- traces ----------------------------------------------------------------------------------
 
     def events(self) -> list[Json]:
-        return t.cast("list[Json]", self.cluster.get(self.path(EVENTS))["items"])
+        return self.cluster.items("Event", self.namespace)
 
     def list_texts(self) -> t.Iterator[tuple[str, str]]:
         """Name and text of everything outside of Secrets: objects, logs, files in /tmp."""
-        for resource in SEARCHED:
-            answer = self.cluster.ask("GET", self.path(resource))
+        for kind in SEARCHED:
+            answer = self.cluster.ask("GET", self.path(kind))
             for item in answer.body.get("items") or []:
-                name = f"{resource[1]}/{item['metadata']['name']}"
+                name = f"{kind}/{item['metadata']['name']}"
                 yield name, json.dumps(item, ensure_ascii=False)
         yield from self.list_own_texts()
 

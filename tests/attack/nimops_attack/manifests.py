@@ -10,7 +10,6 @@ import time
 import typing as t
 from functools import partial
 
-from nimops_harness.cluster import CONFIG_MAPS, DEPLOYMENTS, SERVICES
 from nimops_harness.runtime import MemoryWatch
 from nimops_harness.workload import make_nimcache, make_nimservice
 
@@ -175,13 +174,13 @@ def has_verdict(cache: Json) -> bool:
 def attack_children(scene: Scene) -> str:
     """A tenant edits children, which the operator then reads."""
     scene.make(make_choosy_cache("model"), make_nimservice("service"))
-    scene.wait_for(lambda: scene.find(CONFIG_MAPS, "model-manifest"))
+    scene.wait_for(lambda: scene.find("ConfigMap", "model-manifest"))
     scene.wait_state("service")
     edited = 0
-    for resource, name in ((CONFIG_MAPS, "model-manifest"), (SERVICES, "service"), (DEPLOYMENTS, "service")):  # fmt: skip
+    for resource, name in (("ConfigMap", "model-manifest"), ("Service", "service"), ("Deployment", "service")):  # fmt: skip
         text = apply_defaults(JINJA.text, make_token("child", *resource), scene.canary)
         notes: Json = {"metadata": {"annotations": {"a/x": text, "b": text}}}
-        if resource == CONFIG_MAPS:
+        if resource == "ConfigMap":
             keys = ("__ansible_unsafe", "__ansible_vault", "model_manifest.yaml")
             notes |= {"data": dict.fromkeys(keys, text)}
         edited += scene.cluster.merge(scene.path(resource, name), notes).refusal is None

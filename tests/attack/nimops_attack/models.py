@@ -13,12 +13,11 @@ import time
 import typing as t
 import unicodedata
 
-from nimops_harness.cluster import DEPLOYMENTS, PODS, SERVICES
 from nimops_harness.errors import HarnessError
 from nimops_harness.serving import Serving
 from nimops_harness.workload import make_nimservice
 
-from .harness import Scene, attack, messages_of, path_to
+from .harness import Scene, attack, messages_of
 from .payloads import CLASSES, INJECTED_HEADER, apply_defaults, make_token
 
 OFF = {"sandbox.nimops/model": "off"}
@@ -141,7 +140,7 @@ def serving(scene: Scene, answers: t.Mapping[str, Answerer]) -> t.Iterator[dict[
     with contextlib.ExitStack() as stack:
         servers = {}
         for name, answer in answers.items():
-            live = scene.wait_for(lambda: scene.find(SERVICES, name))  # noqa: B023 called at once
+            live = scene.wait_for(lambda: scene.find("Service", name))  # noqa: B023 called at once
             if live is None:
                 raise HarnessError(f"no Service {name} after 60 s")
             server = Hostile((live["spec"]["clusterIP"], 8000), answer)
@@ -213,7 +212,7 @@ def time_of(scene: Scene, name: str) -> float:
     scene.post(make_nimservice(name))
     is_ready = scene.wait_state(name, limit=120)
     seconds = time.monotonic() - began
-    scene.cluster.ask("DELETE", path_to("NIMService", scene.namespace, name))
+    scene.cluster.ask("DELETE", scene.path("NIMService", name))
     return seconds if is_ready else 120.0
 
 
@@ -226,7 +225,7 @@ def attack_pods(scene: Scene) -> str:
     resource = make_nimservice("failing")
     resource["spec"]["env"] = [{"name": "SANDBOX_BEHAVE", "value": "unready"}]
     scene.make(resource)
-    pods = scene.wait_for(lambda: scene.cluster.get(scene.path(PODS))["items"]) or []
+    pods = scene.wait_for(lambda: scene.cluster.items("Pod", scene.namespace)) or []
     said = {"status": "False", "reason": text, "message": text}
     written = 0
     for pod in pods:
@@ -243,10 +242,10 @@ def attack_pods(scene: Scene) -> str:
                 }
             ],
         }  # fmt: skip
-        place = f"{scene.path(PODS, pod['metadata']['name'])}/status"
+        place = f"{scene.path('Pod', pod['metadata']['name'])}/status"
         written += scene.cluster.merge(place, {"status": status}).refusal is None
     progress = {"status": {"conditions": [said | {"type": "Progressing"}]}}
-    scene.cluster.merge(f"{scene.path(DEPLOYMENTS, 'failing')}/status", progress)
+    scene.cluster.merge(f"{scene.path('Deployment', 'failing')}/status", progress)
     scene.change("failing", {"spec": {"replicas": 2}})
     scene.expect(written, "no pod took the status: the attack did not take place")
     scene.expect_answered()

@@ -8,12 +8,11 @@ from __future__ import annotations
 import typing as t
 from pathlib import Path
 
-from nimops_harness.cluster import DEPLOYMENTS
 from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimservice
 
 from .fields import Json
-from .harness import Scene, attack, conditions_of, path_to
+from .harness import Scene, attack, conditions_of
 from .policies import is_bound, without
 
 MOST_MIB = {"the runtime": 200, "nimops-apiproxy": 80}
@@ -128,14 +127,14 @@ def judge_shortened(scene: Scene, name: str) -> None:
     scene.change(name, {"spec": {"env": [{"name": "A", "value": "b"}]}})
     if not scene.wait_state(name, limit=90):
         raise HarnessError(f"{name}: it is not Ready when it has been shortened")
-    before = scene.find(DEPLOYMENTS, name) or {"metadata": {}}
-    place, change = path_to(KIND, scene.namespace, name), {"spec": {"env": make_env(ENTRIES)}}
+    before = scene.read("Deployment", name)
+    place, change = scene.path(KIND, name), {"spec": {"env": make_env(ENTRIES)}}
     with without(scene.cluster, is_bound, [KIND]):
         if not scene.wait_for(lambda: not scene.cluster.merge(place, change).refusal, 30):
             raise HarnessError(f"{name}: it could not be made large again")
     is_failed = scene.wait_state(name, "Failed")
     scene.expect(is_failed, f"{name}: it is not Failed when it is too large again")
-    after = scene.find(DEPLOYMENTS, name) or {"metadata": {}}
+    after = scene.read("Deployment", name)
     is_same = after["metadata"].get("generation") == before["metadata"].get("generation", 0)
     scene.expect(is_same, f"{name}: its Deployment was changed")
     judge(scene, name, "spec.env")

@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 import typing as t
 
-from .fields import Json
-from .harness import KINDS, Cluster
+from nimops_harness.cluster import Api, path_of
 
-_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+from .fields import Json
+from .harness import KINDS
+
+_BINDINGS = path_of("ValidatingAdmissionPolicyBinding", "")
 _OF_SERVER = ("resourceVersion", "uid", "creationTimestamp", "generation", "managedFields")
 _BOUNDS = ("maxItems", "maxLength", "maxProperties", "x-kubernetes-validations")
 
@@ -39,12 +40,12 @@ def is_rule_about_keys(part: t.Any) -> bool:
 
 @contextlib.contextmanager
 def without(
-    cluster: Cluster, is_dropped: IsDropped, kinds: t.Sequence[str] = KINDS
+    cluster: Api, is_dropped: IsDropped, kinds: t.Sequence[str] = KINDS
 ) -> t.Iterator[None]:
     """During the block, the CRDs of these kinds lack some parts; it takes effect a moment later."""
     specs: list[tuple[str, Json]] = []
     for kind in kinds:
-        path = f"{_CRDS}/{kind.lower()}s.apps.nvidia.com"
+        path = path_of("CustomResourceDefinition", "", f"{kind.lower()}s.apps.nvidia.com")
         crd = cluster.get(path)
         specs.append((path, crd["spec"]))
         cluster.request("PUT", path, crd | {"spec": strip(crd["spec"], is_dropped)})
@@ -56,7 +57,7 @@ def without(
 
 
 @contextlib.contextmanager
-def without_policies(cluster: Cluster) -> t.Iterator[None]:
+def without_policies(cluster: Api) -> t.Iterator[None]:
     """During the block, no admission policy is bound."""
     bindings = cluster.get(_BINDINGS)["items"]
     for item in bindings:

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from nimops_harness.cluster import ACCOUNTS, SERVICES
 from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimbuild, make_nimcache, make_nimservice
 
 from .fields import Json
-from .harness import Scene, attack, conditions_of, path_to
+from .harness import Scene, attack, conditions_of
 
 INPUT_TAG = "input_profile"
 MOST_BUILT = 32
@@ -27,19 +26,19 @@ def attack_races(scene: Scene) -> str:
     theirs: dict[str, Json] = {}
     for name in names:
         scene.make(make_nimservice(name))
-        account = scene.path(ACCOUNTS, name)
+        account = scene.path("ServiceAccount", name)
         if not scene.wait_for(lambda: scene.cluster.find(account), pause=0.002):  # noqa: B023 called at once
             raise HarnessError(f"{name} got no child")
         body = {"metadata": {"name": name}, "spec": {"ports": [{"port": 4715}]}}
-        answer = scene.cluster.ask("POST", scene.path(SERVICES), body)
+        answer = scene.cluster.ask("POST", scene.path("Service"), body)
         if answer.status < 300:
             theirs[name] = answer.body
     scene.expect_answered()
     scene.expect_deleted()
-    places = [scene.path(SERVICES, name) for name in names if name not in theirs]
+    places = [scene.path("Service", name) for name in names if name not in theirs]
     scene.wait_for(lambda: not any(map(scene.cluster.find, places)), 10)
     for before in theirs.values():
-        scene.expect_untouched(SERVICES, before)
+        scene.expect_untouched("Service", before)
     scene.expect(theirs, "none came first: the attack did not take place")
     return f"{len(theirs)} of {len(names)} came first, and are left alone"
 
@@ -54,7 +53,7 @@ def attack_full_cache(scene: Scene) -> str:
     scene.make(make_nimcache("cache"))
     if not scene.wait_state("cache", kind="NIMCache"):
         raise HarnessError("no NIMCache became Ready")
-    place = f"{path_to('NIMCache', scene.namespace, 'cache')}/status"
+    place = f"{scene.path('NIMCache', 'cache')}/status"
     built = [make_profile(f"b{number}", **{INPUT_TAG: "a"}) for number in range(MOST_BUILT)]
     profiles = [make_profile("a", trtllm_buildable="true"), *built]
     scene.cluster.patch(place, {"status": {"profiles": profiles}})

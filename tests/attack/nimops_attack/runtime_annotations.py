@@ -13,7 +13,7 @@ from nimops_harness.workload import make_nimservice
 
 from .bases import rename
 from .fields import Json
-from .harness import KINDS, Scene, attack, path_to
+from .harness import KINDS, Scene, attack
 from .policies import without_policies
 
 PREFIX = "ansible.sdk.operatorframework.io/"
@@ -62,7 +62,7 @@ def attack_live(scene: Scene) -> str:
     scene.make(*map(make_nimservice, CRUEL))
     with cleaning(scene), without_policies(scene.cluster):
         for key, value in CRUEL.items():
-            place = path_to("NIMService", scene.namespace, key)
+            place = scene.path("NIMService", key)
             change = {"metadata": {"annotations": {PREFIX + key: value}}}
             if not scene.wait_for(lambda: not scene.cluster.merge(place, change).refusal, 20):  # noqa: B023 called at once
                 raise HarnessError(f"{key} could not be annotated")
@@ -95,5 +95,5 @@ def cleaning(scene: Scene) -> t.Iterator[None]:
         scene.delete()
         for key in CRUEL:
             change: Json = {"metadata": {"finalizers": None, "annotations": None}}
-            scene.cluster.merge(path_to("NIMService", scene.namespace, key), change)
+            scene.cluster.merge(scene.path("NIMService", key), change)
         scene.harness.start()

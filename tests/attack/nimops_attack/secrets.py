@@ -12,7 +12,6 @@ import tarfile
 import typing as t
 from pathlib import Path
 
-from nimops_harness.cluster import SECRETS
 from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
@@ -39,14 +38,14 @@ def fill_secrets(scene: Scene) -> None:
         ("tls-secret", "kubernetes.io/tls", {"tls.key": CANARIES["tls-secret"], "tls.crt": "c"}),
         ("proxy-secret", "Opaque", {"httpsProxy": CANARIES["proxy-secret"]}),
     ):
-        scene.cluster.ask("DELETE", scene.path(SECRETS, name))
-        scene.plant(SECRETS, name, {"type": kind, "stringData": data})
+        scene.cluster.ask("DELETE", scene.path("Secret", name))
+        scene.plant("Secret", name, {"type": kind, "stringData": data})
 
 
 def list_needles(scene: Scene) -> dict[str, str]:
     """Values of all Secrets, also of those that the operator created → their Secret."""
     needles: dict[str, str] = {}
-    for secret in scene.cluster.get(scene.path(SECRETS))["items"]:
+    for secret in scene.cluster.items("Secret", scene.namespace):
         for key, encoded in (secret.get("data") or {}).items():
             if key.endswith(".pub") or key in ("tls.crt", "ca.crt", "authorized_keys", "config"):
                 continue
@@ -91,7 +90,7 @@ def attack_secrets(scene: Scene) -> str:
     scene.harness.start(ANSIBLE_DIFF_ALWAYS="true")
     scene.make(*make_resources())
     scene.expect_answered()
-    scene.wait_for(lambda: scene.find(SECRETS, "group-ssh-pk"), 30)
+    scene.wait_for(lambda: scene.find("Secret", "group-ssh-pk"), 30)
     for name in ("plain", "group"):
         scene.change(name, {"spec": {"image": {"tag": "1.13.0"}}})
     scene.expect_answered()

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from nimops_harness.cluster import DEPLOYMENTS, SERVICES
 from nimops_harness.workload import make_nimservice
 
 from .fields import Json
@@ -80,7 +79,7 @@ FORBIDDEN: dict[str, tuple[str, Json]] = {
     sides=("prefork",),
 )
 def attack_switches(scene: Scene) -> str:
-    scene.plant(SERVICES, "db", {"spec": {"ports": [{"port": 5432}], "selector": {"app": VICTIM}}})
+    scene.plant("Service", "db", {"spec": {"ports": [{"port": 5432}], "selector": {"app": VICTIM}}})
     scene.harness.start(**SWITCHES)
     for name, (_, spec) in FORBIDDEN.items():
         resource = make_nimservice(name)
@@ -92,7 +91,7 @@ def attack_switches(scene: Scene) -> str:
         state = (found.get("status") or {}).get("state")
         is_refused = state == "Failed" and switch in " ".join(messages_of(found))
         scene.expect(is_refused, f"{name} is {state}, and does not name {switch}")
-        scene.expect(not scene.find(DEPLOYMENTS, name), f"{name} has a Deployment")
+        scene.expect(not scene.find("Deployment", name), f"{name} has a Deployment")
     expect_no_root(scene)
     scene.expect_served()
     scene.expect_deleted()
@@ -106,7 +105,7 @@ def expect_no_root(scene: Scene) -> None:
     side = {"name": "side", "image": {"repository": "side", "tag": "1"}}
     resource["spec"] |= {"initContainers": [side | {"name": "init"}], "sidecarContainers": [side]}
     scene.make(resource)
-    made = scene.wait_for(lambda: scene.find(DEPLOYMENTS, "contained")) or {"spec": {}}
+    made = scene.wait_for(lambda: scene.find("Deployment", "contained")) or {"spec": {}}
     pod = (made["spec"].get("template") or {}).get("spec") or {}
     containers = [*pod.get("initContainers", []), *pod.get("containers", [])]
     scene.expect(len(containers) == 3, f"contained has {len(containers)} containers")

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from nimops_harness.cluster import ACCOUNTS, CONFIG_MAPS, DEPLOYMENTS, SERVICES
 from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimcache, make_nimservice
 
@@ -26,15 +25,15 @@ def make_deployment(labels: Json) -> Json:
 def attack_account(scene: Scene) -> str:
     """A NIMService with the name of the caches' account."""
     scene.make(make_nimcache("cache"))
-    before = scene.wait_for(lambda: scene.find(ACCOUNTS, ACCOUNT))
+    before = scene.wait_for(lambda: scene.find("ServiceAccount", ACCOUNT))
     if before is None:
         raise HarnessError("no NIMCache made its account")
     refusal = scene.create(make_nimservice(ACCOUNT))
     if refusal is None:
         scene.wait_answered()
         scene.expect_deleted()
-        scene.wait_for(lambda: scene.find(ACCOUNTS, ACCOUNT) is None, 15)
-    after = scene.find(ACCOUNTS, ACCOUNT) or {"metadata": {}}
+        scene.wait_for(lambda: scene.find("ServiceAccount", ACCOUNT) is None, 15)
+    after = scene.read("ServiceAccount", ACCOUNT)
     is_same = after["metadata"].get("uid") == before["metadata"]["uid"]
     scene.expect(is_same, "the account of the caches went with the NIMService")
     scene.expect_deleted()
@@ -45,7 +44,7 @@ def attack_account(scene: Scene) -> str:
 def attack_foreign_service(scene: Scene) -> str:
     """A NIMService that names a Service of another owner."""
     spec = {"ports": [{"name": "api", "port": 8000}], "selector": {"a": "b"}}
-    theirs = scene.plant(SERVICES, "theirs", {"spec": spec}, annotations=OFF)
+    theirs = scene.plant("Service", "theirs", {"spec": spec}, annotations=OFF)
     resource = make_nimservice("mine")
     resource["spec"]["expose"]["service"]["name"] = "theirs"
     address = (theirs["spec"]["clusterIP"], 8000)
@@ -55,11 +54,11 @@ def attack_foreign_service(scene: Scene) -> str:
             scene.wait_for(lambda: server.asked, 5 if scene.quick else 15)
         status = scene.status("NIMService", "mine")
         scene.expect_deleted()
-        scene.wait_for(lambda: scene.find(SERVICES, "theirs") is None, 5)
+        scene.wait_for(lambda: scene.find("Service", "theirs") is None, 5)
     scene.expect(not server.asked, "it was asked for its model")
     model = (status.get("model") or {}).get("name")
     scene.expect(model != "theirs", "its model is in the status")
-    scene.expect_untouched(SERVICES, theirs)
+    scene.expect_untouched("Service", theirs)
     return f"neither asked nor changed; the NIMService is {status.get('state')}"
 
 
@@ -67,18 +66,18 @@ def attack_foreign_service(scene: Scene) -> str:
 def attack_foreign_objects(scene: Scene) -> str:
     """Objects of other owners with the names of our children."""
     bodies = {
-        ACCOUNTS: {},
-        SERVICES: {"spec": {"ports": [{"port": 1}]}},
-        DEPLOYMENTS: make_deployment({"app": "theirs"}),
+        "ServiceAccount": {},
+        "Service": {"spec": {"ports": [{"port": 1}]}},
+        "Deployment": make_deployment({"app": "theirs"}),
     }
-    made = {resource: scene.plant(resource, "taken", body) for resource, body in bodies.items()}
+    made = {kind: scene.plant(kind, "taken", body) for kind, body in bodies.items()}
     scene.make(make_nimservice("taken"))
     scene.expect_answered()
     found = scene.read("NIMService", "taken")
     scene.expect_deleted()
-    scene.wait_for(lambda: any(scene.find(resource, "taken") is None for resource in made), 5)
-    for resource, before in made.items():
-        scene.expect_untouched(resource, before)
+    scene.wait_for(lambda: any(scene.find(kind, "taken") is None for kind in made), 5)
+    for kind, before in made.items():
+        scene.expect_untouched(kind, before)
     is_ready = (found.get("status") or {}).get("state") == "Ready"
     scene.expect(not is_ready, "the NIMService is Ready with objects of others")
     return f"left alone: {str(messages_of(found)[-1:])[:120]}"
@@ -90,24 +89,23 @@ def attack_kserve(theirs: Scene) -> str:
     mine = theirs.open("posing")
     labels = {"control-plane": "kserve-controller-manager"}
     settings = {"data": {"deploy": '{"defaultDeploymentMode": "Standard"}'}}
-    theirs.plant(CONFIG_MAPS, "inferenceservice-config", settings)
+    theirs.plant("ConfigMap", "inferenceservice-config", settings)
     controller = "kserve-controller-manager"
-    theirs.plant(DEPLOYMENTS, controller, make_deployment(labels), labels=labels)
+    theirs.plant("Deployment", controller, make_deployment(labels), labels=labels)
     poser = make_nimservice("poser")
     poser["spec"]["labels"] = labels
     refusal = mine.create(poser)
-    poses = mine.wait_for(lambda: refusal or mine.find(DEPLOYMENTS, "poser"))
+    poses = mine.wait_for(lambda: refusal or mine.find("Deployment", "poser"))
     victim = make_nimservice("victim")
     victim["spec"] |= {"inferencePlatform": "kserve"}
     theirs.make(victim)
-    kind = ("apis/serving.kserve.io/v1beta1", "inferenceservices")
-    found = theirs.wait_for(lambda: theirs.find(kind, "victim"))
+    found = theirs.wait_for(lambda: theirs.find("InferenceService", "victim"))
     said = messages_of(theirs.read("NIMService", "victim"))
     theirs.expect(found, f"a service of KServe is not made: {str(said[-1:])[:160]}")
     theirs.expect(poses, "the posing NIMService has no Deployment: the attack did not take place")
     mine.expect_deleted()
     theirs.expect_deleted()
-    theirs.cluster.ask("DELETE", theirs.path(DEPLOYMENTS, controller))
+    theirs.cluster.ask("DELETE", theirs.path("Deployment", controller))
     return "the service of KServe is made as without it"
 
 

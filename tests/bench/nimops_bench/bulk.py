@@ -10,19 +10,7 @@ import threading
 import typing as t
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from nimops_harness.cluster import (
-    ACCOUNTS,
-    BINDINGS,
-    CONFIG_MAPS,
-    DEPLOYMENTS,
-    NIMSERVICES,
-    ROLES,
-    SERVICES,
-    Api,
-    Json,
-    Resource,
-    path_of,
-)
+from nimops_harness.cluster import APPLY, Api, Json, path_of, version_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Every, say
 
@@ -34,22 +22,22 @@ FOREIGN = "foreign-"
 LARGE_EVERY, LARGE_BYTES = 10, 8192
 """One foreign object in ten has annotations of so many bytes."""
 
-OTHERS: tuple[tuple[Resource, Json], ...] = (
-    (DEPLOYMENTS, {"spec": {"replicas": 0, "paused": True}}),
-    (SERVICES, {"spec": {"clusterIP": "None", "ports": [{"port": 80}]}}),
-    (ACCOUNTS, {}),
-    (CONFIG_MAPS, {"data": {"key": "value"}}),
-    (ROLES, {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}),
+OTHERS: tuple[tuple[str, Json], ...] = (
+    ("Deployment", {"spec": {"replicas": 0, "paused": True}}),
+    ("Service", {"spec": {"clusterIP": "None", "ports": [{"port": 80}]}}),
+    ("ServiceAccount", {}),
+    ("ConfigMap", {"data": {"key": "value"}}),
+    ("Role", {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}),
     (
-        BINDINGS,
+        "RoleBinding",
         {
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "none"},
             "subjects": [{"kind": "ServiceAccount", "name": "default"}],
         },
     ),
-    (("apis/networking.k8s.io/v1", "ingresses"), {"spec": {"defaultBackend": {"service": {
+    ("Ingress", {"spec": {"defaultBackend": {"service": {
         "name": "none", "port": {"number": 80}}}}}),
-    (("apis/autoscaling/v2", "horizontalpodautoscalers"), {"spec": {
+    ("HorizontalPodAutoscaler", {"spec": {
         "maxReplicas": 2, "scaleTargetRef": {"apiVersion": "example.com/v1", "kind": "Scale", "name": "none"}}}),
 )  # fmt: skip
 """Inert foreign objects of the kinds that the operator reads.
@@ -59,11 +47,11 @@ it busier than everything that is measured. So only the first rounds have them.
 """
 ROUNDS_OF_ALL = 20
 
-SETTLED = (ROLES, BINDINGS, ACCOUNTS, SERVICES, DEPLOYMENTS)
+SETTLED = ("Role", "RoleBinding", "ServiceAccount", "Service", "Deployment")
 """Children of a NIMService of the bench."""
 
 
-def make_foreign(number: int) -> tuple[Resource, Json]:
+def make_foreign(number: int) -> tuple[str, Json]:
     """A foreign object: kinds in turns, metadata small and large."""
     kinds = OTHERS if number < ROUNDS_OF_ALL * len(OTHERS) else OTHERS[:-1]
     resource, content = kinds[number % len(kinds)]
@@ -71,7 +59,7 @@ def make_foreign(number: int) -> tuple[Resource, Json]:
     metadata: Json = {"name": name, "labels": {"app": name}}
     if number // len(kinds) % LARGE_EVERY == 0:
         metadata["annotations"] = {"example.com/configuration": "x" * LARGE_BYTES}
-    if resource == DEPLOYMENTS:
+    if resource == "Deployment":
         labels = {"app": name}
         pods = {
             "metadata": {"labels": labels},
@@ -125,39 +113,39 @@ class Original:
     """A settled NIMService, read to be copied."""
 
     def __init__(self, api: Api, namespace: str, name: str) -> None:
-        found = api.get(path_of(NIMSERVICES, namespace, name))
+        found = api.get(path_of("NIMService", namespace, name))
         self.name, self.uid = name, str(found["metadata"]["uid"])
         self.status: Json = found["status"]
         metadata = {"name": name, "finalizers": found["metadata"]["finalizers"]}
         kept = {key: found[key] for key in ("apiVersion", "kind", "spec")}
         self.resource: Json = kept | {"metadata": metadata}
-        self.children: list[tuple[Resource, Json]] = []
+        self.children: list[tuple[str, Json]] = []
         for kind in SETTLED:
             child = api.get(path_of(kind, namespace, name))
-            child |= {"apiVersion": kind[0].removeprefix("apis/").removeprefix("api/")}
+            child |= {"apiVersion": version_of(kind)}
             self.children.append((kind, applied_part(child)))
-            if kind[1] == "services":
+            if kind == "Service":
                 self.address = str(child["spec"]["clusterIP"])
 
     def copy(self, api: Api, namespace: str, name: str) -> None:
         """A NIMService of this name with all its children, as the operator would leave it."""
         words = {self.name: name}
-        made = api.request("POST", path_of(NIMSERVICES, namespace), rename(self.resource, words))
+        made = api.request("POST", path_of("NIMService", namespace), rename(self.resource, words))
         words[self.uid] = made["metadata"]["uid"]
         for kind, child in self.children:
             path = path_of(kind, namespace, name, fieldManager=MANAGER, force="true")
-            done = api.request("PATCH", path, rename(child, words), "application/apply-patch+yaml")
-            if kind[1] == "services":
+            done = api.request("PATCH", path, rename(child, words), APPLY)
+            if kind == "Service":
                 words[self.address] = done["spec"]["clusterIP"]
         status = {"status": rename(self.status, words)}
-        api.patch(f"{path_of(NIMSERVICES, namespace, name)}/status", status)
+        api.patch(f"{path_of('NIMService', namespace, name)}/status", status)
 
     def copy_children(self, api: Api, namespace: str, name: str) -> None:
         """Create the children alone, without owners, by one request for each."""
         for kind, child in self.children:
             body = rename(child, {self.name: name})
             del body["metadata"]["ownerReferences"]
-            if kind[1] == "services":
+            if kind == "Service":
                 body["spec"].pop("clusterIP", None)
                 body["spec"].pop("clusterIPs", None)
             api.request("POST", path_of(kind, namespace), body)

@@ -10,7 +10,7 @@ import threading
 import time
 import typing as t
 
-from nimops_harness.cluster import DEPLOYMENTS, Api, path_of
+from nimops_harness.cluster import Api, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Every, say
 
@@ -27,7 +27,7 @@ class Shown:
     def __init__(self, namespace: str) -> None:
         self._api = Api()
         self._namespace = namespace
-        listing = self._api.get(path_of(DEPLOYMENTS, namespace, limit="1"))
+        listing = self._api.get(path_of("Deployment", namespace, limit="1"))
         self._version = listing["metadata"]["resourceVersion"]
         self._replicas: dict[str, int] = {}
         self._news = threading.Condition()
@@ -38,7 +38,7 @@ class Shown:
     def _follow(self) -> None:
         deadline = time.monotonic() + PATIENCE
         try:
-            for event in self._api.follow(DEPLOYMENTS, self._namespace, self._version, deadline):
+            for event in self._api.follow("Deployment", self._namespace, self._version, deadline):
                 if self._ended:
                     return
                 if event:

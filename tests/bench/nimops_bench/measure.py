@@ -10,7 +10,7 @@ import statistics
 import time
 from pathlib import Path
 
-from nimops_harness.cluster import CHILDREN, DAEMONSETS, DEPLOYMENTS, Api, Json, path_of
+from nimops_harness.cluster import CHILDREN, Api, Json, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.metrics import Snapshot
 from nimops_harness.progress import say, wait_until
@@ -143,9 +143,9 @@ class Bench:
     def _see_children(self, namespace: str) -> dict[str, str]:
         """Versions of all objects of the kinds that the operator makes."""
         found = {}
-        for kind in (*CHILDREN, DAEMONSETS):
+        for kind in (*CHILDREN, "DaemonSet"):
             for item in self._api.list_metadata(kind, namespace):
-                name = f"{kind[1]}/{item['metadata']['name']}"
+                name = f"{kind}/{item['metadata']['name']}"
                 found[name] = item["metadata"]["resourceVersion"]
         return found
 
@@ -157,7 +157,7 @@ class Bench:
             self.work.create(name)
             time.sleep(0.8 * self._usual_first.get(operator.side, 0))
             after = self._wait_for_first(operator, before)
-            made = self._api.find(path_of(DEPLOYMENTS, self.work.namespace, name)) is not None
+            made = self._api.find(path_of("Deployment", self.work.namespace, name)) is not None
             self.work.wait_until_ready(self.work.path(name), operator)
             self.work.delete(name, operator)
             if made and after.errors == before.errors:
@@ -242,7 +242,7 @@ class Bench:
 
     def _are_ready(self, names: set[str]) -> bool:
         """Whether these Deployments have all their pods."""
-        found = self._api.get(path_of(DEPLOYMENTS, self.work.namespace))["items"]
+        found = self._api.items("Deployment", self.work.namespace)
         ready = {
             item["metadata"]["name"]
             for item in found

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from nimops_harness.cluster import CLUSTER_POLICIES, NODES, Api, Json, kubectl, path_of
+from nimops_harness.cluster import Api, Json, kubectl, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.runtime import ROOT
+from nimops_harness.workload import NODE_LABELS, make
 
 from .bulk import in_parallel
 
@@ -31,14 +32,7 @@ def make_node(name: str, **more: str) -> Json:
     It is Ready already, so that the simulator leaves its status alone. `more`: further labels.
     """
     labels = {f"feature.node.kubernetes.io/cpu-cpuid.F{number}": "true" for number in range(90)}
-    labels |= {
-        "kubernetes.io/hostname": name,
-        "feature.node.kubernetes.io/system-os_release.ID": "ubuntu",
-        "feature.node.kubernetes.io/system-os_release.VERSION_ID": "24.04",
-        "feature.node.kubernetes.io/kernel-version.full": "6.8.0-60-generic",
-        DEVICE: "true",
-        BENCH: "true",
-    }
+    labels |= NODE_LABELS | {"kubernetes.io/hostname": name, DEVICE: "true", BENCH: "true"}
     ready = {"type": "Ready", "status": "True", "reason": "Simulated", "message": ""}
     return {
         "apiVersion": "v1",
@@ -55,26 +49,21 @@ def make_node(name: str, **more: str) -> Json:
 
 def make_policy(name: str) -> Json:
     """A ClusterPolicy with only the required fields."""
-    return {
-        "apiVersion": "nvidia.com/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": name},
-        "spec": {key: {} for key in REQUIRED},
-    }
+    return make("ClusterPolicy", name, {key: {} for key in REQUIRED})
 
 
 def create_nodes(names: t.Iterable[str], **labels: str) -> None:
     """Create nodes, with further labels."""
 
     def create(api: Api, name: str) -> None:
-        api.request("POST", path_of(NODES, ""), make_node(name, **labels))
+        api.request("POST", path_of("Node", ""), make_node(name, **labels))
 
     in_parallel(list(names), create, "nodes")
 
 
 def is_labeled(api: Api, name: str) -> bool:
     """Whether the operator labeled a node."""
-    labels = api.get(path_of(NODES, "", name))["metadata"]["labels"]
+    labels = api.get(path_of("Node", "", name))["metadata"]["labels"]
     return bool(labels.get("nvidia.com/gpu.present") == "true")
 
 
@@ -82,15 +71,15 @@ def delete_nodes(api: Api) -> None:
     """Delete all nodes of a bench."""
 
     def delete(of: Api, name: str) -> None:
-        of.request("DELETE", path_of(NODES, "", name))
+        of.request("DELETE", path_of("Node", "", name))
 
-    found = api.get(path_of(NODES, "", labelSelector=BENCH))["items"]
+    found = api.items("Node", "", labelSelector=BENCH)
     in_parallel([item["metadata"]["name"] for item in found], delete, "nodes")
 
 
 def hide_gpus(api: Api) -> None:
     """Remove the GPU labels of the sandbox's nodes; HarnessError on other clusters."""
-    nodes = api.get(path_of(NODES, ""))["items"]
+    nodes = api.items("Node", "")
     for node in nodes:
         labels = node["metadata"]["labels"]
         if not {SIMULATED, BENCH} & labels.keys():
@@ -103,7 +92,7 @@ def hide_gpus(api: Api) -> None:
             field: {key: None for key in metadata.get(field) or {} if key.startswith(OF_GPUS)}
             for field in ("labels", "annotations")
         }
-        api.patch(path_of(NODES, "", metadata["name"]), {"metadata": gone})
+        api.patch(path_of("Node", "", metadata["name"]), {"metadata": gone})
 
 
 def show_gpus(api: Api) -> None:
@@ -113,4 +102,4 @@ def show_gpus(api: Api) -> None:
 
 
 def list_policies(api: Api) -> list[str]:
-    return [item["metadata"]["name"] for item in api.get(path_of(CLUSTER_POLICIES, ""))["items"]]
+    return [item["metadata"]["name"] for item in api.items("ClusterPolicy", "")]

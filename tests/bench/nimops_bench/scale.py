@@ -11,7 +11,7 @@ import time
 import typing as t
 from dataclasses import dataclass
 
-from nimops_harness.cluster import DEPLOYMENTS, NIMSERVICES, PODS, SERVICES, Api, Json, path_of
+from nimops_harness.cluster import Api, Json, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.metrics import count_requests
 from nimops_harness.progress import Deadline, say, wait_until
@@ -95,7 +95,7 @@ class Scale:
 
     def _wait_for_pods(self, work: Workload, names: t.Sequence[str]) -> None:
         def are_ready() -> bool:
-            listed = self._api.get(path_of(DEPLOYMENTS, work.namespace))["items"]
+            listed = self._api.items("Deployment", work.namespace)
             done = {
                 item["metadata"]["name"]
                 for item in listed
@@ -141,7 +141,7 @@ class Scale:
         operator.wait_for_all(names, limit_for(len(names)))
         change: Json = {"metadata": {"annotations": {MODEL: "hang"}}}
         for name in names:
-            self._api.patch(path_of(SERVICES, self._few.namespace, name), change)
+            self._api.patch(path_of("Service", self._few.namespace, name), change)
         time.sleep(2)  # the model servers follow
         for name in names:
             self._let_run(self._few, self._pod_of(self._few, name))
@@ -153,19 +153,19 @@ class Scale:
         return any("Waiting for the model" in item["message"] for item in conditions)
 
     def _pod_of(self, work: Workload, name: str) -> str:
-        pods = self._api.get(path_of(PODS, work.namespace, labelSelector=f"app={name}"))
-        return str(next(item["metadata"]["name"] for item in pods["items"]))
+        pods = self._api.items("Pod", work.namespace, labelSelector=f"app={name}")
+        return str(pods[0]["metadata"]["name"])
 
     def _let_run(self, work: Workload, pod: str) -> None:
         change: Json = {"metadata": {"annotations": {BEHAVIOUR: "run"}}}
-        self._api.patch(path_of(PODS, work.namespace, pod), change)
+        self._api.patch(path_of("Pod", work.namespace, pod), change)
 
     # --- foreign objects -------------------------------------------------------------------------
 
     def measure_foreign(self) -> None:
         """Starts without foreign objects, and beside them; then drift."""
         self._settle(self._few, self._sizes.few)
-        if self._api.find(path_of(DEPLOYMENTS, self._few.namespace, "foreign-000000")):
+        if self._api.find(path_of("Deployment", self._few.namespace, "foreign-000000")):
             say("removing foreign objects of an earlier bench")
             delete_foreign(self._few.namespace)
         alone = [self._start() for _ in range(self._sizes.starts)]
@@ -202,11 +202,11 @@ class Scale:
         """Seconds until an edit and a deletion of children, in turns, are corrected."""
         seconds = []
         for number, index in enumerate(spread(self._sizes.drifts, len(names))):
-            kind = SERVICES if number % 2 else DEPLOYMENTS
+            kind = "Service" if number % 2 else "Deployment"
             place = path_of(kind, self._few.namespace, names[index])
             before = self._api.get(place)
             began = time.monotonic()
-            if kind == SERVICES:
+            if kind == "Service":
                 self._api.request("DELETE", place)
             else:
                 self._api.patch(place, {"spec": {"replicas": 5}})
@@ -247,20 +247,20 @@ class Scale:
         pod = self._pod_of(work, name)
         seen: dict[str, float] = {}
 
-        def follow(kind: tuple[str, str], of: str, is_ready: t.Callable[[Json], bool]) -> None:
+        def follow(kind: str, of: str, is_ready: t.Callable[[Json], bool]) -> None:
             api = Api()
             where = {"fieldSelector": f"metadata.name={of}"}
             version = api.get(path_of(kind, work.namespace, **where))["metadata"]["resourceVersion"]
             started.release()
             for event in api.watch(kind, work.namespace, version, 120):
                 if event["object"]["metadata"]["name"] == of and is_ready(event["object"]):
-                    seen[kind[1]] = time.monotonic()
+                    seen[kind] = time.monotonic()
                     return
 
         started = threading.Semaphore(0)
         threads = [
             threading.Thread(target=follow, args=arguments, daemon=True)
-            for arguments in ((PODS, pod, is_pod_ready), (NIMSERVICES, name, is_settled))
+            for arguments in (("Pod", pod, is_pod_ready), ("NIMService", name, is_settled))
         ]
         for thread in threads:
             thread.start()
@@ -275,7 +275,7 @@ class Scale:
                 thread.join(0.2)
         if len(seen) < len(threads):
             raise HarnessError(f"{name}: Ready within two minutes: {', '.join(seen) or 'nothing'}")
-        return seen[NIMSERVICES[1]] - seen[PODS[1]]
+        return seen["NIMService"] - seen["Pod"]
 
     # --- thousands -------------------------------------------------------------------------------
 
@@ -358,7 +358,7 @@ class Scale:
     def _versions(self, work: Workload) -> dict[str, str]:
         return {
             item["metadata"]["name"]: item["metadata"]["resourceVersion"]
-            for item in self._api.list_metadata(NIMSERVICES, work.namespace)
+            for item in self._api.list_metadata("NIMService", work.namespace)
         }
 
     def _count_requests(self) -> int:

@@ -12,17 +12,7 @@ import time
 import typing as t
 from datetime import UTC, datetime
 
-from nimops_harness.cluster import (
-    CHILDREN,
-    CLUSTER_POLICIES,
-    DAEMONSETS,
-    NODES,
-    PODS,
-    RBAC,
-    Api,
-    Json,
-    path_of,
-)
+from nimops_harness.cluster import CHILDREN, Api, Json, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Every, say, wait_until
 from nimops_harness.runtime import MemoryWatch
@@ -42,14 +32,10 @@ from .results import divide
 from .runtime import MeasuredOperator
 
 POLICY, SERVICE = "bench", "beside-the-stack"
-NAMESPACES = ("api/v1", "namespaces")
 OWNED = (
-    *(kind for kind in CHILDREN if kind[1] != "events"),
-    DAEMONSETS,
-    (RBAC, "clusterroles"),
-    (RBAC, "clusterrolebindings"),
-    ("apis/node.k8s.io/v1", "runtimeclasses"),
-    ("apis/monitoring.coreos.com/v1", "servicemonitors"),
+    *(kind for kind in CHILDREN if kind != "Event"),
+    "DaemonSet",
+    *("ClusterRole", "ClusterRoleBinding", "RuntimeClass", "ServiceMonitor"),
 )
 TOLD = "nimops.nim/nodes"
 """The annotation by which nimops-apiproxy triggers policies when nodes change."""
@@ -66,8 +52,8 @@ class Stack:
         self._results = bench.results
         self._api = bench.work.api
         self._namespace = f"{bench.work.namespace}-gpu"
-        self._home = path_of(NAMESPACES, "", self._namespace)
-        self._policy = path_of(CLUSTER_POLICIES, "", POLICY)
+        self._home = path_of("Namespace", "", self._namespace)
+        self._policy = path_of("ClusterPolicy", "", POLICY)
 
     def remove(self) -> None:
         """Remove everything that this bench or an earlier one created."""
@@ -85,7 +71,7 @@ class Stack:
         what = f"deletion of the namespace {self._namespace}"
         wait_until(lambda: not self._api.find(self._home), what, 60)
         hide_gpus(self._api)
-        self._api.request("POST", path_of(NAMESPACES, ""), {"metadata": {"name": self._namespace}})
+        self._api.request("POST", path_of("Namespace", ""), {"metadata": {"name": self._namespace}})
         try:
             yield
         finally:
@@ -134,11 +120,11 @@ class Stack:
 
     def _bring_up(self, limit: float, operator: MeasuredOperator) -> tuple[float, float]:
         """Seconds from the creation of the policy until its first notReady, and until it is ready."""
-        version = self._api.get(path_of(CLUSTER_POLICIES, ""))["metadata"]["resourceVersion"]
+        version = self._api.get(path_of("ClusterPolicy", ""))["metadata"]["resourceVersion"]
         began, due = time.monotonic(), Every(10)
-        self._api.request("POST", path_of(CLUSTER_POLICIES, ""), make_policy(POLICY))
+        self._api.request("POST", path_of("ClusterPolicy", ""), make_policy(POLICY))
         seen: dict[str, float] = {}
-        for event in self._api.follow(CLUSTER_POLICIES, "", version, began + limit):
+        for event in self._api.follow("ClusterPolicy", "", version, began + limit):
             if event and (status := event["object"].get("status")):
                 seen.setdefault(status["state"], time.monotonic() - began)
                 if "ready" in seen:
@@ -226,7 +212,7 @@ class Stack:
 
         What the control plane and the simulated nodes need.
         """
-        listed = self._api.get(path_of(DAEMONSETS, self._namespace))["items"]
+        listed = self._api.items("DaemonSet", self._namespace)
         wanted = [
             applied_part(item | {"apiVersion": "apps/v1", "kind": "DaemonSet"}) for item in listed
         ]
@@ -237,7 +223,7 @@ class Stack:
             pod = item["spec"]["template"]["spec"]
             del pod["serviceAccountName"]
             pod.pop("runtimeClassName", None)
-            self._api.request("POST", path_of(DAEMONSETS, self._namespace), item)
+            self._api.request("POST", path_of("DaemonSet", self._namespace), item)
         wait_until(self._are_ready, "pods of DaemonSets without an operator", limit_for(count))
         seconds = time.monotonic() - began
         say(f"  their DaemonSets alone, by a plain client: {seconds:.1f} s")
@@ -245,7 +231,7 @@ class Stack:
 
     def _are_ready(self) -> bool:
         """Whether all DaemonSets have their pods, except for those that are kept unready."""
-        listed = self._api.get(path_of(DAEMONSETS, self._namespace))["items"]
+        listed = self._api.items("DaemonSet", self._namespace)
         return all(
             item["status"].get("observedGeneration")
             and item["status"]["desiredNumberScheduled"] == item["status"].get("numberAvailable", 0)
@@ -313,10 +299,10 @@ class Stack:
         if policy:  # no operator runs that would remove its finalizer
             self._api.patch(self._policy, {"metadata": {"finalizers": None}})
             self._api.request("DELETE", self._policy)
-        self._api.request("DELETE", path_of(DAEMONSETS, self._namespace))
+        self._api.request("DELETE", path_of("DaemonSet", self._namespace))
         wait_until(
             lambda: not (policy and self._count_owned(policy["metadata"]["uid"]))
-            and not self._api.list_metadata(PODS, self._namespace),
+            and not self._api.list_metadata("Pod", self._namespace),
             "deletion of the GPU stack", 600, pause=0.5,
         )  # fmt: skip
 
@@ -347,7 +333,7 @@ class Heartbeats:
                     "status": {"conditions": [{"type": "Ready", "lastHeartbeatTime": now}]}
                 }
                 kind = "application/strategic-merge-patch+json"
-                api.request("PATCH", f"{path_of(NODES, '', name)}/status", change, kind)
+                api.request("PATCH", f"{path_of('Node', '', name)}/status", change, kind)
                 self._counts[number] += 1
                 due = began + (at + 1) * self._every / len(names)
                 if self._end.wait(max(0, due - time.monotonic())):

@@ -11,7 +11,7 @@ import subprocess
 import time
 import typing as t
 
-from nimops_harness.cluster import CHILDREN, DEPLOYMENTS, NIMSERVICES, Api, Json, kubectl, path_of
+from nimops_harness.cluster import CHILDREN, Api, Json, kubectl, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Deadline, Every, say, wait_until
 from nimops_harness.runtime import ROOT
@@ -39,7 +39,7 @@ class Workload:
         self.namespace = namespace
 
     def path(self, name: str = "") -> str:
-        return path_of(NIMSERVICES, self.namespace, name)
+        return path_of("NIMService", self.namespace, name)
 
     def create_namespace(self) -> None:
         """Create the namespace, without what an earlier bench left, and the Secrets of the NIMServices."""
@@ -56,14 +56,13 @@ class Workload:
     def clear(self) -> None:
         """Delete all custom resources and Deployments; no operator is needed."""
         discard_resources(self.api, self.namespace)
-        deployments = path_of(DEPLOYMENTS, self.namespace)
         wait_until(
-            lambda: not self.list_all() and not self.api.get(deployments)["items"],
+            lambda: not self.list_all() and not self.api.items("Deployment", self.namespace),
             f"deletion of everything in the namespace {self.namespace}", 300, pause=0.5,
         )  # fmt: skip
 
     def list_all(self) -> list[Json]:
-        return t.cast(list[Json], self.api.get(self.path())["items"])
+        return self.api.items("NIMService", self.namespace)
 
     def create(self, name: str) -> None:
         self.create_by(self.api, name)
@@ -83,7 +82,7 @@ class Workload:
         applied = kubectl("apply", *options, *(f"--filename={file}" for file in files))
         return {
             item["kind"]: path_of(
-                (NIMSERVICES[0], f"{item['kind'].lower()}s"),
+                item["kind"],
                 self.namespace,
                 item["metadata"]["name"],
             )
@@ -124,7 +123,7 @@ class Workload:
         ready: dict[str, float] = {}
         latest: dict[str, Json] = {}
         with _start_apply(self.namespace, text) as process:
-            for event in self.api.follow(NIMSERVICES, self.namespace, version, began + limit):
+            for event in self.api.follow("NIMService", self.namespace, version, began + limit):
                 if event and (name := event["object"]["metadata"]["name"]) in names:
                     latest[name] = event["object"]
                     if is_settled(latest[name]):

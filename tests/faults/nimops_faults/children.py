@@ -8,56 +8,41 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from nimops_harness.cluster import (
-    ACCOUNTS,
-    BINDINGS,
-    CONFIG_MAPS,
-    DEPLOYMENTS,
-    PODS,
-    ROLES,
-    SERVICES,
-    Json,
-    Resource,
-)
+from nimops_harness.cluster import Json
 
 # Kinds that the operator creates, directly or through others.
-KINDS: tuple[Resource, ...] = (
-    *(DEPLOYMENTS, SERVICES, ACCOUNTS, CONFIG_MAPS, PODS, ROLES, BINDINGS),
-    ("apis/apps/v1", "replicasets"),
-    ("api/v1", "persistentvolumeclaims"),
-    ("apis/batch/v1", "jobs"),
-    ("apis/monitoring.coreos.com/v1", "servicemonitors"),
+KINDS = (
+    *("Deployment", "Service", "ServiceAccount", "ConfigMap", "Pod", "Role", "RoleBinding"),
+    *("ReplicaSet", "PersistentVolumeClaim", "Job", "ServiceMonitor"),
 )
 # Each workload or run has one of these, under a generated name.
-UNNAMED = ("replicasets", "pods")
+UNNAMED = ("ReplicaSet", "Pod")
 # All caches of a namespace share these; they have no owner and outlive the caches.
-SHARED = {"serviceaccounts/nim-cache-sa"}
+SHARED = {"ServiceAccount/nim-cache-sa"}
 # Objects of every namespace.
-OTHERS = {"serviceaccounts/default", "configmaps/kube-root-ca.crt"}
+OTHERS = {"ServiceAccount/default", "ConfigMap/kube-root-ca.crt"}
 
 Listing = dict[str, list[Json]]
 
 
 def expected_of(resource: Json) -> set[str]:
-    """The children of one NIMService or NIMCache of ours, as `plural/name`."""
+    """The children of one NIMService or NIMCache of ours, as `Kind/name`."""
     name = resource["metadata"]["name"]
     if resource["kind"] == "NIMCache":
         return {
-            f"persistentvolumeclaims/{name}-pvc",
-            f"jobs/{name}-job",
-            f"configmaps/{name}-manifest",
+            f"PersistentVolumeClaim/{name}-pvc",
+            f"Job/{name}-job",
+            f"ConfigMap/{name}-manifest",
         }
-    kinds = ["deployments", "services", "serviceaccounts"]
-    return {f"{plural}/{name}" for plural in kinds} | (
-        {f"servicemonitors/{name}"} if "metrics" in resource["spec"] else set()
-    )
+    monitor = ["ServiceMonitor"] if "metrics" in resource["spec"] else []
+    return {f"{kind}/{name}" for kind in ("Deployment", "Service", "ServiceAccount", *monitor)}
 
 
 def flatten(listing: Listing) -> dict[str, Json]:
-    """The metadata of each object by `plural/name`, without foreign objects."""
+    """The metadata of each object by `Kind/name`, without foreign objects."""
     found = {
-        f"{plural}/{item['metadata']['name']}": item["metadata"]
-        for plural, items in listing.items()
+        f"{kind}/{item['metadata']['name']}": item["metadata"]
+        for kind, items in listing.items()
         for item in items
     }
     return {place: metadata for place, metadata in found.items() if place not in OTHERS}
@@ -74,12 +59,12 @@ class Census:
             if place.partition("/")[0] not in UNNAMED:
                 self.uids.setdefault(place, set()).add(metadata["uid"])
 
-    def forget(self, plural: str = "") -> None:
+    def forget(self, kind: str = "") -> None:
         """Forget the objects of a kind, or all, as they may be created again."""
         self.uids = {
             place: uids
             for place, uids in self.uids.items()
-            if plural and place.partition("/")[0] != plural
+            if kind and place.partition("/")[0] != kind
         }
 
     def list_repeated(self) -> list[str]:
@@ -126,10 +111,10 @@ def list_restarted(listing: Listing) -> list[str]:
     """Deployments whose pods were replaced, because their template changed."""
     owners: list[str] = [
         reference["name"]
-        for item in listing.get("replicasets", [])
+        for item in listing.get("ReplicaSet", [])
         for reference in item["metadata"].get("ownerReferences") or []
     ]
-    return [f"deployments/{name}" for name in {*owners} if owners.count(name) > 1]
+    return [f"Deployment/{name}" for name in {*owners} if owners.count(name) > 1]
 
 
 def judge_deleted(listing: Listing) -> list[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from nimops_harness.cluster import NIMSERVICES, Json, kubectl, path_of
+from nimops_harness.cluster import Json, kubectl, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.proc import send, stopped
 from nimops_harness.progress import poll, say, wait_until
@@ -26,8 +26,7 @@ from .harness import Harness, Replica
 from .proxy import Proxy, Trouble, render_kubeconfig
 
 ALWAYS = "all Ready; nothing lost, made twice, of a foreign owner or left behind"
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/a0715c6e.nvidia.com"
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+LEASE = path_of("Lease", "kube-system", "a0715c6e.nvidia.com")
 SERVICE_MONITORS = ROOT / "sandbox" / "crds" / "monitoring.coreos.com_servicemonitors.yaml"
 ELECT = {"LEADER_ELECT": "1"}
 OWN_DEFINITIONS = ROOT / "config" / "crd" / "bases"
@@ -332,11 +331,11 @@ def apply_files(*paths: Path) -> None:
 
 def delete_definitions(harness: Harness, *names: str) -> None:
     for name in names:
-        harness.api.request("DELETE", f"{DEFINITIONS}/{name}")
+        harness.api.request("DELETE", path_of("CustomResourceDefinition", "", name))
 
 
 def wait_until_undefined(harness: Harness, name: str) -> None:
-    place = f"{DEFINITIONS}/{name}"
+    place = path_of("CustomResourceDefinition", "", name)
     wait_until(lambda: not harness.api.find(place), f"removal of {name}", 180, harness.keep)
 
 
@@ -349,7 +348,7 @@ def remove_own_kinds(harness: Harness) -> None:
     names = ("nimservices.apps.nvidia.com", "nimcaches.apps.nvidia.com")
     delete_definitions(harness, *names)
     for number in range(0, harness.sizes.alone, 3):
-        place = path_of(NIMSERVICES, harness.namespace, f"nim-{number:02}")
+        place = path_of("NIMService", harness.namespace, f"nim-{number:02}")
         with contextlib.suppress(HarnessError):
             harness.api.patch(place, {"metadata": {"finalizers": None}})
     for name in names:
@@ -390,7 +389,7 @@ def remove_childs_kind(harness: Harness) -> None:
     if others:
         harness.object(f"not Ready, though they need no ServiceMonitor: {', '.join(others[:4])}")
     apply_files(SERVICE_MONITORS)
-    harness.census.forget("servicemonitors")
+    harness.census.forget("ServiceMonitor")
 
 
 # --- all ------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import typing as t
 from dataclasses import dataclass
 from pathlib import Path
 
-from nimops_harness.cluster import NIMCACHES, NIMSERVICES, Api, Json, path_of
+from nimops_harness.cluster import Api, Json, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.files import list_paths
 from nimops_harness.progress import Every, poll, say, wait_until
@@ -31,7 +31,7 @@ from .children import KINDS, Census, Listing, judge_deleted, judge_settled
 from .leftovers import judge_paths, list_work
 from .proxy import Proxy
 
-OURS = (NIMSERVICES, NIMCACHES)
+OURS = ("NIMService", "NIMCache")
 # As in config/manager, the probes too.
 KUBELET_PAUSE = 1.0
 PROBE_SECONDS, PROBE_FAILURES = 20.0, 3
@@ -210,25 +210,22 @@ class Harness:
 
     def apply(self) -> None:
         for resource in make_resources(self.sizes, self.change):
-            kind = NIMCACHES if resource["kind"] == "NIMCache" else NIMSERVICES
-            self.api.request("POST", path_of(kind, self.namespace), resource)
+            self.api.request("POST", path_of(resource["kind"], self.namespace), resource)
 
     def list_resources(self) -> list[Json]:
         return [
-            item | {"kind": listing["kind"].removesuffix("List")}
-            for listing in (self.api.get(path_of(kind, self.namespace)) for kind in OURS)
-            for item in listing["items"]
+            item | {"kind": kind} for kind in OURS for item in self.api.items(kind, self.namespace)
         ]
 
     def list_children(self) -> Listing:
-        listing = {kind[1]: self.api.list_metadata(kind, self.namespace) for kind in KINDS}
+        listing = {kind: self.api.list_metadata(kind, self.namespace) for kind in KINDS}
         self.census.note(listing)
         return listing
 
     def touch(self) -> None:
         """Change an annotation of each NIMService, which triggers a reconcile."""
-        for item in self.api.get(path_of(NIMSERVICES, self.namespace))["items"]:
-            place = path_of(NIMSERVICES, self.namespace, item["metadata"]["name"])
+        for item in self.api.items("NIMService", self.namespace):
+            place = path_of("NIMService", self.namespace, item["metadata"]["name"])
             self.api.patch(place, {"metadata": {"annotations": {"faults.nimops.nim/touched": "1"}}})
 
     def wait_until_midway(self, part: float = 0.25) -> None:

@@ -10,7 +10,7 @@ import time
 
 import yaml
 
-from .cluster import Api, Json, kubectl, path_of
+from .cluster import APPLY, MERGE, Api, Json, kubectl, path_of
 from .progress import Deadline
 from .runtime import ROOT
 
@@ -33,17 +33,16 @@ class Account(Api):
         """The reason why the API server refuses a request; empty if it does not."""
         query = "dryRun=All" if dry else ""
         place = f"{path}{'&' if '?' in path else '?'}{query}" if query else path
-        status, text = self.exchange(method, place, body, kind)
-        return "" if status < 300 else str(json.loads(text).get("message") or status)
+        return self.ask(method, place, body, kind).refusal
 
     def apply(self, path: str, body: Json) -> str:
         """Apply an object as the operator does, as a dry run; the reason if it is refused."""
         place = f"{path}?fieldManager=nimops.nim&force=true"
-        return self.refuses("PATCH", place, body, "application/apply-patch+yaml")
+        return self.refuses("PATCH", place, body, APPLY)
 
     def patch_merge(self, path: str, change: Json) -> str:
         """Send a merge patch as a dry run; the reason if it is refused."""
-        return self.refuses("PATCH", path, change, "application/merge-patch+json")
+        return self.refuses("PATCH", path, change, MERGE)
 
 
 def install_account() -> Account:
@@ -52,7 +51,7 @@ def install_account() -> Account:
     _kubectl_all(wanted, "apply", "--server-side", "--force-conflicts")
     account = Account()
     deadline = Deadline(_SECONDS, f"the policy {POLICY}")
-    place = path_of(("api/v1", "secrets"), NAMESPACE)
+    place = path_of("Secret", NAMESPACE)
     is_there = any(item["metadata"]["name"].endswith(POLICY) for item in wanted)
     while is_there and POLICY not in account.refuses("POST", place, token_secret()):
         deadline.check()

@@ -13,6 +13,7 @@ import subprocess
 import time
 import typing as t
 import urllib.parse
+from dataclasses import dataclass
 
 import urllib3
 from kubernetes import client, config
@@ -21,29 +22,35 @@ from .errors import HarnessError
 
 Json = dict[str, t.Any]
 
-RBAC = "apis/rbac.authorization.k8s.io/v1"
-NIMSERVICES, NIMCACHES = (
-    ("apis/apps.nvidia.com/v1alpha1", plural) for plural in ("nimservices", "nimcaches")
-)
-DEPLOYMENTS, DAEMONSETS, REPLICA_SETS = (
-    ("apis/apps/v1", plural) for plural in ("deployments", "daemonsets", "replicasets")
-)
-NODES, PODS, SERVICES, ACCOUNTS, SECRETS, CONFIG_MAPS, CLAIMS, EVENTS = (
-    ("api/v1", plural)
-    for plural in (
-        *("nodes", "pods", "services", "serviceaccounts", "secrets", "configmaps"),
-        *("persistentvolumeclaims", "events"),
-    )
-)
-JOBS = ("apis/batch/v1", "jobs")
-INGRESSES = ("apis/networking.k8s.io/v1", "ingresses")
-AUTOSCALERS = ("apis/autoscaling/v2", "horizontalpodautoscalers")
-CLAIM_TEMPLATES = ("apis/resource.k8s.io/v1", "resourceclaimtemplates")
-ROLES, BINDINGS = (RBAC, "roles"), (RBAC, "rolebindings")
-CLUSTER_POLICIES = ("apis/nvidia.com/v1", "clusterpolicies")
-CHILDREN = (DEPLOYMENTS, SERVICES, ACCOUNTS, CONFIG_MAPS, EVENTS, ROLES, BINDINGS)
+_SERVED = {
+    "api/v1": "ConfigMap Event Namespace Node PersistentVolumeClaim Pod ReplicationController Secret Service ServiceAccount",
+    "apis/apps/v1": "DaemonSet Deployment ReplicaSet StatefulSet",
+    "apis/batch/v1": "CronJob Job",
+    "apis/autoscaling/v2": "HorizontalPodAutoscaler",
+    "apis/networking.k8s.io/v1": "Ingress",
+    "apis/node.k8s.io/v1": "RuntimeClass",
+    "apis/coordination.k8s.io/v1": "Lease",
+    "apis/rbac.authorization.k8s.io/v1": "ClusterRole ClusterRoleBinding Role RoleBinding",
+    "apis/apiextensions.k8s.io/v1": "CustomResourceDefinition",
+    "apis/admissionregistration.k8s.io/v1": "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding",
+    "apis/resource.k8s.io/v1": "ResourceClaimTemplate",
+    "apis/apps.nvidia.com/v1alpha1": "NIMBuild NIMCache NIMPipeline NIMService NemoCustomizer NemoDatastore"
+    " NemoEntitystore NemoEvaluator NemoGuardrail",
+    "apis/nvidia.com/v1": "ClusterPolicy",
+    "apis/nvidia.com/v1alpha1": "NVIDIADriver",
+    "apis/gateway.networking.k8s.io/v1": "HTTPRoute",
+    "apis/leaderworkerset.x-k8s.io/v1": "LeaderWorkerSet",
+    "apis/monitoring.coreos.com/v1": "ServiceMonitor",
+    "apis/serving.kserve.io/v1beta1": "InferenceService",
+}
+ROOT_OF = {kind: root for root, kinds in _SERVED.items() for kind in kinds.split()}
+"""Kind → the URL path of its version."""
 
-Resource = tuple[str, str]
+Kind = str | tuple[str, str]
+"""A kind of the table, or for any other the URL path of its version and its plural name."""
+
+CHILDREN = ("Deployment", "Service", "ServiceAccount", "ConfigMap", "Event", "Role", "RoleBinding")
+APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 
 DEPRECATED = re.compile("^Warning: .*deprecated", re.MULTILINE)
 
@@ -69,11 +76,38 @@ def kubectl(*arguments: str, stdin: str | None = None) -> str:
     return done.stdout
 
 
-def path_of(resource: Resource, namespace: str, name: str = "", **query: str) -> str:
+def plural_of(kind: str) -> str:
+    """The name of a kind in URL paths."""
+    word = kind.lower()
+    return (
+        f"{word[:-1]}ies" if word.endswith("y") else f"{word}{'es' if word.endswith('s') else 's'}"
+    )
+
+
+def version_of(kind: str) -> str:
+    """The apiVersion of a kind."""
+    return ROOT_OF[kind].partition("/")[2]
+
+
+def path_of(kind: Kind, namespace: str, name: str = "", **query: str) -> str:
     """The URL path of a collection or an object; without a namespace, cluster-wide."""
+    root, plural = (ROOT_OF[kind], plural_of(kind)) if isinstance(kind, str) else kind
     where = f"namespaces/{namespace}/" if namespace else ""
-    path = f"/{resource[0]}/{where}{resource[1]}" + (f"/{name}" if name else "")
+    path = f"/{root}/{where}{plural}" + (f"/{name}" if name else "")
     return path + (f"?{urllib.parse.urlencode(query)}" if query else "")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Any answer of the API server: also a refusal."""
+
+    status: int
+    body: Json
+
+    @property
+    def refusal(self) -> str:
+        """The reason of a refusal; empty if the request was accepted."""
+        return "" if self.status < 300 else str(self.body.get("message") or self.status)
 
 
 class Api:
@@ -102,13 +136,26 @@ class Api:
         self, method: str, path: str, body: Json | None = None, kind: str = "", accept: str = ""
     ) -> Json:
         """The object in the answer; HarnessError with the API server's message if it refuses."""
-        status, text = self.exchange(method, path, body, kind, accept)
-        if status == 404:
+        answer = self.ask(method, path, body, kind, accept)
+        if answer.status == 404:
             raise NotFoundError(f"{method} {path}: not found")
-        answer: Json = json.loads(text)
-        if status >= 300:
-            raise HarnessError(f"{method} {path}: {answer.get('message') or status}")
-        return answer
+        if answer.refusal:
+            raise HarnessError(f"{method} {path}: {answer.refusal}")
+        return answer.body
+
+    def ask(
+        self, method: str, path: str, body: Json | None = None, kind: str = "", accept: str = ""
+    ) -> Answer:
+        """Any answer, also a refusal. `kind`: the media type of the body, by default JSON."""
+        status, text = self.exchange(method, path, body, kind, accept)
+        try:
+            return Answer(status, json.loads(text or b"{}"))
+        except ValueError:
+            return Answer(status, {"message": text.decode(errors="replace")})
+
+    def merge(self, path: str, change: Json) -> Answer:
+        """The answer to a merge patch."""
+        return self.ask("PATCH", path, change, MERGE)
 
     def read_text(self, path: str) -> str:
         """An answer that is not JSON, such as metrics."""
@@ -143,25 +190,27 @@ class Api:
         except NotFoundError:
             return None
 
-    def list_metadata(self, resource: Resource, namespace: str) -> list[Json]:
+    def items(self, kind: Kind, namespace: str, **query: str) -> list[Json]:
+        """All objects of a kind; HarnessError if it is not served."""
+        return t.cast(list[Json], self.get(path_of(kind, namespace, **query))["items"])
+
+    def list_metadata(self, kind: Kind, namespace: str) -> list[Json]:
         """The metadata of all objects of a kind: none if there is no such kind."""
         accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
         try:
-            found = self.request("GET", path_of(resource, namespace), accept=accept)
+            found = self.request("GET", path_of(kind, namespace), accept=accept)
         except NotFoundError:
             return []
         return t.cast(list[Json], found["items"] or [])
 
     def patch(self, path: str, change: Json) -> Json:
         """The object after a merge patch."""
-        return self.request("PATCH", path, change, "application/merge-patch+json")
+        return self.request("PATCH", path, change, MERGE)
 
-    def watch(
-        self, resource: Resource, namespace: str, version: str, seconds: int
-    ) -> t.Iterator[Json]:
+    def watch(self, kind: str, namespace: str, version: str, seconds: int) -> t.Iterator[Json]:
         """Watch events since a version, for this time."""
         query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": str(seconds)}
-        path = path_of(resource, namespace, **query)
+        path = path_of(kind, namespace, **query)
         try:
             answer = self._pool.request(
                 "GET", self._host + path, headers=self._headers, timeout=seconds + 30.0,
@@ -172,17 +221,17 @@ class Api:
                     event: Json = json.loads(line)
                     if event["type"] == "ERROR":
                         message = event["object"].get("message")
-                        raise HarnessError(f"watch of {resource[1]}: {message}")
+                        raise HarnessError(f"watch of {kind}: {message}")
                     yield event
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise HarnessError(f"watch of {resource[1]}: {error}") from error
+            raise HarnessError(f"watch of {kind}: {error}") from error
 
     def follow(
-        self, resource: Resource, namespace: str, version: str, deadline: float
+        self, kind: str, namespace: str, version: str, deadline: float
     ) -> t.Iterator[Json | None]:
         """Watch events until a monotonic time; None about every ten seconds."""
         while (left := deadline - time.monotonic()) > 0:
-            for event in self.watch(resource, namespace, version, max(1, min(10, round(left)))):
+            for event in self.watch(kind, namespace, version, max(1, min(10, round(left)))):
                 version = event["object"]["metadata"]["resourceVersion"]
                 yield event
             yield None

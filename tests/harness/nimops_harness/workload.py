@@ -13,13 +13,12 @@ import time
 import typing as t
 from pathlib import Path
 
-from .cluster import NIMSERVICES, Api, Json, path_of
+from .cluster import ROOT_OF, Api, Json, path_of, version_of
 from .progress import Deadline
 from .runtime import ROOT
 
 MODELS = ROOT / "sandbox" / "model_server.py"
 SUPERVISE = Path(__file__).with_name("supervise.py")
-NODES = ("api/v1", "nodes")
 SECRETS = {
     "ngc-secret": ("kubernetes.io/dockerconfigjson", ".dockerconfigjson", '{"auths": {}}'),
     "ngc-api-secret": ("Opaque", "NGC_API_KEY", "not-a-real-key"),
@@ -34,66 +33,49 @@ NODE_LABELS = {
 
 def label_nodes(api: Api) -> None:
     """Give the nodes of the sandbox the labels that drivers need."""
-    for node in api.get(path_of(NODES, ""))["items"]:
-        path = path_of(NODES, "", node["metadata"]["name"])
+    for node in api.items("Node", ""):
+        path = path_of("Node", "", node["metadata"]["name"])
         api.patch(path, {"metadata": {"labels": NODE_LABELS}})
 
 
-def make_nimservice(name: str) -> Json:
-    """A NIMService without dependencies: its model is in an emptyDir."""
-    return {
-        "apiVersion": "apps.nvidia.com/v1alpha1",
-        "kind": "NIMService",
-        "metadata": {"name": name},
-        "spec": {
-            "image": {
-                "repository": "nvcr.io/nim/meta/llama-3.2-1b-instruct",
-                "tag": "1.12.0",
-                "pullPolicy": "IfNotPresent",
-                "pullSecrets": ["ngc-secret"],
-            },
-            "authSecret": "ngc-api-secret",
-            "storage": {"emptyDir": {"sizeLimit": "50Gi"}},
-            "replicas": 1,
-            "resources": {"limits": {"nvidia.com/gpu": 1}},
-            "expose": {"service": {"type": "ClusterIP", "port": 8000}},
-        },
+IMAGE = {"repository": "nvcr.io/nim/meta/llama-3.2-1b-instruct", "tag": "1.12.0"}
+
+
+def make(kind: str, name: str, spec: Json) -> Json:
+    """A custom resource."""
+    metadata = {"name": name}
+    return {"apiVersion": version_of(kind), "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def make_nimservice(name: str, **spec: t.Any) -> Json:
+    """A NIMService without dependencies: its model is in an emptyDir. `spec`: other fields."""
+    whole = {
+        "image": {**IMAGE, "pullPolicy": "IfNotPresent", "pullSecrets": ["ngc-secret"]},
+        "authSecret": "ngc-api-secret",
+        "storage": {"emptyDir": {"sizeLimit": "50Gi"}},
+        "replicas": 1,
+        "resources": {"limits": {"nvidia.com/gpu": 1}},
+        "expose": {"service": {"type": "ClusterIP", "port": 8000}},
     }
+    return make("NIMService", name, whole | spec)
 
 
-def make_nimcache(name: str) -> Json:
-    """A NIMCache that downloads all profiles onto its own volume."""
-    return {
-        "apiVersion": "apps.nvidia.com/v1alpha1",
-        "kind": "NIMCache",
-        "metadata": {"name": name},
-        "spec": {
-            "source": {
-                "ngc": {
-                    "modelPuller": "nvcr.io/nim/meta/llama-3.2-1b-instruct:1.12.0",
-                    "pullSecret": "ngc-secret",
-                    "authSecret": "ngc-api-secret",
-                    "model": {"profiles": ["all"]},
-                }
-            },
-            "storage": {
-                "pvc": {"create": True, "size": "50Gi", "volumeAccessMode": "ReadWriteMany"}
-            },
-        },
+def make_nimcache(name: str, **spec: t.Any) -> Json:
+    """A NIMCache that downloads all profiles onto its own volume. `spec`: other fields."""
+    ngc = {
+        "modelPuller": ":".join(IMAGE.values()),
+        "pullSecret": "ngc-secret",
+        "authSecret": "ngc-api-secret",
+        "model": {"profiles": ["all"]},
     }
+    claim = {"create": True, "size": "50Gi", "volumeAccessMode": "ReadWriteMany"}
+    return make("NIMCache", name, {"source": {"ngc": ngc}, "storage": {"pvc": claim}} | spec)
 
 
-def make_nimbuild(name: str) -> Json:
-    """A NIMBuild on a missing NIMCache, for which it waits."""
-    return {
-        "apiVersion": "apps.nvidia.com/v1alpha1",
-        "kind": "NIMBuild",
-        "metadata": {"name": name},
-        "spec": {
-            "nimCache": {"name": "none"},
-            "image": {"repository": "registry.example/acme/tiny-llm", "tag": "1.0.0"},
-        },
-    }
+def make_nimbuild(name: str, **spec: t.Any) -> Json:
+    """A NIMBuild on a missing NIMCache, for which it waits. `spec`: other fields."""
+    image = {"repository": "registry.example/acme/tiny-llm", "tag": "1.0.0"}
+    return make("NIMBuild", name, {"nimCache": {"name": "none"}, "image": image} | spec)
 
 
 def state_of(resource: Json) -> str:
@@ -128,7 +110,7 @@ def create_namespace(api: Api, name: str) -> None:
     api.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     for secret, (kind, key, value) in SECRETS.items():
         body = {"metadata": {"name": secret}, "type": kind, "stringData": {key: value}}
-        api.request("POST", path_of(("api/v1", "secrets"), name), body)
+        api.request("POST", path_of("Secret", name), body)
 
 
 def remove_namespace(api: Api, name: str, limit: float = 600.0) -> None:
@@ -145,13 +127,13 @@ def remove_namespace(api: Api, name: str, limit: float = 600.0) -> None:
 
 def discard_resources(api: Api, namespace: str) -> None:
     """Delete all custom resources without their finalizers."""
-    group = NIMSERVICES[0]
-    served = [item["name"] for item in api.get(f"/{group}")["resources"]]
+    group = ROOT_OF["NIMService"]
+    served = {item["name"] for item in api.get(f"/{group}")["resources"]}
     places = {
         path_of((group, plural), namespace, item["metadata"]["name"]): item
         for plural in served
         if "/" not in plural
-        for item in api.get(path_of((group, plural), namespace))["items"]
+        for item in api.items((group, plural), namespace)
     }
     for place, resource in places.items():
         if resource["metadata"].get("finalizers"):

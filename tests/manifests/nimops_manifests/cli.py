@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nimops_harness.cases import Row, Rows, make_parser, print_table
-from nimops_harness.cluster import SECRETS, Json, kubectl, path_of
+from nimops_harness.cluster import Json, kubectl, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Deadline, say
 from nimops_harness.runtime import ROOT, Operator
@@ -98,14 +98,14 @@ class Trial:
         missing = [need for need in needed_secrets(document) if not self.find(need)]
         if self.options.placeholders:
             for need in missing:
-                path = path_of(SECRETS, need.namespace)
+                path = path_of("Secret", need.namespace)
                 self.sandbox.api.request("POST", path, need.placeholder())
             return ""
         names = ", ".join(need.name for need in missing)
         return f"lacks Secret {names}" if names else ""
 
     def find(self, need: NeededSecret) -> Json | None:
-        return self.sandbox.api.find(path_of(SECRETS, need.namespace, need.name))
+        return self.sandbox.api.find(path_of("Secret", need.namespace, need.name))
 
     def refused(self, document: Document, text: str) -> Row:
         reason = refusal(text)

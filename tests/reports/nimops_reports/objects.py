@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import fnmatch
-import json
 from dataclasses import dataclass
 
 from nimops_harness.cluster import Api, Json, NotFoundError, path_of
 from nimops_harness.errors import HarnessError
 
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 ADDED = frozenset({"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"})
 UNSTEADY = frozenset({"IPAddress", "Lease", "Namespace", "PersistentVolume"})
 """Kinds whose objects others write: the control plane, and the end of earlier cases."""
@@ -89,7 +87,7 @@ class Objects:
         """The objects whose names match; none if their kind is not served."""
         try:
             kind, namespace, name = self.parse(reference)
-            found = self.api.get(path_of(kind.resource, namespace))["items"] or []
+            found = self.api.items(kind.resource, namespace) or []
         except NotFoundError:
             return []
         return [
@@ -106,8 +104,7 @@ class Objects:
 
     def send(self, method: str, path: str, body: Json | None = None, kind: str = "") -> str:
         """The API server's refusal; empty if it accepts."""
-        status, text = self.api.exchange(method, path, body, kind)
-        return "" if status < 300 else str(json.loads(text).get("message") or status)
+        return self.api.ask(method, path, body, kind).refusal
 
     def read_versions(self, beside: str) -> dict[str, str]:
         """The resourceVersions in our namespace, in the one `beside`, and of cluster-wide objects."""

@@ -13,13 +13,13 @@ import time
 import typing as t
 from pathlib import Path
 
-from nimops_harness.cluster import Json
+from nimops_harness.cluster import APPLY, MERGE, Json
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Deadline, wait_until
 from nimops_harness.runtime import ContainedOperator
 from nimops_harness.sandbox import Sandbox
 
-from .objects import APPLY, MERGE, Objects, trim
+from .objects import Objects, trim
 from .patterns import Pattern, find_mismatches, is_words
 
 SECONDS = 60.0

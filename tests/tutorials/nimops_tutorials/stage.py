@@ -16,15 +16,7 @@ import typing as t
 from pathlib import Path
 
 import yaml
-from nimops_harness.cluster import (
-    DEPLOYMENTS,
-    PODS,
-    SERVICES,
-    Api,
-    NotFoundError,
-    kubectl,
-    path_of,
-)
+from nimops_harness.cluster import Api, NotFoundError, kubectl, path_of
 from nimops_harness.definitions import add_foreign_definition
 from nimops_harness.errors import HarnessError
 from nimops_harness.forward import Forwarder
@@ -115,11 +107,11 @@ class Stage:
 
     def _run_operator(self) -> None:
         """Run our operator while it has a pod, with the variables of its container."""
-        query = path_of(PODS, "", labelSelector=OPERATOR)
+        query = path_of("Pod", "", labelSelector=OPERATOR)
         pods = {item["metadata"]["uid"]: item for item in self._api.get(query)["items"]}
         for uid, pod in pods.items():
             metadata = pod["metadata"]
-            place = path_of(PODS, metadata["namespace"], metadata["name"])
+            place = path_of("Pod", metadata["namespace"], metadata["name"])
             if metadata.get("deletionTimestamp"):
                 if uid == self._pod:
                     self.stop_operator()
@@ -138,20 +130,20 @@ class Stage:
 
     def _choose_models(self) -> None:
         """Let a model server answer as the model of its image, once that is known."""
-        query = path_of(SERVICES, "", labelSelector="app.kubernetes.io/part-of=nim-service")
+        query = path_of("Service", "", labelSelector="app.kubernetes.io/part-of=nim-service")
         for service in self._api.get(query)["items"]:
             metadata = service["metadata"]
             if MODEL in (metadata.get("annotations") or {}):
                 continue
             names = metadata["namespace"], metadata["name"]
-            if deployment := self._api.find(path_of(DEPLOYMENTS, *names)):
+            if deployment := self._api.find(path_of("Deployment", *names)):
                 image = deployment["spec"]["template"]["spec"]["containers"][0]["image"]
                 notes = describe_model(image)
-                self._api.patch(path_of(SERVICES, *names), {"metadata": {"annotations": notes}})
+                self._api.patch(path_of("Service", *names), {"metadata": {"annotations": notes}})
 
     def _balance(self) -> None:
         """Give Services of gateways an address, as the load balancer of a cloud does."""
-        for service in self._api.get(path_of(SERVICES, ""))["items"]:
+        for service in self._api.get(path_of("Service", ""))["items"]:
             if service["spec"]["type"] != "LoadBalancer" or service["status"]["loadBalancer"]:
                 continue
             url = (self.sandbox.directory / "neighbors/gateway/http").read_text()
@@ -160,7 +152,7 @@ class Stage:
                 subprocess.run(command, check=True)
                 self.relay((BALANCER, 80), "127.0.0.1", int(url.rpartition(":")[2]))
             metadata = service["metadata"]
-            place = path_of(SERVICES, metadata["namespace"], metadata["name"]) + "/status"
+            place = path_of("Service", metadata["namespace"], metadata["name"]) + "/status"
             self._api.patch(place, {"status": {"loadBalancer": {"ingress": [{"ip": BALANCER}]}}})
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from nimops_attack.harness import Answer
+from nimops_attack.harness import refusal_of
 from nimops_attack.policies import is_bound, is_rule_about_keys, strip
+from nimops_harness.cluster import Answer
 
 POLICY = "policy 'a' with binding 'a' denied request: "
 
@@ -19,11 +20,11 @@ POLICY = "policy 'a' with binding 'a' denied request: "
         ([], [""]),
     ],
 )  # fmt: skip
-def test_answer_refusal(causes: list[dict[str, str]], fields: list[str]) -> None:
-    refusal = Answer(422, {"message": "no", "details": {"causes": causes}}).refusal
+def test_refusal_of(causes: list[dict[str, str]], fields: list[str]) -> None:
+    refusal = refusal_of(Answer(422, {"message": "no", "details": {"causes": causes}}))
     assert refusal is not None
     assert [name for name, _ in refusal.causes] == fields
-    assert Answer(201, {}).refusal is None
+    assert refusal_of(Answer(201, {})) is None
 
 
 def test_strip() -> None:

@@ -30,8 +30,8 @@ def test_make_foreign() -> None:
 
 
 def test_make_foreign_autoscalers() -> None:
-    kinds = [make_foreign(number)[0][1] for number in range(100 * len(OTHERS))]
-    assert kinds.count("horizontalpodautoscalers") == ROUNDS_OF_ALL
+    kinds = [make_foreign(number)[0] for number in range(100 * len(OTHERS))]
+    assert kinds.count("HorizontalPodAutoscaler") == ROUNDS_OF_ALL
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ class FakeApi:
         self.nodes = {f"/api/v1/nodes/{node['metadata']['name']}": node for node in nodes}
         self.patched: list[str] = []
 
-    def get(self, _path: str) -> dict[str, t.Any]:
-        return {"items": list(self.nodes.values())}
+    def items(self, _kind: str, _namespace: str) -> list[dict[str, t.Any]]:
+        return list(self.nodes.values())
 
     def patch(self, path: str, change: dict[str, t.Any]) -> None:
         self.patched.append(path)

@@ -23,55 +23,55 @@ def make(name: str, owner: str = "", uid: str = "", **more: t.Any) -> t.Any:
 
 def make_whole() -> Listing:
     """The objects without problems."""
-    listing: Listing = {"replicasets": [make("a-1", "u-a")], "pods": [make("a-1-x", "a-1")]}
+    listing: Listing = {"ReplicaSet": [make("a-1", "u-a")], "Pod": [make("a-1-x", "a-1")]}
     for resource in (SERVICE, CACHE):
         for place in expected_of(resource):
-            plural, _, name = place.partition("/")
-            listing.setdefault(plural, []).append(make(name, resource["metadata"]["uid"]))
-    listing["serviceaccounts"] += [make("default"), make("nim-cache-sa")]
-    listing["configmaps"].append(make("kube-root-ca.crt"))
+            kind, _, name = place.partition("/")
+            listing.setdefault(kind, []).append(make(name, resource["metadata"]["uid"]))
+    listing["ServiceAccount"] += [make("default"), make("nim-cache-sa")]
+    listing["ConfigMap"].append(make("kube-root-ca.crt"))
     return listing
 
 
 def lose(listing: Listing) -> None:
-    listing["deployments"].clear()
+    listing["Deployment"].clear()
 
 
 def add_foreign(listing: Listing) -> None:
-    listing["services"][0]["metadata"]["ownerReferences"][0]["uid"] = "u-c"
+    listing["Service"][0]["metadata"]["ownerReferences"][0]["uid"] = "u-c"
 
 
 def add_owner(listing: Listing) -> None:
-    listing["jobs"][0]["metadata"]["ownerReferences"] *= 2
+    listing["Job"][0]["metadata"]["ownerReferences"] *= 2
 
 
 def add_plain(listing: Listing) -> None:
-    listing["jobs"][0]["metadata"]["ownerReferences"][0]["controller"] = False
+    listing["Job"][0]["metadata"]["ownerReferences"][0]["controller"] = False
 
 
 def orphan(listing: Listing) -> None:
-    del listing["jobs"][0]["metadata"]["ownerReferences"]
+    del listing["Job"][0]["metadata"]["ownerReferences"]
 
 
 def restart(listing: Listing) -> None:
-    listing["replicasets"].append(make("a-2", "u-a"))
+    listing["ReplicaSet"].append(make("a-2", "u-a"))
 
 
 def invent(listing: Listing) -> None:
-    listing["services"].append(make("b", "u-a"))
+    listing["Service"].append(make("b", "u-a"))
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
         (lambda _: None, []),
-        (lose, ["lost: deployments/a"]),
-        (add_foreign, ["foreign owner: services/a"]),
-        (add_owner, ["foreign owner: jobs/c-job"]),
-        (add_plain, ["foreign owner: jobs/c-job"]),
-        (orphan, ["foreign owner: jobs/c-job"]),
-        (restart, ["more than one ReplicaSet: deployments/a"]),
-        (invent, ["not asked for: services/b"]),
+        (lose, ["lost: Deployment/a"]),
+        (add_foreign, ["foreign owner: Service/a"]),
+        (add_owner, ["foreign owner: Job/c-job"]),
+        (add_plain, ["foreign owner: Job/c-job"]),
+        (orphan, ["foreign owner: Job/c-job"]),
+        (restart, ["more than one ReplicaSet: Deployment/a"]),
+        (invent, ["not asked for: Service/b"]),
     ],
     ids=["whole", "lost", "foreign", "two-owners", "no-controller", "orphan", "restarted", "extra"],
 )
@@ -86,25 +86,25 @@ def test_judge_settled(change: t.Callable[[Listing], None], expected: list[str])
 def test_judge_settled_made_twice() -> None:
     listing, census = make_whole(), Census()
     for uid in ("first", "second"):
-        listing["jobs"][0]["metadata"]["uid"] = uid
+        listing["Job"][0]["metadata"]["uid"] = uid
         census.note(copy.deepcopy(listing))
-    assert judge_settled([SERVICE, CACHE], listing, census) == ["made twice: jobs/c-job"]
+    assert judge_settled([SERVICE, CACHE], listing, census) == ["made twice: Job/c-job"]
 
 
 def test_census_of_pods() -> None:
     census = Census()
     for uid in ("first", "second"):
-        census.note({"pods": [make("a-1-x", "a-1", uid)]})
+        census.note({"Pod": [make("a-1-x", "a-1", uid)]})
     assert census.list_repeated() == []
 
 
 @pytest.mark.parametrize(
     ("listing", "expected"),
     [
-        ({"serviceaccounts": [make("default"), make("nim-cache-sa")], "configmaps": [make("kube-root-ca.crt")]}, []),
-        ({"services": [make(f"s{n}") for n in range(6)]},
-         ["left behind: services/s0, services/s1, services/s2, services/s3 and 2 more"]),
-        ({"pods": [make("a-1-x")]}, ["left behind: pods/a-1-x"]),
+        ({"ServiceAccount": [make("default"), make("nim-cache-sa")], "ConfigMap": [make("kube-root-ca.crt")]}, []),
+        ({"Service": [make(f"s{n}") for n in range(6)]},
+         ["left behind: Service/s0, Service/s1, Service/s2, Service/s3 and 2 more"]),
+        ({"Pod": [make("a-1-x")]}, ["left behind: Pod/a-1-x"]),
     ],
     ids=["nothing", "many", "pod"],
 )  # fmt: skip
@@ -115,4 +115,4 @@ def test_judge_deleted(listing: Listing, expected: list[str]) -> None:
 def test_expected_of_metrics() -> None:
     service = copy.deepcopy(SERVICE)
     service["spec"]["metrics"] = {"enabled": True}
-    assert expected_of(service) - expected_of(SERVICE) == {"servicemonitors/a"}
+    assert expected_of(service) - expected_of(SERVICE) == {"ServiceMonitor/a"}

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import subprocess
 import typing as t
 from pathlib import Path
 
 import pytest
-from nimops_harness.cluster import Json, NotFoundError
+from nimops_harness.cluster import Answer, Json, NotFoundError
 from nimops_harness.errors import HarnessError
 from nimops_reports import play
 from nimops_reports.objects import Objects
@@ -29,7 +28,7 @@ class Server:
     """An API server with one NIMService, and an operator that reconciles it when it is poked."""
 
     def __init__(self) -> None:
-        self.items: list[Json] = [SERVICE]
+        self.stored: list[Json] = [SERVICE]
         self.is_idle = True
         self.refusal = ""
         self.writes = False
@@ -47,31 +46,28 @@ class Server:
         ]}  # fmt: skip
         return {"items": [{"metadata": {"name": "apps.nvidia.com"}, "versions": [version]}]}
 
-    def get(self, path: str) -> Json:
+    def items(self, kind: tuple[str, str], namespace: str) -> list[Json]:
         self.reads += 1
         if self.fails_after is not None and self.reads > self.fails_after:
-            return {"items": []}
-        if "nimservices" not in path:
-            raise NotFoundError(path)
-        return {"items": self.items}
+            return []
+        if kind[1] != "nimservices":
+            raise NotFoundError(kind[1])
+        return self.stored
 
     def list_metadata(self, resource: t.Any, namespace: str) -> list[Json]:
-        return self.items if namespace == "n" else []
+        return self.stored if namespace == "n" else []
 
     def patch(self, path: str, change: Json) -> Json:
         self.lines += LINE.format("llm", "n")
         poked = {"metadata": {"name": "llm", "namespace": "n", "resourceVersion": "2"}}
         other = {"metadata": {"name": "other", "namespace": "n", "resourceVersion": "1"}}
-        self.items = [poked, other] if self.writes else [poked]
+        self.stored = [poked, other] if self.writes else [poked]
         return poked
 
-    def exchange(
-        self, method: str, path: str, body: t.Any = None, kind: str = ""
-    ) -> tuple[int, bytes]:
+    def ask(self, method: str, path: str, body: t.Any = None, kind: str = "") -> Answer:
         if method == "DELETE":
-            self.items = []
-        message = {"message": self.refusal}
-        return (422 if self.refusal else 200), json.dumps(message).encode()
+            self.stored = []
+        return Answer(422 if self.refusal else 200, {"message": self.refusal})
 
     def read_log(self) -> str:
         return self.lines
