@@ -17,12 +17,12 @@ from kubernetes import client
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "attack"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
 
-from nimops_attack.fields import build, list_places, make_plain, read_crds
+from nimops_attack.fields import build, list_places, make_plain
 from nimops_attack.pack import Refusal
 from nimops_attack.sizes import exceed, find_unnamed, list_bounds, list_unbounded
+from nimops_harness.crds import read_schemas
 
-ROOT = Path(__file__).resolve().parents[2]
-CRDS = read_crds(ROOT / "config/crd/bases")
+CRDS = read_schemas()
 SPEC_BYTES = 96 << 10
 TOO_LONG = f"must be at most {SPEC_BYTES} bytes long"
 FAR = 20_000

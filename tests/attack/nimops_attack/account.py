@@ -13,11 +13,10 @@ import typing as t
 
 from nimops_harness.account import NAMESPACE as HOME
 from nimops_harness.account import POLICY, Account, install_account, token_secret
-from nimops_harness.cluster import Api, path_of
+from nimops_harness.cluster import Api, Json, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimservice
 
-from .fields import Json
 from .harness import Scene, attack
 
 SYSTEM = ("kube-system", "kube-public", "kube-node-lease")

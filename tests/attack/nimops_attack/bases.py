@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import typing as t
-from pathlib import Path
 
-import yaml
-
-from .fields import Json
+from nimops_harness.cluster import Json
+from nimops_harness.crds import read_samples
+from nimops_harness.workload import make
 
 _IMAGE: Json = {"repository": "registry.example/acme/tiny-llm", "tag": "1.0.0"}
 _CLAIM: Json = {"pvc": {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}}
@@ -32,28 +31,15 @@ _MORE: tuple[tuple[str, Json], ...] = (
 )
 
 
-def read_bases(samples: Path) -> dict[str, list[Json]]:
+def read_bases() -> dict[str, list[Json]]:
     """Resources by kind; pipelines have the specs of services."""
-    found: dict[str, list[Json]] = {}
-    for path in sorted(samples.glob("*.yaml")):
-        for document in yaml.safe_load_all(path.read_text()):
-            if (document or {}).get("apiVersion", "").startswith("apps.nvidia.com/"):
-                found.setdefault(document["kind"], []).append(document)
+    found = {kind: list(samples) for kind, samples in read_samples().items()}
     for kind, spec in _MORE:
-        found.setdefault(kind, []).append(_resource(kind, spec))
+        found[kind].append(make(kind, "base", spec))
     for service in found["NIMService"]:
         entry = {"name": "one", "enabled": True, "spec": service["spec"]}
-        found["NIMPipeline"].append(_resource("NIMPipeline", {"services": [entry]}))
+        found["NIMPipeline"].append(make("NIMPipeline", "base", {"services": [entry]}))
     return found
-
-
-def _resource(kind: str, spec: Json) -> Json:
-    return {
-        "apiVersion": "apps.nvidia.com/v1alpha1",
-        "kind": kind,
-        "metadata": {"name": "base"},
-        "spec": spec,
-    }
 
 
 def rename(resource: Json, name: str, **metadata: t.Any) -> Json:

@@ -8,12 +8,8 @@ from __future__ import annotations
 import re
 import typing as t
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 
-import yaml
-
-Json = dict[str, t.Any]
+from nimops_harness.cluster import Json
 
 ELEMENT, ENTRY = "[]", "{}"
 ENTRY_KEY = "attack.nimops.nim/v"
@@ -72,17 +68,6 @@ def find_named(field_name: str, places: t.Iterable[Place]) -> list[Place]:
             around.append(place)
     longest = max((len(place.map_name) for place in around), default=0)
     return exact or [place for place in around if len(place.map_name) == longest]
-
-
-@cache
-def read_crds(folder: Path) -> dict[str, Json]:
-    """The schema of each kind, by kind."""
-    found = {}
-    for path in sorted(folder.glob("*.yaml")):
-        crd = yaml.safe_load(path.read_text())
-        version = crd["spec"]["versions"][0]
-        found[crd["spec"]["names"]["kind"]] = version["schema"]["openAPIV3Schema"]
-    return found
 
 
 def list_places(schema: Json, *parts: str) -> list[Place]:

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import copy
 import json
-import typing as t
 
-from nimops_harness.cluster import version_of
+from nimops_harness.cluster import Json, version_of
 from nimops_harness.mentions import mentions
-from nimops_harness.workload import make_nimcache, make_nimservice
+from nimops_harness.workload import make, make_nimcache, make_nimservice
 
-from .fields import Json
 from .harness import CHILDREN, Scene, attack, conditions_of
 
 _KEPT = ("apiVersion", "kind", "spec", "data", "rules", "roleRef", "subjects", "type")
@@ -60,25 +58,19 @@ def as_theirs(item: Json) -> Json:
 
 def make_resources() -> dict[str, Json]:
     """Resources by a short name; together they have each kind of children."""
-    full = make_nimservice("taken")
+    claim = {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}
+    scale = {"enabled": True, "hpa": {"maxReplicas": 2}}
+    full = make_nimservice("taken", storage={"pvc": claim}, scale=scale)
     route = {"hostDomainName": "example.com", "ingress": {"ingressClass": "nginx"}}
     full["spec"]["expose"]["router"] = route
     del full["spec"]["replicas"]
-    full["spec"]["scale"] = {"enabled": True, "hpa": {"maxReplicas": 2}}
-    full["spec"]["storage"] = {
-        "pvc": {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}
-    }
     picked = make_nimservice("picked")
     gateway = {"name": "g", "namespace": "gateways", "httpRoutesEnabled": True}
     picked["spec"]["expose"]["router"] = {"hostDomainName": "example.com", "gateway": gateway}
-    spread = make_nimservice("spread")
-    spread["spec"]["multiNode"] = {"parallelism": {"pipeline": 2, "tensor": 1}}
-    pipeline = {
-        "apiVersion": full["apiVersion"],
-        "kind": "NIMPipeline",
-        "metadata": {"name": "line"},
-        "spec": {"services": [{"name": "one", "enabled": True, "spec": make_nimservice("")["spec"]}]},
-    }  # fmt: skip
+    parallel = {"parallelism": {"pipeline": 2, "tensor": 1}}
+    spread = make_nimservice("spread", multiNode=parallel)
+    entry = {"name": "one", "enabled": True, "spec": make_nimservice("")["spec"]}
+    pipeline = make("NIMPipeline", "line", {"services": [entry]})
     found = {"service": full, "route": picked, "nodes": spread, "line": pipeline}
     return {**found, "cache": make_nimcache("store")}
 
@@ -183,15 +175,11 @@ def attack_identity(scene: Scene) -> str:
 def may_list_secrets(scene: Scene, account: str) -> bool:
     """The answer of `kubectl auth can-i list secrets --as=system:serviceaccount:…`."""
     namespace = scene.namespace
-    asked: Json = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SubjectAccessReview",
-        "spec": {
-            "user": f"system:serviceaccount:{namespace}:{account}",
-            "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"],
-            "resourceAttributes": {"namespace": namespace, "verb": "list", "resource": "secrets"},
-        },
+    asked = {
+        "user": f"system:serviceaccount:{namespace}:{account}",
+        "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"],
+        "resourceAttributes": {"namespace": namespace, "verb": "list", "resource": "secrets"},
     }
     path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-    answer = scene.cluster.request("POST", path, asked)
-    return bool(t.cast(Json, answer["status"]).get("allowed"))
+    answer = scene.cluster.request("POST", path, {"spec": asked})
+    return bool(answer["status"].get("allowed"))

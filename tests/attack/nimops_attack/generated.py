@@ -8,11 +8,12 @@ from __future__ import annotations
 import typing as t
 from functools import partial
 
+from nimops_harness.cluster import Json
 from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimservice
 
 from .bases import rename
-from .fields import Json, list_places
+from .fields import list_places
 from .harness import KINDS, Scene, attack, refusal_of
 from .pack import Ask, Packed, Packer, Packing, Refusal
 from .payloads import (

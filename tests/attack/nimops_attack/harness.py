@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from nimops_harness.cluster import Answer, Kind, path_of
+from nimops_harness.cluster import Answer, Json, Kind, path_of
+from nimops_harness.crds import read_schemas
 from nimops_harness.errors import HarnessError
 from nimops_harness.files import list_paths
-from nimops_harness.runtime import ROOT, ContainedOperator, Side
-from nimops_harness.sandbox import Sandbox
+from nimops_harness.runtime import ROOT, Side
+from nimops_harness.sandbox import Restartable, Sandbox
 from nimops_harness.workload import create_namespace, make_nimservice
 
 from .bases import read_bases
-from .fields import Json, read_crds
 from .pack import Refusal
 from .payloads import find_evaluated
 
@@ -69,41 +69,20 @@ def messages_of(resource: Json) -> list[str]:
     return [item["message"] for item in conditions_of(resource) if item.get("message")]
 
 
-class Harness:
+class Harness(Restartable):
     """A cluster with an operator of one side, stock or prefork."""
 
     def __init__(self, sandbox: Sandbox, side: Side, quick: bool) -> None:
-        self.sandbox, self.side, self.quick = sandbox, side, quick
-        self.operator: ContainedOperator | None = None
-        self._starts = 0
+        super().__init__(sandbox, side)
+        self.quick = quick
         self._namespaces: list[str] = []
         self.cluster = sandbox.api
-        self.crds = read_crds(ROOT / "config" / "crd" / "bases")
-        self.bases = read_bases(ROOT / "config" / "samples")
+        self.crds = read_schemas()
+        self.bases = read_bases()
         self.canary = sandbox.folder / "canary"
         shutil.rmtree(self.canary, ignore_errors=True)
         self.canary.mkdir(parents=True)
         self.canary.chmod(0o777)
-
-    def start(self, **environment: t.Any) -> ContainedOperator:
-        """Start an operator; HarnessError if it does not become ready."""
-        self.stop()
-        self._starts += 1
-        name = f"{self.side}-{self._starts}"
-        self.operator = self.sandbox.start_operator(name, self.side, **environment)
-        self.operator.wait_until_ready()
-        return self.operator
-
-    def stop(self) -> None:
-        if self.operator:
-            self.operator.stop()
-            self.operator = None
-
-    def ensure(self) -> ContainedOperator:
-        """The operator; it is started if none runs."""
-        if self.operator and self.operator.is_running:
-            return self.operator
-        return self.start()
 
     def create_namespace(self, name: str) -> str:
         """A new namespace with the Secrets of our samples; each round has its own."""

@@ -10,10 +10,10 @@ import time
 import typing as t
 from functools import partial
 
+from nimops_harness.cluster import Json
 from nimops_harness.runtime import MemoryWatch
 from nimops_harness.workload import make_nimcache, make_nimservice
 
-from .fields import Json
 from .harness import Scene, attack, conditions_of, messages_of
 from .payloads import CLASSES, MARKER_KEYS, apply_defaults, make_token
 
@@ -136,8 +136,7 @@ def make_choosy_cache(name: str) -> Json:
 def attack_manifest(make: t.Callable[[str], str], scene: Scene) -> str:
     print_manifest(scene, "model-pod", make(scene.canary))
     began = time.monotonic()
-    user = make_nimservice("user")
-    user["spec"]["storage"] = {"nimCache": {"name": "model"}}
+    user = make_nimservice("user", storage={"nimCache": {"name": "model"}})
     with MemoryWatch(scene.harness.ensure().memory) as memory:
         scene.make(make_choosy_cache("model"), user)
         scene.expect_served()

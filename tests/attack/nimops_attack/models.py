@@ -222,9 +222,8 @@ def attack_pods(scene: Scene) -> str:
     token = make_token("pod", "status")
     first, second = (apply_defaults(item.text, token, scene.canary) for item in CLASSES[:2])
     text = f"{first}\n\x1b[31m{second}"
-    resource = make_nimservice("failing")
-    resource["spec"]["env"] = [{"name": "SANDBOX_BEHAVE", "value": "unready"}]
-    scene.make(resource)
+    env = [{"name": "SANDBOX_BEHAVE", "value": "unready"}]
+    scene.make(make_nimservice("failing", env=env))
     pods = scene.wait_for(lambda: scene.cluster.items("Pod", scene.namespace)) or []
     said = {"status": "False", "reason": text, "message": text}
     written = 0

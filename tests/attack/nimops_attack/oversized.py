@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from pathlib import Path
 
+from nimops_harness.cluster import Json
 from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimservice
 
-from .fields import Json
 from .harness import Scene, attack, conditions_of
 from .policies import is_bound, without
 
@@ -26,9 +27,7 @@ def make_env(entries: int) -> list[Json]:
 
 
 def make_large(name: str) -> Json:
-    resource = make_nimservice(name)
-    resource["spec"]["env"] = make_env(ENTRIES)
-    return resource
+    return make_nimservice(name, env=make_env(ENTRIES))
 
 
 def make_deep(name: str) -> Json:
@@ -57,10 +56,8 @@ def store(scene: Scene, *resources: Json) -> None:
 
 def peak_mib(pid: int) -> float:
     """The peak memory of a process."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
+    found = re.search(r"^VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return int(found[1]) / 1024 if found else 0.0
 
 
 def judge_memory(scene: Scene) -> str:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from .fields import Json, Place, build, find_named, takes
+from nimops_harness.cluster import Json
+
+from .fields import Place, build, find_named, takes
 from .payloads import PayloadClass, apply_defaults, make_token
 
 PREFIXES = ("", "http://a/", "a", "a/")

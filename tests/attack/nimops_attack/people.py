@@ -12,10 +12,10 @@ import subprocess
 from pathlib import Path
 
 import yaml
+from nimops_harness.cluster import Json
 from nimops_harness.runtime import ROOT
 from nimops_harness.workload import make_nimservice
 
-from .fields import Json
 from .harness import KINDS, Scene, attack
 from .payloads import CLASSES, MARKER_KEYS, apply_defaults, find_evaluated, make_token
 
@@ -48,10 +48,8 @@ def play(scene: Scene, playbook: str, variables: Json) -> tuple[int, str]:
 def make_files(scene: Scene, key: str) -> dict[str, Json]:
     """A resource of each kind with a key in a map, and templates in texts."""
     text = apply_defaults(CLASSES[0].text, make_token("people", key), scene.canary)
-    service = make_nimservice("mine")
-    service["spec"]["env"] = [{"name": "A", "value": text}]
-    service["spec"] |= {"nodeSelector": {key: text}, "labels": {key: text}}
-    found = {"NIMService": service}
+    env, marked = [{"name": "A", "value": text}], {key: text}
+    found = {"NIMService": make_nimservice("mine", env=env, nodeSelector=marked, labels=marked)}
     for kind in KINDS:
         if kind != "NIMService":
             resource = found[kind] = copy.deepcopy(scene.harness.bases[kind][0])

@@ -8,9 +8,8 @@ from __future__ import annotations
 import contextlib
 import typing as t
 
-from nimops_harness.cluster import Api, path_of
+from nimops_harness.cluster import Api, Json, path_of
 
-from .fields import Json
 from .harness import KINDS
 
 _BINDINGS = path_of("ValidatingAdmissionPolicyBinding", "")

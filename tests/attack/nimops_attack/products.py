@@ -9,10 +9,10 @@ import time
 import typing as t
 from functools import partial
 
+from nimops_harness.cluster import Json
 from nimops_harness.runtime import MemoryWatch
 from nimops_harness.workload import make_nimcache, make_nimservice
 
-from .fields import Json
 from .harness import Scene, attack, conditions_of
 
 ENTRIES, LEAST_BYTES = 900, 10
@@ -29,31 +29,25 @@ def numbered(count: int, **more: t.Any) -> list[Json]:
 
 
 def make_service(name: str, count: int, into: str, **spec: t.Any) -> Json:
-    made = make_nimservice(name)
-    made["spec"] |= {"env": numbered(count, value="v"), into: numbered(count, image=IMAGE), **spec}
-    return made
+    lists = {"env": numbered(count, value="v"), into: numbered(count, image=IMAGE)}
+    return make_nimservice(name, **lists | spec)
 
 
 def make_cache(name: str, count: int) -> Json:
-    made = make_nimcache(name)
     containers = numbered(count, image=IMAGE)
-    made["spec"] |= {"env": numbered(count, value="v"), "initContainers": containers}
-    return made
+    return make_nimcache(name, env=numbered(count, value="v"), initContainers=containers)
 
 
 def make_claims(name: str, count: int) -> Json:
     """Claims of devices, which each container uses."""
-    made = make_service(name, count, "sidecarContainers", env=[])
     claims = [{"resourceClaimName": f"claim-{number}"} for number in range(count)]
-    made["spec"] |= {"draResources": claims}
-    return made
+    return make_service(name, count, "sidecarContainers", env=[], draResources=claims)
 
 
 def make_proxy(name: str, count: int) -> Json:
     """One long text instead of a list."""
-    made = make_service(name, count, "initContainers", env=[])
-    made["spec"]["proxy"] = {"noProxy": ",".join(f"host-{number}" for number in range(count))}
-    return made
+    proxy = {"noProxy": ",".join(f"host-{number}" for number in range(count))}
+    return make_service(name, count, "initContainers", env=[], proxy=proxy)
 
 
 PRODUCTS: dict[str, tuple[t.Callable[[str, int], Json], tuple[str, ...]]] = {

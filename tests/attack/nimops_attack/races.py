@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
+from nimops_harness.cluster import Json
 from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimbuild, make_nimcache, make_nimservice
 
-from .fields import Json
 from .harness import Scene, attack, conditions_of
 
 INPUT_TAG = "input_profile"

@@ -13,13 +13,13 @@ import socketserver
 import time
 import typing as t
 
+from nimops_harness.cluster import Json
 from nimops_harness.contain import add_address
 from nimops_harness.errors import HarnessError
 from nimops_harness.runtime import MemoryWatch
 from nimops_harness.serving import Serving
 from nimops_harness.workload import make_nimcache
 
-from .fields import Json
 from .harness import Scene, attack
 from .models import Hostile, Question, drip
 

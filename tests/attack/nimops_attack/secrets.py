@@ -12,9 +12,9 @@ import tarfile
 import typing as t
 from pathlib import Path
 
+from nimops_harness.cluster import Json
 from nimops_harness.workload import make_nimcache, make_nimservice
 
-from .fields import Json
 from .harness import Scene, attack
 from .people import play
 
@@ -68,18 +68,15 @@ def find_needles(texts: t.Iterable[tuple[str, str]], needles: dict[str, str]) ->
 
 def make_resources() -> list[Json]:
     """A resource for each use of a Secret."""
-    cache = make_nimcache("cache")
-    plain = make_nimservice("plain")
-    plain["spec"]["proxy"] = {"httpsProxy": "http://proxy.example:3128", "certConfigMap": "certs"}
+    proxy = {"httpsProxy": "http://proxy.example:3128", "certConfigMap": "certs"}
     source = {"secretKeyRef": {"name": "proxy-secret", "key": "httpsProxy"}}
-    plain["spec"]["env"] = [{"name": "TOKEN", "valueFrom": source}]
+    plain = make_nimservice("plain", proxy=proxy, env=[{"name": "TOKEN", "valueFrom": source}])
     plain["spec"]["expose"]["router"] = {
         "hostDomainName": "apps.example.com",
         "ingress": {"ingressClass": "nginx", "tlsSecretName": "tls-secret"},
     }
-    group = make_nimservice("group")
-    group["spec"]["multiNode"] = {"parallelism": {"pipeline": 2, "tensor": 1}}
-    return [cache, plain, group]
+    parallel = {"parallelism": {"pipeline": 2, "tensor": 1}}
+    return [make_nimcache("cache"), plain, make_nimservice("group", multiNode=parallel)]
 
 
 @attack(
@@ -107,20 +104,21 @@ def attack_secrets(scene: Scene) -> str:
 
 def read_archive(scene: Scene) -> t.Iterator[tuple[str, str]]:
     """The archive and the output of `gather`."""
-    path = scene.harness.sandbox.folder / f"{scene.side}-gather.tar.gz"
-    variables = {"nim_namespace": scene.namespace, "path": str(path)}
-    _, said = play(scene, "nimops.nim.gather", variables)
-    yield "what gather prints", said
-    yield from read_tar(path)
+    yield from read_tar((yield from play_verb(scene, "gather", "tar.gz")))
 
 
 def read_report(scene: Scene) -> t.Iterator[tuple[str, str]]:
     """The file and the output of `report`."""
-    path = scene.harness.sandbox.folder / f"{scene.side}-report.html"
+    yield "report", html.unescape((yield from play_verb(scene, "report", "html")).read_text())
+
+
+def play_verb(scene: Scene, verb: str, ending: str) -> t.Generator[tuple[str, str], None, Path]:
+    """The output of a verb; returns the path of the file that it wrote."""
+    path = scene.harness.sandbox.folder / f"{scene.side}-{verb}.{ending}"
     variables = {"nim_namespace": scene.namespace, "path": str(path)}
-    _, said = play(scene, "nimops.nim.report", variables)
-    yield "what report prints", said
-    yield "report", html.unescape(path.read_text())
+    _, said = play(scene, f"nimops.nim.{verb}", variables)
+    yield f"what {verb} prints", said
+    return path
 
 
 def read_tar(path: Path) -> t.Iterator[tuple[str, str]]:

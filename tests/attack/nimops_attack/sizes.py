@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from nimops_harness.cluster import Json
+
 from .bases import rename
-from .fields import ELEMENT, Json, Place, build, is_text, make_plain, value_schema, walk
+from .fields import ELEMENT, Place, build, is_text, make_plain, value_schema, walk
 from .harness import KINDS, Scene, attack, conditions_of
 from .pack import Ask, Refusal
 

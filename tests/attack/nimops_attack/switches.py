@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+from nimops_harness.cluster import Json
 from nimops_harness.workload import make_nimservice
 
-from .fields import Json
 from .harness import Scene, attack, messages_of
 
 SWITCHES = {
@@ -82,9 +82,7 @@ def attack_switches(scene: Scene) -> str:
     scene.plant("Service", "db", {"spec": {"ports": [{"port": 5432}], "selector": {"app": VICTIM}}})
     scene.harness.start(**SWITCHES)
     for name, (_, spec) in FORBIDDEN.items():
-        resource = make_nimservice(name)
-        resource["spec"] |= spec
-        scene.make(resource)
+        scene.make(make_nimservice(name, **spec))
     scene.expect_answered()
     for name, (switch, _) in FORBIDDEN.items():
         found = scene.read("NIMService", name)
@@ -101,10 +99,9 @@ def attack_switches(scene: Scene) -> str:
 
 def expect_no_root(scene: Scene) -> None:
     """Problems are containers of an allowed resource that may become root."""
-    resource = make_nimservice("contained")
     side = {"name": "side", "image": {"repository": "side", "tag": "1"}}
-    resource["spec"] |= {"initContainers": [side | {"name": "init"}], "sidecarContainers": [side]}
-    scene.make(resource)
+    lists = {"initContainers": [side | {"name": "init"}], "sidecarContainers": [side]}
+    scene.make(make_nimservice("contained", **lists))
     made = scene.wait_for(lambda: scene.find("Deployment", "contained")) or {"spec": {}}
     pod = (made["spec"].get("template") or {}).get("spec") or {}
     containers = [*pod.get("initContainers", []), *pod.get("containers", [])]

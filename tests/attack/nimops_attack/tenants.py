@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
+from nimops_harness.cluster import Json
 from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimcache, make_nimservice
 
-from .fields import Json
 from .harness import Scene, attack, messages_of
 from .models import OFF, Hostile, listing
 
@@ -92,13 +92,9 @@ def attack_kserve(theirs: Scene) -> str:
     theirs.plant("ConfigMap", "inferenceservice-config", settings)
     controller = "kserve-controller-manager"
     theirs.plant("Deployment", controller, make_deployment(labels), labels=labels)
-    poser = make_nimservice("poser")
-    poser["spec"]["labels"] = labels
-    refusal = mine.create(poser)
+    refusal = mine.create(make_nimservice("poser", labels=labels))
     poses = mine.wait_for(lambda: refusal or mine.find("Deployment", "poser"))
-    victim = make_nimservice("victim")
-    victim["spec"] |= {"inferencePlatform": "kserve"}
-    theirs.make(victim)
+    theirs.make(make_nimservice("victim", inferencePlatform="kserve"))
     found = theirs.wait_for(lambda: theirs.find("InferenceService", "victim"))
     said = messages_of(theirs.read("NIMService", "victim"))
     theirs.expect(found, f"a service of KServe is not made: {str(said[-1:])[:160]}")

@@ -44,7 +44,7 @@ class MeasuredOperator(Operator):
             log,
             make_environment(side, WATCH_NAMESPACE=namespace, **environment),
             [f"--max-concurrent-reconciles={workers}"],
-            [sys.executable, "-IS", str(SUPERVISE)],
+            [sys.executable, "-I", str(SUPERVISE)],
         )
         self.side = side
         self.launched = 0.0

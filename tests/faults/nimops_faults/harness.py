@@ -64,9 +64,8 @@ def make_resources(sizes: Sizes, change: Change = lambda _: None) -> list[Json]:
     """NIMCaches spread among the NIMServices; `change` is made to each NIMService."""
     services = [make_nimservice(f"nim-{number:02}") for number in range(sizes.alone)]
     for number in range(sizes.waiting):
-        service = make_nimservice(f"cached-{number}")
-        service["spec"]["storage"] = {"nimCache": {"name": f"cache-{number % sizes.caches}"}}
-        services.append(service)
+        storage = {"nimCache": {"name": f"cache-{number % sizes.caches}"}}
+        services.append(make_nimservice(f"cached-{number}", storage=storage))
     for service in services:
         change(service)
     caches = [make_nimcache(f"cache-{number}") for number in range(sizes.caches)]

@@ -35,8 +35,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Pla
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import Read
 from ansible_collections.nimops.nim.plugins.module_utils._engine.stages import APPLIED, STAGES
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
+from nimops_harness.cluster import Json
 
-from .schema import Json, home_of, limits_of, schema_of, walk
+from .schema import home_of, limits_of, schema_of, walk
 
 Ask = t.Callable[[Read], t.Any]
 Write = t.Callable[[Json], tuple[Json, Json]]

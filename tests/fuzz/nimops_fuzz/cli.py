@@ -22,6 +22,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import
     schema_of,
 )
 from nimops_harness.cases import make_parser, print_table
+from nimops_harness.cluster import Json
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import say
 
@@ -29,7 +30,7 @@ from .chain import pass_of, signature
 from .cluster import Cluster, batches, names_field
 from .draws import draw_many
 from .malformed import Malformed, malformed
-from .schema import KINDS, Json
+from .schema import KINDS
 from .strategies import resources
 from .trial import play, reduce, settle, surroundings
 

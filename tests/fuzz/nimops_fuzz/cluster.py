@@ -17,9 +17,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import 
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.private_keys import generate_keys
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import FIELD_MANAGER
+from nimops_harness.cluster import Json
+from nimops_harness.crds import read_crds
 from nimops_harness.errors import HarnessError
 
-from .schema import GPU_NAMESPACE, NAMESPACE, Json, crds
+from .schema import GPU_NAMESPACE, NAMESPACE
 from .simulated import SimulatedCluster
 
 _CREATE = {"dryRun": "All", "fieldValidation": "Strict"}
@@ -44,7 +46,7 @@ class Cluster:
 
     def prepare(self) -> None:
         """Apply our CRDs, and create the namespaces."""
-        for name, crd in crds().items():
+        for name, crd in read_crds().items():
             path = (
                 f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd['metadata']['name']}"
             )

@@ -9,8 +9,7 @@ import typing as t
 
 from hypothesis import HealthCheck, Phase, Verbosity, configuration, given, seed, settings
 from hypothesis import strategies as st
-
-from .schema import ROOT
+from nimops_harness.runtime import ROOT
 
 configuration.set_hypothesis_home_dir(ROOT / "build" / "hypothesis")
 

@@ -9,7 +9,9 @@ import copy
 import random
 import typing as t
 
-from .schema import GPU_NAMESPACE, NAMESPACE, Json
+from nimops_harness.cluster import Json
+
+from .schema import GPU_NAMESPACE, NAMESPACE
 from .strategies import ODD_TEXTS
 
 _TIME = "2026-01-01T00:00:00Z"

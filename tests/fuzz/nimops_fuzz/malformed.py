@@ -9,8 +9,9 @@ import typing as t
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
+from nimops_harness.cluster import Json
 
-from .schema import Json, Place, Spot, limits_of, replace, schema_of, show, walk
+from .schema import Place, Spot, limits_of, replace, schema_of, show, walk
 from .strategies import Draw, has_match, resources
 
 _OTHERS: dict[str, tuple[t.Any, ...]] = {

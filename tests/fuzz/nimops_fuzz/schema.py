@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
-import yaml
+from nimops_harness.cluster import Json
+from nimops_harness.crds import read_crds, read_schemas
 
-Json = dict[str, t.Any]
 Place = tuple[str | int, ...]
 
-ROOT = Path(__file__).resolve().parents[3]
 NAMESPACE = "nimops-fuzz"
 GPU_NAMESPACE = "gpu-operator"
 """The default namespace of the children of cluster-scoped kinds."""
@@ -23,27 +20,19 @@ GPU_NAMESPACE = "gpu-operator"
 _LEAST, _MAXIMUM = -(2**63), 2**63 - 1
 
 
-@cache
-def crds() -> dict[str, Json]:
-    """Kind → CRD."""
-    files = sorted((ROOT / "config/crd/bases").glob("*.yaml"))
-    found = [yaml.safe_load(file.read_text()) for file in files]
-    return {crd["spec"]["names"]["kind"]: crd for crd in found}
-
-
-KINDS = tuple(sorted(crds()))
+KINDS = tuple(sorted(read_crds()))
 
 
 def api_version_of(kind: str) -> str:
     """The API version that a kind is served in."""
-    spec = crds()[kind]["spec"]
+    spec = read_crds()[kind]["spec"]
     (version,) = spec["versions"]
     return f"{spec['group']}/{version['name']}"
 
 
 def is_namespaced(kind: str) -> bool:
     """Whether resources of a kind have a namespace."""
-    return bool(crds()[kind]["spec"]["scope"] == "Namespaced")
+    return bool(read_crds()[kind]["spec"]["scope"] == "Namespaced")
 
 
 def home_of(kind: str) -> str:
@@ -51,21 +40,9 @@ def home_of(kind: str) -> str:
     return NAMESPACE if is_namespaced(kind) else GPU_NAMESPACE
 
 
-@cache
 def schema_of(kind: str, part: str) -> Json:
     """The schema of `spec` or `status`."""
-    (version,) = crds()[kind]["spec"]["versions"]
-    properties = version["schema"]["openAPIV3Schema"]["properties"]
-    return t.cast(Json, properties[part])
-
-
-@cache
-def samples_of(kind: str) -> tuple[Json, ...]:
-    """The samples of a kind."""
-    found = []
-    for file in sorted((ROOT / "config/samples").glob("*_*.yaml")):
-        found += [item for item in yaml.safe_load_all(file.read_text()) if item]
-    return tuple(item for item in found if item.get("kind") == kind)
+    return t.cast(Json, read_schemas()[kind]["properties"][part])
 
 
 def limits_of(schema: Json) -> tuple[int, int]:

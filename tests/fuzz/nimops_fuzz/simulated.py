@@ -18,9 +18,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadDigest,
     Source,
 )
+from nimops_harness.cluster import Json
 
 from .fleet import Fleet
-from .schema import KINDS, Json, home_of, is_namespaced
+from .schema import KINDS, home_of, is_namespaced
 from .strategies import NAMES, ODD_TEXTS
 
 _WORKLOADS = ("Deployment", "LeaderWorkerSet")

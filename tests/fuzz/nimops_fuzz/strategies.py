@@ -14,16 +14,16 @@ import typing as t
 from functools import cache
 
 from hypothesis import strategies as st
+from nimops_harness.cluster import Json
+from nimops_harness.crds import read_samples
 
 from .schema import (
     NAMESPACE,
-    Json,
     Spot,
     api_version_of,
     is_namespaced,
     limits_of,
     replace,
-    samples_of,
     schema_of,
     walk,
 )
@@ -261,7 +261,7 @@ def values(draw: Draw, schema: Json, oddity: float = 0.3) -> t.Any:
 @st.composite
 def specs(draw: Draw, kind: str, oddity: float) -> Json:
     """A spec from the schema alone, or from a sample with some parts replaced."""
-    schema, samples = schema_of(kind, "spec"), samples_of(kind)
+    schema, samples = schema_of(kind, "spec"), read_samples().get(kind, ())
     if not samples or draw(st.integers(0, 9)) in (4, 7):
         return t.cast(Json, Maker(draw, oddity).make(schema))
     spec = draw(st.sampled_from(samples))["spec"]

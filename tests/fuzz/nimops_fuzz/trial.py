@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadLog
 from hypothesis import strategies as st
+from nimops_harness.cluster import Json
 from nimops_harness.mentions import mentions
 
 from .chain import FlawError, Pass, Write, apply_all, make_pass, replay, signature
-from .schema import KINDS, Json
+from .schema import KINDS
 from .simulated import SimulatedCluster
 from .strategies import Draw, resources, statuses
 

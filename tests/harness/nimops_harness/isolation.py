@@ -27,7 +27,7 @@ from .contain import (
     unshare,
 )
 from .errors import HarnessError
-from .supervise import die_with_parent
+from .supervise import die_with_parent, reap_until
 
 FLAGS = NEW_MOUNTS | NEW_NETWORK | NEW_PIDS
 REFUSED = (errno.EPERM, errno.ENOSPC, errno.EINVAL, errno.ENOSYS)
@@ -92,8 +92,4 @@ def _wait_for(pid: int) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, run_once)
-    while True:
-        ended, status = os.waitpid(-1, 0)
-        if ended == pid:
-            code = os.waitstatus_to_exitcode(status)
-            return code if code >= 0 else 128 - code
+    return reap_until(pid)

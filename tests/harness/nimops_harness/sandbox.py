@@ -130,6 +130,38 @@ class Sandbox:
         )
 
 
+class Restartable:
+    """The operator of a run, which a case may stop and start again."""
+
+    def __init__(self, sandbox: Sandbox, side: Side = "prefork", **environment: str) -> None:
+        self.sandbox, self.side = sandbox, side
+        self.operator: ContainedOperator | None = None
+        self._environment = environment
+        self._starts = 0
+
+    def start(self, **environment: str) -> ContainedOperator:
+        """Start a new operator; HarnessError if it does not become ready."""
+        self.stop()
+        self._starts += 1
+        more: dict[str, t.Any] = self._environment | environment
+        self.operator = self.sandbox.start_operator(
+            f"{self.side}-{self._starts}", self.side, **more
+        )
+        self.operator.wait_until_ready()
+        return self.operator
+
+    def stop(self) -> None:
+        if self.operator:
+            self.operator.stop()
+            self.operator = None
+
+    def ensure(self) -> ContainedOperator:
+        """The operator; it is started if none runs."""
+        if self.operator and self.operator.is_running:
+            return self.operator
+        return self.start()
+
+
 @contextlib.contextmanager
 def open_sandbox(folder: Path, models: t.Sequence[str] = ()) -> t.Iterator[Sandbox]:
     """A control plane with models, during the block; `enter` was called before.

@@ -159,7 +159,7 @@ def play_models(log: Path, network_of: int = 0, options: t.Sequence[str] = ()) -
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
         process = subprocess.Popen(
-            [*enter, sys.executable, "-IS", str(SUPERVISE), sys.executable, str(MODELS), *options],
+            [*enter, sys.executable, "-I", str(SUPERVISE), sys.executable, str(MODELS), *options],
             stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
     try:

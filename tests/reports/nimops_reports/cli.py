@@ -62,7 +62,7 @@ class Stage:
         with tempfile.TemporaryDirectory() as folder:
             play = Play(objects, self.operator, Path(folder))
             with recording(problems):
-                self.operator.start()
+                self.operator.ensure()
                 create_namespace(self.api, objects.namespace)
                 play.run(case.steps)
             if problems and "CustomResourceDefinition" in str(case.steps):
@@ -76,7 +76,7 @@ class Stage:
 
     def clear(self, play: Play) -> None:
         """Remove what the case made."""
-        self.operator.start()
+        self.operator.ensure()
         objects = play.objects
         for item in play.hidden:
             objects.send("POST", objects.complete(item)[0], item)

@@ -17,7 +17,7 @@ from nimops_harness.cluster import APPLY, MERGE, Json
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Deadline, wait_until
 from nimops_harness.runtime import ContainedOperator
-from nimops_harness.sandbox import Sandbox
+from nimops_harness.sandbox import Restartable, Sandbox
 
 from .objects import Objects, trim
 from .patterns import Pattern, find_mismatches, is_words
@@ -37,38 +37,28 @@ QUIET = {
 }
 
 
-class RunningOperator:
-    """The operator of the run, which a case may stop and start."""
+class RunningOperator(Restartable):
+    """The operator of the run, and its log."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
-        self._starts = 0
-        self._current: ContainedOperator | None = None
+        super().__init__(sandbox, LEAST_PRIVILEGE="1", REPLACE_CRDS="1")
 
-    def start(self) -> None:
-        if not self._current:
-            self._starts += 1
-            self._current = self._sandbox.start_operator(
-                f"operator-{self._starts}", LEAST_PRIVILEGE="1", REPLACE_CRDS="1"
-            )
-            self._current.wait_until_ready()
-
-    def stop(self) -> None:
-        if self._current:
-            self._current.stop()
-            self._current = None
+    def ensure(self) -> ContainedOperator:
+        """HarnessError if it has ended by itself."""
+        self.check()
+        return super().ensure()
 
     def check(self) -> None:
-        if self._current:
-            self._current.check()
+        if self.operator:
+            self.operator.check()
 
     @property
     def is_idle(self) -> bool:
         """Whether no pass is in progress."""
-        return self._current is not None and self._current.metrics.read().running == 0
+        return self.operator is not None and self.operator.metrics.read().running == 0
 
     def read_log(self) -> str:
-        return self._current.log.read_text(errors="replace") if self._current else ""
+        return self.operator.log.read_text(errors="replace") if self.operator else ""
 
 
 class Play:
@@ -145,7 +135,10 @@ class Play:
             self._change("POST", self.objects.complete(item)[0], item, "", None)
 
     def step_operator(self, action: str) -> None:
-        getattr(self.operator, action)()
+        if action == "stop":
+            self.operator.stop()
+        else:
+            self.operator.ensure()
         self._log_start = 0
 
     def step_repeat(self, times: int, steps: list[Json]) -> None:

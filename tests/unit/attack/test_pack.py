@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from nimops_attack.fields import Json, list_places
+from nimops_attack.fields import list_places
 from nimops_attack.pack import Packer, Packing, Refusal
 from nimops_attack.payloads import PayloadClass
+from nimops_harness.cluster import Json
 
 TEXT = {"type": "string"}
 SPEC = {

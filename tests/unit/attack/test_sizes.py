@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 import typing as t
-from pathlib import Path
 
-from nimops_attack.fields import read_crds
 from nimops_attack.pack import Refusal
 from nimops_attack.sizes import SHAPES, enlarge, exceed, find_unnamed, list_bounds, list_unbounded
 
-ROOT = Path(__file__).resolve().parents[3]
-CRDS = read_crds(ROOT / "config/crd/bases")
 TEXT = {"type": "string", "maxLength": 5}
 SCHEMA: dict[str, t.Any] = {
     "properties": {

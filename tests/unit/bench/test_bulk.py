@@ -16,7 +16,6 @@ from nimops_bench.bulk import (
     applied_part,
     make_foreign,
     project,
-    rename,
 )
 from nimops_harness.errors import HarnessError
 
@@ -86,10 +85,3 @@ def test_applied_part() -> None:
     }
     with pytest.raises(HarnessError, match="Deployment x was not applied"):
         applied_part(make_child("another"))
-
-
-def test_rename() -> None:
-    original = {"metadata": {"name": "nim-0000", "uid": "old"}, "app": ["nim-0000-ctr"]}
-    copy = rename(original, {"nim-0000": "nim-0007", "old": "new"})
-    assert copy == {"metadata": {"name": "nim-0007", "uid": "new"}, "app": ["nim-0007-ctr"]}
-    assert original["metadata"]["name"] == "nim-0000"

@@ -37,15 +37,6 @@ def sandbox_node(name: str, **labels: str) -> dict[str, t.Any]:
     return {"metadata": {"name": name, "labels": {SIMULATED: "true", "x": "y"} | labels}}
 
 
-def test_hide_gpus() -> None:
-    node = sandbox_node("gpu-0", **{PCI: "true", "nvidia.com/gpu.present": "true"})
-    node["metadata"]["annotations"] = {"nvidia.com/gpu-driver-upgrade-enabled": "true", "a": "b"}
-    api: t.Any = FakeApi(node)
-    hide_gpus(api)
-    assert node["metadata"]["labels"] == {SIMULATED: "true", "x": "y"}
-    assert node["metadata"]["annotations"] == {"a": "b"}
-
-
 def test_hide_gpus_of_foreign_nodes() -> None:
     own = make_node("mine")
     assert BENCH in own["metadata"]["labels"]

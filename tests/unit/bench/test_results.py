@@ -9,9 +9,8 @@ import json
 from pathlib import Path
 
 import pytest
-from nimops_bench.changes import scatter, spread
 from nimops_bench.figures import FIGURES, SCALE_FIGURES, Figure, list_missing, show, write
-from nimops_bench.results import Results, Sizes, divide
+from nimops_bench.results import Results, Sizes
 
 ROUNDS = {
     "stock": ([[3.0, 4.0], [5.0]], [[2.0, 4.0], [9.0]], [[6.0]]),
@@ -59,13 +58,6 @@ def test_finish() -> None:
     assert results.samples["unchanged_wall_ratio"] == [7.0, 5.0]
 
 
-def test_finish_without_samples() -> None:
-    results = Results(Sizes(), cores=2)
-    results.finish()
-    assert results.values["unchanged_wall_ratio"] is None
-    assert results.values["nemo_ratio"] is None
-
-
 @pytest.mark.parametrize(
     ("stock", "prefork", "expected"),
     [
@@ -77,24 +69,6 @@ def test_finish_without_samples() -> None:
 )
 def test_finish_prefork_was_on(stock: list[float], prefork: list[float], expected: object) -> None:
     assert make_results(stock, prefork).values["prefork_was_on"] is expected
-
-
-def test_add() -> None:
-    results = Results(Sizes(), cores=2)
-    results.add("gpu_few_", ready_s=2.0)
-    results.add_seconds("scale_change", [1.0, 0.5, 2.5])
-    results.add_growth("scale_start", 200, 20, 20)
-    wanted = {
-        "gpu_few_ready_s": 2.0,
-        "scale_change_s": 1.0,
-        "scale_change_max_s": 2.5,
-        "scale_start_growth": 0.5,
-    }
-    assert wanted.items() <= results.values.items()
-
-
-def test_divide_by_nothing() -> None:
-    assert (divide(None, 2.0), divide(8.0, None), divide(8.0, 0.0)) == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -126,12 +100,3 @@ def test_write(tmp_path: Path) -> None:
     assert written["rss_idle_mib"] is None
     assert "rss_idle_mib" in list_missing(FIGURES, results)
     assert "create_wall_ratio" not in list_missing(FIGURES, results)
-
-
-def test_spread() -> None:
-    assert (spread(5, 100), spread(5, 2), spread(3, 0)) == ([10, 30, 50, 70, 90], [0, 1], [])
-
-
-def test_scatter() -> None:
-    assert {index // 25 for index in scatter(20, 100)[:5]} == set(range(4))
-    assert scatter(3, 0) == []

@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 
 import pytest
-from nimops_faults.proxy import Trouble, render_kubeconfig
+from nimops_faults.proxy import Trouble
 
 
 @pytest.mark.parametrize(
@@ -28,13 +27,3 @@ def test_trouble_judge(every: int, methods: list[str], expected: t.Any) -> None:
     answers = [trouble.judge(method) for method in methods]
     assert [(index, answer.code) for index, answer in enumerate(answers) if answer] == expected
     assert trouble.refused == len(expected)
-
-
-def test_render_kubeconfig() -> None:
-    config = {
-        "clusters": [{"name": "a", "cluster": {"server": "https://127.0.0.1:1", "ca": "x"}}],
-        "users": [{"name": "u", "user": {"token": "t"}}],
-    }
-    found = json.loads(render_kubeconfig(json.dumps(config), 4711))
-    assert found["clusters"][0]["cluster"] == {"server": "https://127.0.0.1:4711", "ca": "x"}
-    assert found["users"] == config["users"]

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nimops_fuzz import chain, trial
 from nimops_fuzz.draws import IN_TESTS
-from nimops_fuzz.schema import KINDS, ROOT
+from nimops_fuzz.schema import KINDS
+from nimops_harness.runtime import ROOT
 
 CASES = sorted((ROOT / "tests" / "fuzz" / "cases").glob("*.json"))
 

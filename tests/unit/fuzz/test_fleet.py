@@ -12,47 +12,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Desired
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from nimops_fuzz import chain
-from nimops_fuzz.fleet import Fleet
 from nimops_fuzz.schema import GPU_NAMESPACE
 
 LABEL = "nvidia.com/gpu-operator.driver.owner"
-
-
-def fleet() -> Fleet:
-    """One with nodes, and with pods on them."""
-    found = (Fleet(number, "a", lambda _kind: {}) for number in range(99))
-    return next(item for item in found if len(item.nodes) > 1 and len(item.pods) > 3)
-
-
-def test_fleet_select() -> None:
-    made = fleet()
-    drivers = made.select("app.kubernetes.io/component=nvidia-driver", "")
-    assert drivers
-    assert all(pod["metadata"]["name"].startswith("driver-") for pod in drivers)
-    name = drivers[0]["spec"]["nodeName"]
-    on_node = made.select("", f"spec.nodeName={name}")
-    assert drivers[0] in on_node
-    assert len(on_node) < len(made.pods) == len(made.select("", ""))
-    assert made.select("app", "") == [
-        pod for pod in made.pods if "app" in pod["metadata"]["labels"]
-    ]
-
-
-def test_fleet_patch_and_remove() -> None:
-    made = fleet()
-    name = made.nodes[0]["metadata"]["name"]
-    labels = {LABEL: "b", "nvidia.com/gpu.present": None}
-    made.patch({"metadata": {"name": name, "labels": labels}, "spec": {"unschedulable": True}})
-    live = made.nodes[0]
-    assert live["metadata"]["labels"][LABEL] == "b"
-    assert "nvidia.com/gpu.present" not in live["metadata"]["labels"]
-    assert live["metadata"]["uid"]
-    assert live["spec"]["unschedulable"]
-    first = made.pods[0]["metadata"]
-    made.remove("another", first["name"])
-    assert made.pods[0]["metadata"] == first
-    made.remove(first["namespace"], first["name"])
-    assert first not in [pod["metadata"] for pod in made.pods]
 
 
 def entry(kind: str, **metadata: t.Any) -> dict[str, t.Any]:

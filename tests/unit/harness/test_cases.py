@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 import pytest
-from nimops_harness.cases import Row, Rows, select
+from nimops_harness.cases import Row, Rows, add_case_options, choose, make_parser, select
 from nimops_harness.errors import HarnessError
 
 
@@ -39,3 +39,20 @@ def test_select_in_order() -> None:
 def test_select_unknown() -> None:
     with pytest.raises(HarnessError, match="unknown: x, y; known are a, b"):
         select(["a", "b"], "x,a,y")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], ["a", "b", "c"]),
+        (["--quick"], ["q"]),
+        (["--only", "c,a"], ["a", "c"]),
+        (["--quick", "--only", "b"], ["b"]),
+    ],
+)
+def test_choose(arguments: list[str], expected: list[str]) -> None:
+    parser = make_parser("faults", "", "")
+    add_case_options(parser, "one")
+    cases, quick = ([Row(name, "", "", True) for name in names] for names in ("abc", "q"))
+    chosen = choose(cases, quick, parser.parse_args(arguments))
+    assert [case.name for case in chosen] == expected

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from nimops_harness.definitions import OURS, make_foreign
+from nimops_harness.definitions import OURS
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,3 @@ from nimops_harness.definitions import OURS, make_foreign
 )
 def test_ours(name, expected):
     assert (OURS.fullmatch(name) is not None) is expected
-
-
-def test_make_foreign():
-    properties = {"operatorVersion": {}, "state": {}}
-    schema = {"properties": {"status": {"properties": properties}}}
-    versions = [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]
-    metadata = {"name": "a", "labels": {"ours": ""}, "annotations": {"ours": ""}}
-    found = make_foreign({"metadata": metadata, "spec": {"versions": versions}}, {"app": "other"})
-    assert found["metadata"] == {"name": "a", "labels": {"app": "other"}}
-    assert list(properties) == ["state"]

@@ -26,7 +26,7 @@ def supervise() -> t.Iterator[t.Callable[[str], subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
     def start(script: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-IS", str(SUPERVISE), "sh", "-c", script]
+        command = [sys.executable, "-I", str(SUPERVISE), "sh", "-c", script]
         started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
         return started[-1]
 

@@ -34,7 +34,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 ROOT = Path(__file__).resolve().parents[4]
 sys.path[:0] = [str(ROOT / "tests" / "attack")]
 
-from nimops_attack.fields import make_plain, read_crds  # noqa: E402
+from nimops_attack.fields import make_plain  # noqa: E402
+from nimops_harness.crds import read_schemas  # noqa: E402
 
 Json = dict[str, t.Any]
 Place = tuple[str | int, ...]
@@ -65,15 +66,10 @@ def facts() -> list[Json]:
     return [*listed["items"], *documents(SAMPLES / "nemo-prerequisites.yaml")]
 
 
-@cache
-def schemas() -> dict[str, Json]:
-    return read_crds(ROOT / "config/crd/bases")
-
-
 def bases() -> t.Iterator[t.Any]:
     for file in sorted(SAMPLES.glob("*_*.yaml")):
         for number, item in enumerate(documents(file)):
-            if item["kind"] in schemas():
+            if item["kind"] in read_schemas():
                 yield pytest.param(item, id=f"{file.stem}-{number}")
 
 
@@ -153,7 +149,7 @@ class Growth:
     """Growth of the rendered objects with the fields of one resource."""
 
     def __init__(self, base: Json) -> None:
-        self.base, self.schema = base, schemas()[base["kind"]]["properties"]["spec"]
+        self.base, self.schema = base, read_schemas()[base["kind"]]["properties"]["spec"]
         self.sizes: dict[frozenset[tuple[Place, int]], int] = {}
         self.problems = self._problems(render(base))
         self.nothing = self.size({})
