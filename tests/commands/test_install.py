@@ -18,8 +18,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.install.manif
 from ansible_collections.nimops.nim.plugins.module_utils._commands.install.uninstall import (
     Uninstaller,
 )
-from nimops_harness.api_server import CRDS, apply_crds
+from nimops_harness.api_server import apply_crds
 from nimops_harness.cluster import kubectl
+from nimops_harness.crds import CRDS
 from nimops_harness.errors import HarnessError
 
 ALL = Order(frozenset({"gpu", "nemo"}), "registry.example.com/nim-operator:1")

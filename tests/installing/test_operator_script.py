@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from nimops_harness.api_server import CRDS, apply_crds
+from nimops_harness.api_server import apply_crds
 from nimops_harness.cluster import Json, kubectl
+from nimops_harness.crds import CRDS
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import wait_until
 from nimops_harness.runtime import ContainedOperator, make_environment

@@ -15,7 +15,7 @@ import typing as t
 
 from nimops_harness.cluster import Json
 from nimops_harness.contain import add_address
-from nimops_harness.errors import HarnessError
+from nimops_harness.progress import wait_until
 from nimops_harness.runtime import MemoryWatch
 from nimops_harness.serving import Serving
 from nimops_harness.workload import make_nimcache
@@ -47,11 +47,7 @@ class Trap(Serving, socketserver.ThreadingTCPServer):
         add_address(address)
         with contextlib.suppress(OSError):
             socket.create_connection((address, self.server_address[1]), 5).close()
-        deadline = time.monotonic() + 5
-        while not self.callers:
-            if time.monotonic() > deadline:
-                raise HarnessError(f"{address} cannot be reached")
-            time.sleep(0.05)
+        wait_until(lambda: self.callers, f"a connection to {address}", 5, pause=0.05)
         self.callers.clear()
 
     def process_request(self, request: t.Any, client_address: t.Any) -> None:

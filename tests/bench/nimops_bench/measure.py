@@ -234,21 +234,13 @@ class Bench:
         began = time.monotonic()
         create_plain(original, namespace, names)
         what = "pods of children without an operator"
-        wait_until(lambda: self._are_ready(set(names)), what, limit_for(self.sizes.few), pause=0.1)
+        wait_until(
+            lambda: self.work.are_deployed(names), what, limit_for(self.sizes.few), pause=0.1
+        )
         seconds = time.monotonic() - began
         say(f"  their children alone, by a plain client: {seconds:.1f} s")
         delete_plain(original, namespace, names)
         return seconds
-
-    def _are_ready(self, names: set[str]) -> bool:
-        """Whether these Deployments have all their pods."""
-        found = self._api.items("Deployment", self.work.namespace)
-        ready = {
-            item["metadata"]["name"]
-            for item in found
-            if (item.get("status") or {}).get("readyReplicas")
-        }
-        return names <= ready
 
     def apply_rest(self) -> None:
         """The rest of the NIMServices, for the number alone."""

@@ -61,22 +61,20 @@ class Scale:
     def is_prepared(self) -> bool:
         """Whether an earlier `--scale --keep` left its NIMServices."""
         work = self._bench.work
-        return self._api.find(f"/api/v1/namespaces/{work.namespace}") is not None and bool(
-            work.list_all()
-        )
+        return work.exists and bool(work.list_all())
 
     def remove(self) -> None:
         for work in (self._few, self._loading):
             self._remove(work)
 
     def _remove(self, work: Workload) -> None:
-        if self._api.find(f"/api/v1/namespaces/{work.namespace}"):
+        if work.exists:
             work.remove()
 
     def _settle(self, work: Workload, count: int) -> list[str]:
         """Names of so many NIMServices at rest: one that the operator reconciled, and copies of it."""
         names = self._bench.names(0, count)
-        if not self._api.find(f"/api/v1/namespaces/{work.namespace}"):
+        if not work.exists:
             create_namespace(self._api, work.namespace)
         there = {item["metadata"]["name"] for item in work.list_all()}
         missing = [name for name in names if name not in there]
@@ -90,20 +88,9 @@ class Scale:
             work.wait_until_ready(work.path(names[0]), operator)
         copied = [name for name in missing if name != names[0]]
         copy_settled(Original(self._api, work.namespace, names[0]), work.namespace, copied)
-        self._wait_for_pods(work, names)
+        what = "rollout of the copies"
+        wait_until(lambda: work.are_deployed(names), what, limit_for(count), pause=2)
         return names
-
-    def _wait_for_pods(self, work: Workload, names: t.Sequence[str]) -> None:
-        def are_ready() -> bool:
-            listed = self._api.items("Deployment", work.namespace)
-            done = {
-                item["metadata"]["name"]
-                for item in listed
-                if (item.get("status") or {}).get("readyReplicas") == item["spec"]["replicas"]
-            }
-            return done.issuperset(names)
-
-        wait_until(are_ready, "rollout of the copies", limit_for(len(names)), pause=2)
 
     # --- a change while models hang --------------------------------------------------------------
 

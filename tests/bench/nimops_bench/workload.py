@@ -43,7 +43,7 @@ class Workload:
 
     def create_namespace(self) -> None:
         """Create the namespace, without what an earlier bench left, and the Secrets of the NIMServices."""
-        if self.api.find(f"/api/v1/namespaces/{self.namespace}"):
+        if self.exists:
             say(f"removing the namespace {self.namespace} of an earlier bench")
             self.remove()
         create_namespace(self.api, self.namespace)
@@ -60,6 +60,19 @@ class Workload:
             lambda: not self.list_all() and not self.api.items("Deployment", self.namespace),
             f"deletion of everything in the namespace {self.namespace}", 300, pause=0.5,
         )  # fmt: skip
+
+    @property
+    def exists(self) -> bool:
+        return self.api.find(path_of("Namespace", "", self.namespace)) is not None
+
+    def are_deployed(self, names: t.Iterable[str]) -> bool:
+        """Whether these Deployments have all their pods."""
+        ready = {
+            item["metadata"]["name"]
+            for item in self.api.items("Deployment", self.namespace)
+            if (item.get("status") or {}).get("readyReplicas") == item["spec"]["replicas"]
+        }
+        return ready.issuperset(names)
 
     def list_all(self) -> list[Json]:
         return self.api.items("NIMService", self.namespace)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import http.server
 import json
 import socket
@@ -17,10 +16,12 @@ import typing as t
 from dataclasses import dataclass
 from pathlib import Path
 
+import urllib3
 from nimops_harness.serving import Serving
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 HOP_BY_HOP = ("connection", "transfer-encoding", "content-length", "keep-alive")
+RETRY = urllib3.Retry(1, status=0, allowed_methods={"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,10 @@ class Proxy(Serving, http.server.ThreadingHTTPServer):
 
     def __init__(self, upstream: int, pki: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.upstream = upstream
         self.trouble = Trouble()
-        self.to_upstream = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+        self.server_pool = urllib3.HTTPSConnectionPool(
+            "127.0.0.1", upstream, maxsize=64, ca_certs=str(pki / "ca.crt"), timeout=None
+        )
         self._clients: set[socket.socket] = set()
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(str(pki / "server.crt"), str(pki / "server.key"))
@@ -113,17 +115,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: Proxy
 
-    def setup(self) -> None:
-        super().setup()
-        self._upstream = http.client.HTTPSConnection(
-            "127.0.0.1", self.server.upstream, context=self.server.to_upstream
-        )
-
-    def finish(self) -> None:
-        self._upstream.close()
-        with contextlib.suppress(OSError):
-            super().finish()
-
     def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         trouble = self.server.trouble
@@ -133,28 +124,26 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(trouble.delay)
         if refusal:
             if answer:
-                answer.read()
+                answer.drain_conn()
             self._refuse(refusal)
         elif answer:
             self._pass_on(answer)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _serve  # noqa: N815
 
-    def _ask(self, body: bytes) -> http.client.HTTPResponse | None:
-        """The API server's answer; the connection to the client ends with the one to the server."""
+    def _ask(self, body: bytes) -> urllib3.BaseHTTPResponse | None:
+        """The API server's answer; the connection to the client ends if there is none."""
         headers = {
             key: value for key, value in self.headers.items() if key.lower() not in HOP_BY_HOP
         }
-        for attempt in (1, 2):
-            try:
-                self._upstream.request(self.command, self.path, body or None, headers)
-                return self._upstream.getresponse()
-            except (http.client.HTTPException, OSError):
-                self._upstream.close()
-                if attempt == 2 or self.command in WRITES:
-                    break
-        self.close_connection = True
-        return None
+        try:
+            return self.server.server_pool.urlopen(
+                self.command, self.path, body or None, headers, RETRY, redirect=False,
+                preload_content=False, decode_content=False,
+            )  # fmt: skip
+        except urllib3.exceptions.HTTPError:
+            self.close_connection = True
+            return None
 
     def _refuse(self, refusal: Refusal) -> None:
         self.send_response(refusal.code)
@@ -168,26 +157,25 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _pass_on(self, answer: http.client.HTTPResponse) -> None:
+    def _pass_on(self, answer: urllib3.BaseHTTPResponse) -> None:
         """Bytes as they come: a watch has no end."""
         self.send_response(answer.status)
-        for key, value in answer.getheaders():
+        for key, value in answer.headers.items():
             if key.lower() not in HOP_BY_HOP:
                 self.send_header(key, value)
-        if answer.chunked:
-            self.send_header("Transfer-Encoding", "chunked")
-            self.end_headers()
-            self._stream(answer)
-        else:
-            self._end(answer.read())
-
-    def _stream(self, answer: http.client.HTTPResponse) -> None:
+        if "chunked" not in answer.headers.get("Transfer-Encoding", ""):
+            self._end(answer.read(decode_content=False))
+            return
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
         try:
-            while data := answer.read1(65536):
+            for data in answer.stream(decode_content=False):
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
             self.wfile.write(b"0\r\n\r\n")
-        except http.client.HTTPException:
+        except urllib3.exceptions.HTTPError:
             self.close_connection = True  # the answer was cut: so is ours
+        finally:
+            answer.close()
 
     def log_message(self, format: str, *args: t.Any) -> None:  # noqa: A002 the base class's name
         """Quiet."""

@@ -7,24 +7,24 @@ from __future__ import annotations
 
 import re
 import typing as t
-import urllib.parse
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
-from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys import (
+    remove_reserved_keys,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.private_keys import generate_keys
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import FIELD_MANAGER
-from nimops_harness.cluster import Json
+from nimops_harness.api_server import apply_crds
+from nimops_harness.cluster import APPLY, Answer, Api, Json, is_loopback, path_of
 from nimops_harness.crds import read_crds
 from nimops_harness.errors import HarnessError
 
 from .schema import GPU_NAMESPACE, NAMESPACE
 from .simulated import SimulatedCluster
 
-_CREATE = {"dryRun": "All", "fieldValidation": "Strict"}
 _THREADS = 4
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|`[^`]*`')
 _BRACKETS = re.compile(r"\[(?:\d+|…)\]")
@@ -37,38 +37,33 @@ class Cluster:
     """An API server on a loopback address, with our CRDs and a namespace."""
 
     def __init__(self) -> None:
-        self._client = Client()
-        host = urllib.parse.urlsplit(self._client._server.host).hostname or ""
-        if not (host.startswith("127.") or host in ("localhost", "::1")):
+        self._api = Api()
+        if not is_loopback(self._api.host):
             raise HarnessError(
-                f"the API server {host} is not on a loopback address: use the sandbox"
+                f"the API server {self._api.host} is not on loopback: use the sandbox"
             )
 
     def prepare(self) -> None:
         """Apply our CRDs, and create the namespaces."""
-        for name, crd in read_crds().items():
-            path = (
-                f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd['metadata']['name']}"
-            )
-            try:
-                self._client.apply(path, crd, "nimops-fuzz")
-            except ApiError as error:
-                raise HarnessError(f"the CRD of {name} is refused: {error}") from error
+        apply_crds(*read_crds().values())
         for name in (NAMESPACE, GPU_NAMESPACE):
+            path = path_of("Namespace", "", name, fieldManager="nimops-fuzz", force="true")
             space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            self._client.apply(f"/api/v1/namespaces/{name}", space, "nimops-fuzz")
+            self._api.request("PATCH", path, space, APPLY)
 
     def create(self, resource: Json) -> tuple[Json | None, str]:
-        """(the resource as the API server would store it, None if it is refused; the reason)."""
-        path = api_path(resource["kind"], NAMESPACE)
-        try:
-            return self._client._call_json(
-                "POST", path, resource, "application/json", query=_CREATE
-            ), ""
-        except ApiError as error:
-            if error.status in (400, 413, 422):
-                return None, str(error)
-            raise
+        """(the resource as the operator would read it, None if it is refused; the reason)."""
+        path = f"{api_path(resource['kind'], NAMESPACE)}?dryRun=All&fieldValidation=Strict"
+        answer = self._api.ask("POST", path, resource)
+        if answer.refusal and answer.status not in (400, 413, 422):
+            raise HarnessError(f"the API server gave no answer: {answer.refusal}")
+        return self._read(answer)
+
+    def _read(self, answer: Answer) -> tuple[Json | None, str]:
+        if answer.refusal:
+            return None, answer.refusal
+        remove_reserved_keys(answer.body)  # as the operator's client
+        return answer.body, ""
 
     def create_all(self, resources: Iterable[Json]) -> Iterator[tuple[Json | None, str]]:
         """`create` for many, in their order."""
@@ -79,12 +74,8 @@ class Cluster:
         """The same for a child, as kubernetes.core would apply it."""
         metadata = manifest["metadata"]
         path = api_path(manifest["kind"], metadata.get("namespace"), metadata["name"])
-        try:
-            return self._client.apply(path, manifest, FIELD_MANAGER, dry=True), ""
-        except ApiError as error:
-            if not error.status:
-                raise
-            return None, str(error)
+        query = f"?dryRun=All&fieldManager={FIELD_MANAGER}&force=true"
+        return self._read(self._api.ask("PATCH", path + query, manifest, APPLY))
 
     def writer(
         self, simulated: SimulatedCluster, refused: dict[str, list[str]]
@@ -119,11 +110,6 @@ def kind_of_refusal(kind: str, message: str) -> str:
     text = re.sub(r"Invalid value: (\{.*?\}|[^:]*):", "Invalid value:", text)
     text = re.sub(r"\d+", "N", text)
     return f"{kind}: {text[:110]}"
-
-
-def names_field(message: str, names: Iterable[str]) -> bool:
-    """Whether a refusal names the field, or the field around it."""
-    return any(name in message for name in names)
 
 
 def batches(values: Iterator[T], size: int) -> Iterator[list[T]]:

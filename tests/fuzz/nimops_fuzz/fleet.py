@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-import copy
 import random
 import typing as t
 
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import (
+    apply_merge_patch,
+)
 from nimops_harness.cluster import Json
 
 from .schema import GPU_NAMESPACE, NAMESPACE
@@ -86,8 +88,8 @@ class Fleet:
         """Merge a patch of a node."""
         for node in self.nodes:
             if node["metadata"]["name"] == body["metadata"]["name"]:
-                node["metadata"] = _merge(node["metadata"], body["metadata"])
-                node["spec"] = _merge(node["spec"], body.get("spec") or {})
+                changed: Json = {key: body[key] for key in ("metadata", "spec") if key in body}
+                node.update(apply_merge_patch(node, changed))
 
     def remove(self, namespace: str, name: str) -> None:
         """Have no such pod."""
@@ -197,14 +199,3 @@ class Fleet:
 def _has_label(pod: Json, key: str, value: str | None) -> bool:
     labels = pod["metadata"].get("labels") or {}
     return key in labels and (value is None or labels[key] == value)
-
-
-def _merge(value: Json, patch: Json) -> Json:
-    """The value as a merge patch leaves it."""
-    found = copy.deepcopy(value)
-    for key, item in patch.items():
-        if item is None:
-            found.pop(key, None)
-        else:
-            found[key] = _merge(found.get(key) or {}, item) if isinstance(item, dict) else item
-    return found

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import json
-import time
 
 import yaml
 
 from .cluster import APPLY, MERGE, Api, Json, kubectl, path_of
-from .progress import Deadline
+from .progress import wait_until
 from .runtime import ROOT
 
 NAMESPACE, NAME = "nimops-system", "nimops-controller-manager"
@@ -50,12 +49,10 @@ def install_account() -> Account:
     wanted = _build()
     _kubectl_all(wanted, "apply", "--server-side", "--force-conflicts")
     account = Account()
-    deadline = Deadline(_SECONDS, f"the policy {POLICY}")
     place = path_of("Secret", NAMESPACE)
-    is_there = any(item["metadata"]["name"].endswith(POLICY) for item in wanted)
-    while is_there and POLICY not in account.refuses("POST", place, token_secret()):
-        deadline.check()
-        time.sleep(0.2)
+    if any(item["metadata"]["name"].endswith(POLICY) for item in wanted):
+        is_used = lambda: POLICY in account.refuses("POST", place, token_secret())  # noqa: E731
+        wait_until(is_used, f"the policy {POLICY}", _SECONDS)
     return account
 
 

@@ -11,16 +11,12 @@ from __future__ import annotations
 import json
 import os
 import typing as t
-import urllib.parse
-from pathlib import Path
 
 import pytest
-import yaml
 from kubernetes import client, config
 
-from .cluster import Json, kubectl
-
-CRDS = Path(__file__).resolve().parents[3] / "config/crd/bases"
+from .cluster import Json, is_loopback, kubectl
+from .crds import read_crds
 
 
 @pytest.fixture(scope="session")
@@ -29,10 +25,9 @@ def api_server() -> t.Any:
     if not os.environ.get("KUBECONFIG"):
         pytest.skip("KUBECONFIG is not set")
     api: client.ApiClient = config.new_client_from_config()
-    host = urllib.parse.urlsplit(api.configuration.host).hostname or ""
-    if not (host.startswith("127.") or host in {"localhost", "::1"}):
-        pytest.skip(f"the API server {host} is not on a loopback address")
-    apply_crds(*(yaml.safe_load(path.read_text()) for path in CRDS.glob("*.yaml")))
+    if not is_loopback(api.configuration.host):
+        pytest.skip(f"the API server {api.configuration.host} is not on a loopback address")
+    apply_crds(*read_crds().values())
     return api
 
 

@@ -76,6 +76,12 @@ def kubectl(*arguments: str, stdin: str | None = None) -> str:
     return done.stdout
 
 
+def is_loopback(url: str) -> bool:
+    """Whether a server is on this machine: tests change no other."""
+    host = urllib.parse.urlsplit(url).hostname or ""
+    return host.startswith("127.") or host in ("localhost", "::1")
+
+
 def plural_of(kind: str) -> str:
     """The name of a kind in URL paths."""
     word = kind.lower()
@@ -127,7 +133,7 @@ class Api:
         if token:
             bearer = f"Bearer {token}"
             configuration.cert_file = configuration.key_file = None
-        self._host = configuration.host
+        self.host = configuration.host
         self._pool = client.ApiClient(configuration).rest_client.pool_manager
         self._headers = {"Accept": "application/json"}
         self._headers |= {"Authorization": bearer} if bearer else {}
@@ -173,7 +179,7 @@ class Api:
         data = json.dumps(body) if body is not None else None
         try:
             answer = self._pool.request(
-                method, self._host + path, body=data, headers=headers, timeout=30.0,
+                method, self.host + path, body=data, headers=headers, timeout=30.0,
                 retries=RETRY,
             )  # fmt: skip
         except urllib3.exceptions.HTTPError as error:
@@ -213,7 +219,7 @@ class Api:
         path = path_of(kind, namespace, **query)
         try:
             answer = self._pool.request(
-                "GET", self._host + path, headers=self._headers, timeout=seconds + 30.0,
+                "GET", self.host + path, headers=self._headers, timeout=seconds + 30.0,
                 preload_content=False, retries=False,
             )  # fmt: skip
             with contextlib.closing(answer):

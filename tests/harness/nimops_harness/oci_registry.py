@@ -105,15 +105,6 @@ def digest_of(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def make_handler(registry: Registry) -> type[http.server.BaseHTTPRequestHandler]:
-    """The handler of a server for a registry."""
-
-    class Handler(_Handler):
-        store = registry
-
-    return Handler
-
-
 def serve(
     registry: Registry,
     address: str = "127.0.0.1",
@@ -121,7 +112,8 @@ def serve(
     context: ssl.SSLContext | None = None,
 ) -> Any:
     """A server in a thread, over HTTPS with a context; `server_close` and `shutdown` end it."""
-    server = http.server.ThreadingHTTPServer((address, port), make_handler(registry))
+    handler = type("Handler", (_Handler,), {"store": registry})
+    server = http.server.ThreadingHTTPServer((address, port), handler)
     server.daemon_threads = True
     registry.url = f"{'https' if context else 'http'}://{address}:{server.server_port}"
     if context:
@@ -281,13 +273,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 def main(arguments: list[str]) -> None:
     """Serve until the end of the process."""
     address, port, *files = arguments
-    registry = Registry()
-    server = http.server.ThreadingHTTPServer((address, int(port)), make_handler(registry))
-    if files:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if files else None
+    if context:
         context.load_cert_chain(files[0])
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    server.serve_forever()
+    serve(Registry(), address, int(port), context)
+    threading.Event().wait()
 
 
 if __name__ == "__main__":

@@ -9,12 +9,11 @@ import contextlib
 import shutil
 import subprocess
 import sys
-import time
 import typing as t
 from pathlib import Path
 
 from .cluster import ROOT_OF, Api, Json, path_of, version_of
-from .progress import Deadline
+from .progress import wait_until
 from .runtime import ROOT
 
 MODELS = ROOT / "sandbox" / "model_server.py"
@@ -116,13 +115,11 @@ def create_namespace(api: Api, name: str) -> None:
 def remove_namespace(api: Api, name: str, limit: float = 600.0) -> None:
     """Remove a namespace, and the finalizers of its resources; no operator is needed."""
     discard_resources(api, name)
-    place = f"/api/v1/namespaces/{name}"
+    place = path_of("Namespace", "", name)
     if api.find(place):
         api.request("DELETE", place)
-    deadline = Deadline(limit, f"deletion of the namespace {name}")
-    while api.find(place):
-        deadline.check()
-        time.sleep(0.5)
+    what = f"deletion of the namespace {name}"
+    wait_until(lambda: not api.find(place), what, limit, pause=0.5)
 
 
 def discard_resources(api: Api, namespace: str) -> None:
