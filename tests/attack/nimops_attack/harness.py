@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from nimops_harness.cases import recording
 from nimops_harness.cluster import Answer, Json, Kind, path_of
 from nimops_harness.crds import read_schemas
-from nimops_harness.errors import HarnessError
 from nimops_harness.files import list_paths
 from nimops_harness.runtime import ROOT, Side
 from nimops_harness.sandbox import Restartable, Sandbox
@@ -96,11 +96,9 @@ class Harness(Restartable):
         """Whether an attack failed, and what was seen."""
         problems: list[str] = []
         fine = ""
-        try:
+        with recording(lambda error: problems.append(f"not completed: {error}")):
             self.ensure()
             fine = attack.run(Scene(self, attack.name, problems))
-        except (HarnessError, OSError, RuntimeError) as error:
-            problems.append(f"not completed: {error}")
         if self.operator and not self.operator.is_running:
             problems.insert(0, "the operator ended")
         for path in self.canary.iterdir():

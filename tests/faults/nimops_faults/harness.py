@@ -11,6 +11,7 @@ import typing as t
 from dataclasses import dataclass
 from pathlib import Path
 
+from nimops_harness.cases import recording
 from nimops_harness.cluster import Api, Json, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.files import list_paths
@@ -173,13 +174,9 @@ class Harness:
         else:
             self.note(f"{what} after {seconds:.1f} s")
 
-    @contextlib.contextmanager
-    def recording(self) -> t.Iterator[None]:
+    def recording(self) -> contextlib.AbstractContextManager[None]:
         """Record an error as a problem, and continue."""
-        try:
-            yield
-        except HarnessError as error:
-            self.object(f"not completed: {error}")
+        return recording(lambda error: self.object(f"not completed: {error}"))
 
     # --- the operator ----------------------------------------------------------------------------
 

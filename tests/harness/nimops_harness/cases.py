@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import signal
 import sys
@@ -132,16 +133,34 @@ def run_cases(
         return 0
     folder = options.output.resolve()
     rows = Rows(folder / ("results-quick.json" if options.quick else "results.json"))
+    return run_rows(rows, lambda sandbox: run(sandbox, rows))
+
+
+def run_rows(
+    rows: Rows,
+    run: t.Callable[[Sandbox], None],
+    header: t.Sequence[str] = ("", "name", "expected", "seen"),
+) -> int:
+    """Fill the rows on a sandbox in namespaces of its own, and print them; the exit code."""
+    folder = rows.path.parent
     enter(folder)
     try:
         with open_sandbox(folder) as sandbox:
-            run(sandbox, rows)
+            run(sandbox)
     finally:
-        marks = ("ok" if row.ok else "NOT" for row in rows)
-        cells = [(mark, row.name, row.expected, row.seen) for mark, row in zip(marks, rows)]  # noqa: B905
-        print_table(("", "name", "expected", "seen"), cells)
+        marks = {True: "ok", False: "NOT"}
+        print_table(header, [(marks[it.ok], it.name, it.expected, it.seen) for it in rows])
     say(f"written: {rows.path}; logs: {folder / 'logs'}")
     return 0 if rows and all(row.ok for row in rows) else 1
+
+
+@contextlib.contextmanager
+def recording(add: t.Callable[[str], None]) -> t.Iterator[None]:
+    """Add an error of the block as a problem, and continue."""
+    try:
+        yield
+    except (HarnessError, OSError, RuntimeError) as error:
+        add(str(error))
 
 
 def run_program(name: str, run: t.Callable[[], int]) -> int:

@@ -18,16 +18,13 @@ import fcntl
 import os
 import socket
 import struct
+import subprocess
 from pathlib import Path
 
 NEW_MOUNTS = 0x00020000
 NEW_USER = 0x10000000
 NEW_PIDS = 0x20000000
 NEW_NETWORK = 0x40000000
-
-MS_BIND = 4096
-MS_REC = 16384
-MS_PRIVATE = 1 << 18
 
 SIOCGIFFLAGS = 0x8913
 SIOCSIFFLAGS = 0x8914
@@ -38,30 +35,20 @@ TMP = Path("/tmp")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _fail_with_errno(what: str) -> None:
-    number = ctypes.get_errno()
-    raise OSError(number, f"{what}: {os.strerror(number)}")
-
-
 def unshare(flags: int) -> None:
     if _libc.unshare(flags):
-        _fail_with_errno("unshare")
+        number = ctypes.get_errno()
+        raise OSError(number, f"unshare: {os.strerror(number)}")
 
 
-def mount(source: str, target: Path, kind: str = "", flags: int = 0, options: str = "") -> None:
-    words = [word.encode() or None for word in (source, str(target), kind)]
-    if _libc.mount(*words, ctypes.c_ulong(flags), options.encode() or None):
-        _fail_with_errno(f"mount {target}")
-
-
-def unmount(target: Path) -> None:
-    if _libc.umount2(str(target).encode(), 0):
-        _fail_with_errno(f"umount {target}")
+def mount(*words: str | Path) -> None:
+    """Run mount(8) with these arguments; CalledProcessError, after its message, if it fails."""
+    subprocess.run(["mount", *map(str, words)], check=True)
 
 
 def keep_mounts_private() -> None:
     """Keep later mounts in this namespace."""
-    mount("none", Path("/"), flags=MS_REC | MS_PRIVATE)
+    mount("--make-rprivate", "/")
 
 
 def raise_loopback() -> None:
@@ -87,13 +74,12 @@ def send_listener(port: int, descriptor: int) -> None:
 
 
 def replace_tmp(folder: Path, kept: list[Path]) -> None:
-    """Mount the folder over /tmp, and kept folders below it, at their former paths."""
-    handles = [(path, os.open(path, os.O_PATH)) for path in kept]
-    mount(str(folder), TMP, flags=MS_BIND)
-    for path, handle in handles:
-        path.mkdir(parents=True, exist_ok=True)
-        mount(f"/proc/self/fd/{handle}", path, flags=MS_BIND | MS_REC)
-        os.close(handle)
+    """Mount the folder over /tmp, with the kept folders below it, at their former paths."""
+    for path in kept:
+        below = folder / path.relative_to(TMP)
+        below.mkdir(parents=True, exist_ok=True)
+        mount("--rbind", path, below)
+    mount("--rbind", folder, TMP)
 
 
 def main() -> None:

@@ -44,7 +44,7 @@ def isolate() -> None:
         os._exit(_wait_for(pid))
     die_with_parent(signal.SIGKILL)
     keep_mounts_private()
-    mount("proc", Path("/proc"), "proc")
+    mount("-t", "proc", "proc", "/proc")
     raise_loopback()
     if pid := os.fork():
         os._exit(_wait_for(pid))

@@ -16,7 +16,7 @@ import typing as t
 from pathlib import Path
 
 from .cluster import Api
-from .contain import mount, unmount
+from .contain import mount
 from .errors import HarnessError
 from .isolation import isolate
 from .progress import say
@@ -87,7 +87,7 @@ class Sandbox:
 
     def close(self) -> None:
         for tmp in self._tmps:
-            unmount(tmp)
+            subprocess.run(["umount", str(tmp)], check=True)
         run_sandbox(self.directory, "down")
 
     @property
@@ -107,7 +107,7 @@ class Sandbox:
         """An empty file system of this size, for the /tmp of an operator."""
         tmp = self.folder / "tmp" / name
         tmp.mkdir(parents=True)
-        mount("tmpfs", tmp, "tmpfs", options=f"size={size},mode=1777")
+        mount("-t", "tmpfs", "-o", f"size={size},mode=1777", "tmpfs", tmp)
         self._tmps.append(tmp)
         return tmp
 

@@ -13,12 +13,12 @@ import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nimops_harness.cases import Row, Rows, make_parser, print_table
+from nimops_harness.cases import Row, Rows, make_parser, run_rows
 from nimops_harness.cluster import Json, kubectl, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Deadline, say
 from nimops_harness.runtime import ROOT, Operator
-from nimops_harness.sandbox import Sandbox, enter, open_sandbox
+from nimops_harness.sandbox import Sandbox
 from nimops_harness.workload import label_nodes
 
 from .documents import Document, NeededSecret, needed_secrets, plan_rounds, read_files
@@ -169,27 +169,24 @@ def run(options: argparse.Namespace) -> int:
         raise HarnessError(f"not a file: {', '.join(missing)}")
     files, unread = read_files(options.files, options.namespace)
     rounds = plan_rounds(files)
-    folder = options.output.resolve()
-    rows = Rows(folder / "results.json")
-    enter(folder)
-    try:
-        for row in unread:
-            rows.add(row)
-        with open_sandbox(folder) as sandbox:
-            trial = Trial(sandbox, options, rows)
-            documents = [document for chosen in rounds for document in chosen]
-            label_nodes(sandbox.api)
-            trial.create_namespaces(documents)
-            trial.ask_reference(documents)
+    rows = Rows(options.output.resolve() / "results.json")
+    for row in unread:
+        rows.add(row)
+    order = {path.name: index for index, path in enumerate(options.files)}
+
+    def play(sandbox: Sandbox) -> None:
+        trial = Trial(sandbox, options, rows)
+        documents = [document for chosen in rounds for document in chosen]
+        label_nodes(sandbox.api)
+        trial.create_namespaces(documents)
+        trial.ask_reference(documents)
+        try:
             with sandbox.start_operator("operator", LEAST_PRIVILEGE="1") as operator:
                 operator.wait_until_ready()
                 for number, chosen in enumerate(rounds, 1):
                     say(f"round {number} of {len(rounds)}: {len(chosen)} objects")
                     trial.play(chosen, operator)
-    finally:
-        order = {path.name: index for index, path in enumerate(options.files)}
-        rows.sort(key=lambda row: order.get(row.name.partition(":")[0], 0))
-        cells = [("ok" if row.ok else "NOT", row.name, row.expected, row.seen) for row in rows]
-        print_table(("", "object", "result", "detail"), cells)
-    say(f"written: {rows.path}; logs: {folder / 'logs'}")
-    return 0 if rows and all(row.ok for row in rows) else 1
+        finally:
+            rows.sort(key=lambda row: order.get(row.name.partition(":")[0], 0))
+
+    return run_rows(rows, play, ("", "object", "result", "detail"))

@@ -6,22 +6,21 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
+import math
 import tempfile
-import time
 import typing as t
+from functools import partial
 from pathlib import Path
 
 from nimops_harness.cases import (
-    Row,
     Rows,
     add_case_options,
     choose,
     make_parser,
+    recording,
     run_cases,
 )
 from nimops_harness.cluster import Json
-from nimops_harness.errors import HarnessError
 from nimops_harness.progress import say
 from nimops_harness.sandbox import Sandbox
 from nimops_harness.workload import create_namespace, label_nodes
@@ -53,26 +52,23 @@ class Stage:
         label_nodes(sandbox.api)
         self.nodes = [trim(item) for item in objects.select("Node/*")]
 
-    def play(self, case: ReportCase) -> Row:
+    def play(self, case: ReportCase) -> tuple[bool, str]:
         """One case, from an empty namespace to the nodes as they were."""
         say(f"{case.name}: {case.right}")
-        began = time.monotonic()
         objects = Objects(self.api, f"report-{case.name.lower()}")
         problems: list[str] = []
         with tempfile.TemporaryDirectory() as folder:
             play = Play(objects, self.operator, Path(folder))
-            with recording(problems):
+            with recording(problems.append):
                 self.operator.ensure()
                 create_namespace(self.api, objects.namespace)
                 play.run(case.steps)
             if problems and "CustomResourceDefinition" in str(case.steps):
                 # A new one puts our CRDs back.
                 self.operator.stop()
-            with recording(problems):
+            with recording(problems.append):
                 self.clear(play)
-        seen = "; ".join(problems) or "as expected"
-        say(f"  {'NOT ' if problems else ''}ok ({time.monotonic() - began:.0f} s): {seen}")
-        return Row(case.name, case.right, seen, not problems)
+        return not problems, "; ".join(problems) or "as expected"
 
     def clear(self, play: Play) -> None:
         """Remove what the case made."""
@@ -97,15 +93,6 @@ def shape_of(node: Json) -> Json:
     return metadata | {key: node["spec"].get(key) for key in ("taints", "unschedulable")}
 
 
-@contextlib.contextmanager
-def recording(problems: list[str]) -> t.Iterator[None]:
-    """Record an error as a problem of the case, and continue."""
-    try:
-        yield
-    except (HarnessError, OSError) as error:
-        problems.append(str(error))
-
-
 def run(options: argparse.Namespace) -> int:
     cases = read_cases()
     chosen = choose(cases, [case for case in cases if case.quick], options)
@@ -114,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
         stage = Stage(sandbox)
         try:
             for case in chosen:
-                rows.add(stage.play(case))
+                rows.run(case.name, case.right, partial(stage.play, case), math.inf)
         finally:
             stage.operator.stop()
 

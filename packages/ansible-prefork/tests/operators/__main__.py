@@ -27,7 +27,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "tests" / "harness"))
 
 from nimops_harness.cluster import kubectl
-from nimops_harness.contain import mount, unmount
+from nimops_harness.contain import mount
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import say
 from nimops_harness.runtime import find_free_port
@@ -76,7 +76,7 @@ class Operator:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(settings)}
         environment |= {"WATCH_NAMESPACE": self.namespace, "ANSIBLE_ROLES_PATH": str(self.place / "roles")}
         ARTIFACTS.mkdir(exist_ok=True)
-        mount("tmpfs", ARTIFACTS, "tmpfs", options="size=512m")
+        mount("-t", "tmpfs", "-o", "size=512m", "tmpfs", ARTIFACTS)
         self.log.parent.mkdir(exist_ok=True)
         with self.log.open("wb") as log:
             process = subprocess.Popen(command, cwd=self.place, env=environment, stdout=log, stderr=log)
@@ -86,7 +86,7 @@ class Operator:
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)
-            unmount(ARTIFACTS)
+            subprocess.run(["umount", str(ARTIFACTS)], check=True)
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
         return kubectl("-n", self.namespace, *arguments, stdin=stdin)
