@@ -47,8 +47,8 @@ it busier than everything that is measured. So only the first rounds have them.
 """
 ROUNDS_OF_ALL = 20
 
-SETTLED = ("Role", "RoleBinding", "ServiceAccount", "Service", "Deployment")
-"""Children of a NIMService of the bench."""
+SETTLED = ("ServiceAccount", "Service", "Deployment")
+"""Children of a NIMService of the bench, on a cluster that is not OpenShift."""
 
 
 def make_foreign(number: int) -> tuple[str, Json]:
@@ -200,16 +200,6 @@ def delete_foreign(namespace: str) -> None:
         if item["metadata"]["name"].startswith(FOREIGN)
     ]
     in_parallel(places, delete, "foreign objects")
-
-
-def create_plain(original: Original, namespace: str, names: t.Sequence[str]) -> None:
-    """Create the children of a settled NIMService under other names, without the NIMServices."""
-    in_parallel(names, lambda api, name: original.copy_children(api, namespace, name), "children")
-
-
-def delete_plain(original: Original, namespace: str, names: t.Sequence[str]) -> None:
-    """Delete what `create_plain` created."""
-    in_parallel(names, lambda api, name: original.delete_children(api, namespace, name), "children")
 
 
 def copy_settled(original: Original, namespace: str, names: t.Sequence[str]) -> None:

@@ -10,57 +10,15 @@ import threading
 import time
 import typing as t
 
-from nimops_harness.cluster import Api, path_of
+from nimops_harness.cluster import Api, Json, path_of
 from nimops_harness.errors import HarnessError
-from nimops_harness.progress import Every, say
+from nimops_harness.progress import Deadline, Every, say
 
 from .workload import Workload
 
 SERVE_SECONDS = 120.0
 PATIENCE = 3600.0
 GOLDEN = (5**0.5 - 1) / 2
-
-
-class Shown:
-    """The replicas of each Deployment of a namespace, from a watch."""
-
-    def __init__(self, namespace: str) -> None:
-        self._api = Api()
-        self._namespace = namespace
-        listing = self._api.get(path_of("Deployment", namespace, limit="1"))
-        self._version = listing["metadata"]["resourceVersion"]
-        self._replicas: dict[str, int] = {}
-        self._news = threading.Condition()
-        self._error: HarnessError | None = None
-        self._ended = False
-        threading.Thread(target=self._follow, daemon=True).start()
-
-    def _follow(self) -> None:
-        deadline = time.monotonic() + PATIENCE
-        try:
-            for event in self._api.follow("Deployment", self._namespace, self._version, deadline):
-                if self._ended:
-                    return
-                if event:
-                    found = event["object"]
-                    with self._news:
-                        self._replicas[found["metadata"]["name"]] = found["spec"]["replicas"]
-                        self._news.notify_all()
-        except HarnessError as error:
-            self._error = error
-
-    def wait(self, name: str, replicas: int) -> None:
-        """Wait until a Deployment asks for so many."""
-        with self._news:
-            if not self._news.wait_for(
-                lambda: self._replicas.get(name) == replicas, timeout=SERVE_SECONDS
-            ):
-                raise self._error or HarnessError(
-                    f"a change of {name} did not reach its Deployment in {SERVE_SECONDS:g} s"
-                )
-
-    def end(self) -> None:
-        self._ended = True
 
 
 class Changes:
@@ -83,19 +41,21 @@ class Changes:
 
     def _run(self) -> None:
         try:
-            api, shown, due = Api(), Shown(self._work.namespace), Every(60)
+            api, due, namespace = Api(), Every(60), self._work.namespace
+            listing = api.get(path_of("Deployment", namespace, limit="1"))
+            version, end = listing["metadata"]["resourceVersion"], time.monotonic() + PATIENCE
+            events = api.follow("Deployment", namespace, version, end)
             for name in self._names:
                 place = self._work.path(name)
                 replicas = 3 - api.get(place)["spec"]["replicas"]
                 began = time.monotonic()
                 api.patch(place, {"spec": {"replicas": replicas}})
-                shown.wait(name, replicas)
+                wait_for_replicas(events, name, replicas)
                 self.seconds.append(time.monotonic() - began)
                 if due.is_due():
                     say(f"  {describe(self.seconds)}")
                 if self._end.wait(self._pause):
                     break
-            shown.end()
         except HarnessError as error:
             self._error = error
 
@@ -118,6 +78,17 @@ class Changes:
         self._thread.join()
         if self._error:
             raise self._error
+
+
+def wait_for_replicas(events: t.Iterator[Json | None], name: str, replicas: int) -> None:
+    """Wait for the event of a Deployment that asks for so many; HarnessError if that takes long."""
+    limit = Deadline(SERVE_SECONDS, f"the change of {name} in its Deployment")
+    for event in events:
+        found = event["object"] if event else {"metadata": {}}
+        if found["metadata"].get("name") == name and found["spec"]["replicas"] == replicas:
+            return
+        limit.check()
+    raise HarnessError(f"no events of Deployments for {PATIENCE:g} s")
 
 
 def describe(seconds: t.Sequence[float]) -> str:

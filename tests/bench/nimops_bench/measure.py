@@ -17,7 +17,7 @@ from nimops_harness.progress import say, wait_until
 from nimops_harness.runtime import MemoryWatch, Side
 from nimops_harness.workload import state_of
 
-from .bulk import Original, create_plain, delete_plain
+from .bulk import Original, in_parallel
 from .changes import Changes, describe
 from .results import BY_ROLE, SIDES, Results, is_share_right
 from .runtime import MeasuredOperator
@@ -232,14 +232,14 @@ class Bench:
         original = Original(self._api, namespace, self.names(0, 1)[0])
         names = [f"plain-{number:04}" for number in range(self.sizes.few)]
         began = time.monotonic()
-        create_plain(original, namespace, names)
+        in_parallel(names, lambda api, name: original.copy_children(api, namespace, name), "copies")
         what = "pods of children without an operator"
         wait_until(
             lambda: self.work.are_deployed(names), what, limit_for(self.sizes.few), pause=0.1
         )
         seconds = time.monotonic() - began
         say(f"  their children alone, by a plain client: {seconds:.1f} s")
-        delete_plain(original, namespace, names)
+        in_parallel(names, lambda api, it: original.delete_children(api, namespace, it), "copies")
         return seconds
 
     def apply_rest(self) -> None:

@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 import statistics
-import threading
 import time
 import typing as t
 from dataclasses import dataclass
 
-from nimops_harness.cluster import Api, Json, path_of
+from nimops_harness.cluster import Json, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.metrics import count_requests
-from nimops_harness.progress import Deadline, say, wait_until
+from nimops_harness.progress import say, wait_until
 from nimops_harness.runtime import MemoryWatch
 from nimops_harness.workload import create_namespace, is_settled
 
@@ -223,46 +222,30 @@ class Scale:
             cores, passes = operator.use(sizes.loading_window)
             say(f"  {passes} reconciles in {sizes.loading_window:g} s, {cores:.1%} of a core")
             chosen = [names[index] for index in spread(sizes.told, len(names))]
-            told = [self._time_ready(work, name, operator) for name in chosen]
+            told = [self._time_ready(work, name) for name in chosen]
             say(f"  Ready reported {max(told):.2f} s after the pod was, at most")
         work.remove()
         self._results.add("loading_", cores=cores, reconciles=passes)
         self._results.add_seconds("ready_told", told)
 
-    def _time_ready(self, work: Workload, name: str, operator: MeasuredOperator) -> float:
+    def _time_ready(self, work: Workload, name: str) -> float:
         """Seconds between the watch events of a Ready pod and of its Ready NIMService."""
-        pod = self._pod_of(work, name)
-        seen: dict[str, float] = {}
-
-        def follow(kind: str, of: str, is_ready: t.Callable[[Json], bool]) -> None:
-            api = Api()
-            where = {"fieldSelector": f"metadata.name={of}"}
-            version = api.get(path_of(kind, work.namespace, **where))["metadata"]["resourceVersion"]
-            started.release()
-            for event in api.watch(kind, work.namespace, version, 120):
-                if event["object"]["metadata"]["name"] == of and is_ready(event["object"]):
-                    seen[kind] = time.monotonic()
-                    return
-
-        started = threading.Semaphore(0)
-        threads = [
-            threading.Thread(target=follow, args=arguments, daemon=True)
-            for arguments in (("Pod", pod, is_pod_ready), ("NIMService", name, is_settled))
+        pod, seen = self._pod_of(work, name), []
+        watched = (("Pod", pod, is_pod_ready), ("NIMService", name, is_settled))
+        versions = [
+            self._api.get(path_of(kind, work.namespace, limit="1"))["metadata"]["resourceVersion"]
+            for kind, _name, _is_ready in watched
         ]
-        for thread in threads:
-            thread.start()
-        for _ in threads:
-            started.acquire(timeout=30)
         self._let_run(work, pod)
-        deadline = Deadline(130, f"{name} Ready")
-        for thread in threads:
-            while thread.is_alive():
-                operator.check()
-                deadline.check()
-                thread.join(0.2)
-        if len(seen) < len(threads):
-            raise HarnessError(f"{name}: Ready within two minutes: {', '.join(seen) or 'nothing'}")
-        return seen["NIMService"] - seen["Pod"]
+        for (kind, wanted, is_ready), version in zip(watched, versions, strict=True):
+            for event in self._api.watch(kind, work.namespace, version, 120):
+                found = event["object"]
+                if found["metadata"]["name"] == wanted and is_ready(found):
+                    seen.append(time.monotonic())
+                    break
+            else:
+                raise HarnessError(f"{kind} {wanted}: not Ready within two minutes")
+        return seen[1] - seen[0]
 
     # --- thousands -------------------------------------------------------------------------------
 

@@ -104,7 +104,7 @@ class Proxy(Serving, http.server.ThreadingHTTPServer):
 
     def cut(self) -> int:
         """Close all connections, and return their number."""
-        clients = list(self._clients)
+        clients, self._clients = self._clients, set()
         for client in clients:
             with contextlib.suppress(OSError):
                 client.shutdown(socket.SHUT_RDWR)

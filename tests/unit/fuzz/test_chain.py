@@ -12,11 +12,13 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import stored
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Desired
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from hypothesis import given
 from hypothesis import strategies as st
 from nimops_fuzz import chain, trial
 from nimops_fuzz.draws import IN_TESTS
-from nimops_fuzz.schema import KINDS
+from nimops_fuzz.schema import GPU_NAMESPACE, KINDS
 from nimops_harness.runtime import ROOT
 
 CASES = sorted((ROOT / "tests" / "fuzz" / "cases").glob("*.json"))
@@ -96,3 +98,44 @@ def test_reduce(monkeypatch: t.Any) -> None:
     case = {"why": "", "resource": resource, "answers": {}, "written": {}, "deleted": {}}
     smaller = trial.reduce(case, "KeyError in ?", seconds=5)
     assert smaller["resource"]["spec"] == {"a": {}} or "a" not in smaller["resource"]["spec"]
+
+
+OWNER = "nvidia.com/gpu-operator.driver.owner"
+
+
+def entry(kind: str, **metadata: t.Any) -> dict[str, t.Any]:
+    return {"kind": kind, "metadata": {"name": "a", **metadata}}
+
+
+@pytest.mark.parametrize(
+    ("way", "item", "flaw"),
+    [
+        ("apply", entry("ConfigMap", namespace=GPU_NAMESPACE), ""),
+        ("apply", entry("RuntimeClass"), ""),
+        ("evict", entry("Pod", namespace="another"), ""),
+        ("patch", entry("Node", labels={OWNER: None, "b": "c"}), ""),
+        ("apply", entry("ConfigMap", namespace="another"), "ConfigMap a is of another namespace"),
+        ("orphan", entry("DaemonSet"), "DaemonSet a is of another namespace"),
+        ("apply", entry("RuntimeClass", namespace="b"), "RuntimeClass a is of another namespace"),
+        ("evict", entry("Node"), "evicted: ['Node']"),
+        ("patch", entry("Node", labels={"b": "x" * 64}), "Node would get the label b=x"),
+        ("patch", entry("Node", labels={"b": "c "}), "Node would get the label b=c "),
+    ],
+)
+def test_make_pass_cluster_scoped(monkeypatch: t.Any, way: str, item: t.Any, flaw: str) -> None:
+    driver = {
+        "apiVersion": "nvidia.com/v1alpha1", "kind": "NVIDIADriver", "spec": {},
+        "metadata": {"name": "a", "uid": "u", "resourceVersion": "1"},
+    }  # fmt: skip
+    planned = Desired(), Plan(**{way: [item]})
+    monkeypatch.setattr(steps, "plan", lambda *_arguments: planned)
+
+    def go() -> None:
+        chain.make_pass(driver, lambda _read: None, lambda _plan: ({}, {}))
+
+    if not flaw:
+        return go()
+    with pytest.raises(chain.FlawError) as caught:
+        go()
+    assert str(caught.value.args[0]).startswith(flaw)
+    return None
