@@ -176,13 +176,13 @@ def attack_children(scene: Scene) -> str:
     scene.wait_for(lambda: scene.find("ConfigMap", "model-manifest"))
     scene.wait_state("service")
     edited = 0
-    for resource, name in (("ConfigMap", "model-manifest"), ("Service", "service"), ("Deployment", "service")):  # fmt: skip
-        text = apply_defaults(JINJA.text, make_token("child", *resource), scene.canary)
+    for kind, name in (("ConfigMap", "model-manifest"), ("Service", "service"), ("Deployment", "service")):  # fmt: skip
+        text = apply_defaults(JINJA.text, make_token("child", kind), scene.canary)
         notes: Json = {"metadata": {"annotations": {"a/x": text, "b": text}}}
-        if resource == "ConfigMap":
+        if kind == "ConfigMap":
             keys = ("__ansible_unsafe", "__ansible_vault", "model_manifest.yaml")
             notes |= {"data": dict.fromkeys(keys, text)}
-        edited += scene.cluster.merge(scene.path(resource, name), notes).refusal is None
+        edited += not scene.cluster.merge(scene.path(kind, name), notes).refusal
     scene.expect(edited == 3, f"only {edited} of 3 children could be edited")
     scene.change("service", {"spec": {"replicas": 2, "env": [{"name": "A", "value": "b"}]}})
     scene.expect_answered()

@@ -242,7 +242,7 @@ def attack_pods(scene: Scene) -> str:
             ],
         }  # fmt: skip
         place = f"{scene.path('Pod', pod['metadata']['name'])}/status"
-        written += scene.cluster.merge(place, {"status": status}).refusal is None
+        written += not scene.cluster.merge(place, {"status": status}).refusal
     progress = {"status": {"conditions": [said | {"type": "Progressing"}]}}
     scene.cluster.merge(f"{scene.path('Deployment', 'failing')}/status", progress)
     scene.change("failing", {"spec": {"replicas": 2}})

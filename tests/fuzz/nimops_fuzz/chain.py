@@ -16,14 +16,10 @@ from dataclasses import asdict, dataclass, field
 
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results import (
-    make_outcome,
-    refusal_text,
-    writable,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import find_violations
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
-from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS, key_of
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     PLAN,
     RESOURCE,
@@ -31,16 +27,17 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     pack,
     unpack,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import Read
-from ansible_collections.nimops.nim.plugins.module_utils._engine.stages import APPLIED, STAGES
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from nimops_harness.cluster import Json
 
 from .schema import home_of, limits_of, schema_of, walk
 
 Ask = t.Callable[[Read], t.Any]
-Write = t.Callable[[Json], tuple[Json, Json]]
+Apply = t.Callable[[Json], Json]
+"""Returns an object as the API server stores it; ApiError if it is refused."""
+Take = t.Callable[[Json], None]
+"""Deletes and evicts what a plan names, and merges its patches."""
 
 SECONDS = 10
 _WRITES = ("apply", "prune", "adopt", "orphan", "patch", "evict")
@@ -62,41 +59,48 @@ class Pass:
     resource: Json
     answers: Json = field(default_factory=dict)
     plan: Json = field(default_factory=dict)
-    written: Json = field(default_factory=dict)
-    deleted: Json = field(default_factory=dict)
+    written: set[str] = field(default_factory=set)
+    """Keys of the objects that were written."""
     status: Json = field(default_factory=dict)
     sent: list[tuple[str, Json]] = field(default_factory=list)
     error: str = ""
 
     def to_case(self, why: str) -> Json:
         """The pass as a case."""
-        case = {
-            "why": why, "resource": self.resource, "answers": self.answers,
-            "written": self.written, "deleted": self.deleted,
-        }  # fmt: skip
+        case = {"why": why, "resource": self.resource, "answers": self.answers}
         return t.cast(Json, json.loads(json.dumps(case)))
 
 
-class Recorder:
-    """Takes the place of a `Client` that nothing is read from."""
+class FuzzedClient:
+    """Takes the place of a `Client`: applies children by a function, and records other requests."""
 
-    def __init__(self) -> None:
+    def __init__(self, write: Apply) -> None:
         self.sent: list[tuple[str, Json]] = []
+        self._write = write
+
+    def get(self, _path: str, **_query: str) -> None:
+        return None
 
     def patch(self, path: str, body: Json, _manager: str = "") -> Json:
         self.sent.append((path, body))
         return {}
 
-    def apply(self, path: str, body: Json, _manager: str) -> Json:
-        self.sent.append((path, body))
-        return {}
+    def apply(self, path: str, body: Json, manager: str) -> Json:
+        if body["kind"] != "Event":
+            return self._write(body)
+        return self.patch(path, body, manager)
+
+    def delete(self, path: str, *_arguments: str, **_options: bool) -> Json:
+        return self.patch(path, {})
+
+    evict = delete
 
 
 class FuzzedCluster(LiveCluster):
     """A cluster with invented answers, which records requests."""
 
-    def __init__(self, recorder: Recorder, ask: Ask) -> None:
-        super().__init__(recorder, is_shared=False)  # type: ignore[arg-type]
+    def __init__(self, client: FuzzedClient, ask: Ask) -> None:
+        super().__init__(client, is_shared=False)  # type: ignore[arg-type]
         self._ask = ask
 
     def answer(self, read: Read) -> t.Any:
@@ -119,20 +123,22 @@ def in_time(seconds: int) -> t.Iterator[None]:
         signal.signal(signal.SIGALRM, former)
 
 
-def make_pass(resource: Json, ask: Ask, write: Write) -> Pass:
+def make_pass(
+    resource: Json, ask: Ask, write: Apply = copy.deepcopy, take: Take = lambda _plan: None
+) -> Pass:
     """One pass; it raises a `FlawError`, or the error of a bug, with the `Pass` as an argument."""
     done = Pass(copy.deepcopy(resource))
     try:
         with in_time(SECONDS):
-            _go(done, ask, write)
+            _go(done, ask, write, take)
     except Exception as error:
         error.args = (*error.args, done)
         raise
     return done
 
 
-def _go(done: Pass, ask: Ask, write: Write) -> None:
-    resource, recorder = done.resource, Recorder()
+def _go(done: Pass, ask: Ask, write: Apply, take: Take) -> None:
+    resource, client = done.resource, FuzzedClient(write)
 
     def remember(read: Read) -> t.Any:
         if len(done.answers) > _MAX_READS:
@@ -141,64 +147,32 @@ def _go(done: Pass, ask: Ask, write: Write) -> None:
         done.answers[read.key] = ask(read)
         return done.answers[read.key]
 
-    failure = ""
     answers: Json = {}
-    kind, cluster = kind_of(resource), FuzzedCluster(recorder, remember)
+    kind, cluster = kind_of(resource), FuzzedCluster(client, remember)
     try:
         answers = steps.observe(kind, resource, cluster)
-        done.plan = asdict(steps.plan(kind, resource, Observed(answers))[1])
+        plan = steps.plan(kind, resource, Observed(answers))[1]
+        done.plan = asdict(plan)
         answers = unpack(pack({**answers, RESOURCE: resource, PLAN: done.plan}))
-    except NimError as error:
-        # The role's rescue reports with nothing observed.
-        failure, answers, done.plan = str(error), {}, {}
-    if done.plan:
         _check_plan(resource, done.plan)
-        done.written, done.deleted = write(done.plan)
-    plan = Plan.from_dict(done.plan)
-    results = _registered(plan, done.written, done.deleted)
-    outcome = make_outcome(plan, results, failure, dry=False)
+        outcome = steps.write(plan, cluster)
+        done.written = set(outcome.written)
+        take(done.plan)
+    except NimError as error:
+        # A pass that fails reports with nothing observed.
+        answers, outcome, done.plan = {}, Outcome(failure=str(error)), {}
     try:
         found = steps.report(kind, resource, answers, outcome, cluster)
     except NimError as error:
         raise FlawError(f"an error is not reported: {error}") from error
-    done.status, done.sent, done.error = found.status, recorder.sent, found.error
+    done.status, done.sent, done.error = found.status, client.sent, found.error
     if found.status:
         _check_status(resource["kind"], found.status)
-    _check_sent(resource, recorder.sent)
+    _check_sent(resource, client.sent)
     if not _PERIOD.fullmatch(found.period):
         raise FlawError(f"no period: {found.period!r}")
-    if (failure or outcome.failure) and not found.error and not _says_failure(found.status):
-        raise FlawError(f"the status does not report: {failure or outcome.failure}")
-
-
-def _registered(plan: Plan, written: Json, deleted: Json) -> dict[str, Json]:
-    """The results that the tasks of a role would register, by stage."""
-    results = (written.get("result") or {}).get("results") or []
-    known = {key_of(item): result for item, result in zip(plan.apply, results, strict=False)}
-    found: dict[str, Json] = {"prune": deleted}
-    for stage in (name for name in STAGES if name in (*APPLIED, "own", "rest")):
-        items = [item for item in writable(plan, stage, found) if key_of(item) in known]
-        given = [known[key_of(item)] for item in items]
-        found[stage] = {"result": {"results": given}}
-        if stage not in APPLIED:
-            found[stage] = {"outcome": _outcome(items, given)}
-    return found
-
-
-def _outcome(items: list[Json], results: list[Json]) -> Json:
-    """The result of `nim_write`."""
-    refusals = [
-        {
-            "kind": item["kind"],
-            "name": item["metadata"]["name"],
-            "message": refusal_text(result["error"]["msg"], item["kind"], item["apiVersion"]),
-        }
-        for item, result in zip(items, results, strict=True)
-        if "error" in result
-    ]
-    pairs = zip(items, results, strict=True)
-    written = {key_of(item): result["result"] for item, result in pairs if "result" in result}
-    return {"written": written, "refusals": refusals}
+    if outcome.failure and not found.error and not _says_failure(found.status):
+        raise FlawError(f"the status does not report: {outcome.failure}")
 
 
 def _says_failure(status: Json) -> bool:
@@ -258,37 +232,10 @@ def _check_sent(resource: Json, sent: list[tuple[str, Json]]) -> None:
             raise FlawError("an event of more than 4 KiB")
 
 
-class Writable(t.Protocol):
-    """The objects that a plan changes."""
-
-    def put(self, manifest: Json) -> Json:
-        """Have this object."""
-
-    def take(self, plan: Json) -> None:
-        """Lose what a plan deletes and evicts, and merge its patches."""
-
-
-def apply_all(simulated: Writable) -> Write:
-    """A cluster that takes everything, in the words of kubernetes.core."""
-
-    def write(plan: Json) -> tuple[Json, Json]:
-        written = [{"result": simulated.put(item), "changed": True} for item in plan["apply"]]
-        simulated.take(plan)
-        deleted = [{"result": {}, "changed": True} for _item in plan["prune"]]
-        return {"result": {"results": written}}, {"result": {"results": deleted}}
-
-    return write
-
-
 def replay(case: Json) -> Pass:
     """The pass of a case that was kept."""
     answers = case["answers"]
-
-    def write(plan: Json) -> tuple[Json, Json]:
-        del plan
-        return case.get("written") or {}, case.get("deleted") or {}
-
-    return make_pass(case["resource"], lambda read: copy.deepcopy(answers.get(read.key)), write)
+    return make_pass(case["resource"], lambda read: copy.deepcopy(answers.get(read.key)))
 
 
 def signature(error: BaseException) -> str:

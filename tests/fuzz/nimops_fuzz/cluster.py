@@ -11,17 +11,18 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
 from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys import (
     remove_reserved_keys,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.private_keys import generate_keys
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import FIELD_MANAGER
 from nimops_harness.api_server import apply_crds
-from nimops_harness.cluster import APPLY, Answer, Api, Json, is_loopback, path_of
+from nimops_harness.cluster import APPLY, Api, Json, is_loopback, path_of
 from nimops_harness.crds import read_crds
 from nimops_harness.errors import HarnessError
 
+from .chain import Apply
 from .schema import GPU_NAMESPACE, NAMESPACE
 from .simulated import SimulatedCluster
 
@@ -57,9 +58,6 @@ class Cluster:
         answer = self._api.ask("POST", path, resource)
         if answer.refusal and answer.status not in (400, 413, 422):
             raise HarnessError(f"the API server gave no answer: {answer.refusal}")
-        return self._read(answer)
-
-    def _read(self, answer: Answer) -> tuple[Json | None, str]:
         if answer.refusal:
             return None, answer.refusal
         remove_reserved_keys(answer.body)  # as the operator's client
@@ -70,34 +68,22 @@ class Cluster:
         with ThreadPoolExecutor(_THREADS) as pool:
             yield from pool.map(self.create, resources)
 
-    def apply(self, manifest: Json) -> tuple[Json | None, str]:
-        """The same for a child, as kubernetes.core would apply it."""
-        metadata = manifest["metadata"]
-        path = api_path(manifest["kind"], metadata.get("namespace"), metadata["name"])
-        query = f"?dryRun=All&fieldManager={FIELD_MANAGER}&force=true"
-        return self._read(self._api.ask("PATCH", path + query, manifest, APPLY))
-
-    def writer(
-        self, simulated: SimulatedCluster, refused: dict[str, list[str]]
-    ) -> t.Callable[[Json], tuple[Json, Json]]:
-        """Has the API server judge the children of a plan, and puts them into a simulated cluster.
+    def writer(self, simulated: SimulatedCluster, refused: dict[str, list[str]]) -> Apply:
+        """Has the API server judge children, and puts them into a simulated cluster.
 
         ``refused`` gets the messages, by `kind_of_refusal`.
         """
 
-        def write(plan: Json) -> tuple[Json, Json]:
-            written = list[Json]()
-            for manifest in generate_keys(plan["apply"]):
-                found, why = self.apply(manifest)
-                if found is None:
-                    refused.setdefault(kind_of_refusal(manifest["kind"], why), []).append(why)
-                    written.append({"error": {"msg": f"Failed to apply object: {why}"}})
-                else:
-                    kept = simulated.put({**found, "kind": manifest["kind"]}, is_whole=True)
-                    written.append({"result": kept, "changed": True})
-            simulated.take(plan)
-            deleted = [{"result": {}, "changed": True} for _item in plan["prune"]]
-            return {"result": {"results": written}}, {"result": {"results": deleted}}
+        def write(manifest: Json) -> Json:
+            metadata, kind = manifest["metadata"], manifest["kind"]
+            path = api_path(kind, metadata.get("namespace"), metadata["name"])
+            query = f"?dryRun=All&fieldManager={FIELD_MANAGER}&force=true"
+            answer = self._api.ask("PATCH", path + query, manifest, APPLY)
+            if answer.refusal:
+                refused.setdefault(kind_of_refusal(kind, answer.refusal), []).append(answer.refusal)
+                raise ApiError(answer.status, answer.refusal)
+            remove_reserved_keys(answer.body)  # as the operator's client
+            return simulated.put({**answer.body, "kind": kind}, is_whole=True)
 
         return write
 

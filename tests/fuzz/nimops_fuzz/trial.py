@@ -11,12 +11,13 @@ import time
 import typing as t
 from dataclasses import dataclass
 
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadLog
 from hypothesis import strategies as st
 from nimops_harness.cluster import Json
 from nimops_harness.mentions import mentions
 
-from .chain import FlawError, Pass, Write, apply_all, make_pass, replay, signature
+from .chain import Apply, FlawError, Pass, make_pass, replay, signature
 from .schema import KINDS
 from .simulated import SimulatedCluster
 from .strategies import Draw, resources, statuses
@@ -68,13 +69,13 @@ def settle(resource: Json, around: tuple[Json, Json, int]) -> Trial:
     return Trial(made, neighbors, number)
 
 
-def play(trial: Trial, writer: t.Callable[[SimulatedCluster], Write] | None = None) -> list[Pass]:
+def play(trial: Trial, writer: t.Callable[[SimulatedCluster], Apply] | None = None) -> list[Pass]:
     """Passes one after the other, while time passes; what they raise is a finding."""
     simulated = SimulatedCluster(trial.number, trial.neighbors, trial.resource)
-    write = writer(simulated) if writer else apply_all(simulated)
+    write = writer(simulated) if writer else simulated.put
     resource, passes = copy.deepcopy(trial.resource), list[Pass]()
     for number in range(PASSES):
-        done = make_pass(resource, simulated.ask, write)
+        done = make_pass(resource, simulated.ask, write, simulated.take)
         _check_foreign(done, simulated)
         passes.append(done)
         resource = resource | {"status": done.status} if done.status else resource
@@ -108,19 +109,11 @@ def _check_rest(resource: Json, simulated: SimulatedCluster, before: Pass) -> No
             return simulated.ask(read)
         return answers[read.key]
 
-    again = make_pass(resource, ask, lambda _plan: ({}, {}))
-    known = _taken(before)
+    again = make_pass(resource, ask)
+    known = [item for item in before.plan.get("apply", []) if key_of(item) in before.written]
     for item in again.plan.get("apply", []):
-        if json.dumps(item, sort_keys=True) in known:
-            what = f"{item['kind']} is applied again although it is there"
-            raise FlawError(what, again)
-
-
-def _taken(done: Pass) -> set[str]:
-    """The objects that were applied, without refused ones."""
-    results = ((done.written.get("result") or {}).get("results")) or []
-    pairs = zip(done.plan.get("apply", []), results, strict=True) if results else ()
-    return {json.dumps(want, sort_keys=True) for want, result in pairs if "result" in result}
+        if item in known:
+            raise FlawError(f"{item['kind']} is applied again although it is there", again)
 
 
 def reduce(case: Json, wanted: str, seconds: float = 8) -> Json:

@@ -56,7 +56,7 @@ SERVICE = {
 def one_pass(monkeypatch: t.Any, name: str, effect: t.Any) -> None:
     """A pass in which a function of the chain does something else."""
     monkeypatch.setattr(steps if hasattr(steps, name) else chain, name, effect)
-    chain.make_pass(t.cast(dict[str, t.Any], SERVICE), lambda _read: None, lambda _plan: ({}, {}))
+    chain.make_pass(t.cast(dict[str, t.Any], SERVICE), lambda _read: None)
 
 
 def fail(error: Exception) -> t.Callable[..., t.Any]:
@@ -95,7 +95,7 @@ def test_reduce(monkeypatch: t.Any) -> None:
 
     monkeypatch.setattr(steps, "observe", observe)
     resource = SERVICE | {"spec": SERVICE["spec"] | {"other": 1, "a": {"c": [1, 2]}}}  # type: ignore[operator]
-    case = {"why": "", "resource": resource, "answers": {}, "written": {}, "deleted": {}}
+    case = {"why": "", "resource": resource, "answers": {}}
     smaller = trial.reduce(case, "KeyError in ?", seconds=5)
     assert smaller["resource"]["spec"] == {"a": {}} or "a" not in smaller["resource"]["spec"]
 
@@ -131,7 +131,7 @@ def test_make_pass_cluster_scoped(monkeypatch: t.Any, way: str, item: t.Any, fla
     monkeypatch.setattr(steps, "plan", lambda *_arguments: planned)
 
     def go() -> None:
-        chain.make_pass(driver, lambda _read: None, lambda _plan: ({}, {}))
+        chain.make_pass(driver, lambda _read: None)
 
     if not flaw:
         return go()
