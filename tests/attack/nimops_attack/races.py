@@ -10,6 +10,7 @@ from nimops_harness.errors import HarnessError
 from nimops_harness.workload import make_nimbuild, make_nimcache, make_nimservice
 
 from .harness import Scene, attack, conditions_of
+from .tenants import make_deployment
 
 INPUT_TAG = "input_profile"
 MOST_BUILT = 32
@@ -18,9 +19,9 @@ MOST_BUILT = 32
 
 @attack("races", "objects that others create first are left alone", sides=("prefork",))
 def attack_races(scene: Scene) -> str:
-    """A Service of a child's name is created when the operator has decided to create it.
+    """A Deployment of a child's name is created when the operator has decided to create it.
 
-    That is so once the first child is there: the Service is among the next ones.
+    That is so once its account is there, for which the operator's Deployment waits.
     """
     names = [f"race-{number}" for number in range(20)]
     theirs: dict[str, Json] = {}
@@ -29,16 +30,16 @@ def attack_races(scene: Scene) -> str:
         account = scene.path("ServiceAccount", name)
         if not scene.wait_for(lambda: scene.cluster.find(account), pause=0.002):  # noqa: B023 called at once
             raise HarnessError(f"{name} got no child")
-        body = {"metadata": {"name": name}, "spec": {"ports": [{"port": 4715}]}}
-        answer = scene.cluster.ask("POST", scene.path("Service"), body)
+        body = {"metadata": {"name": name}} | make_deployment({"app": "theirs"})
+        answer = scene.cluster.ask("POST", scene.path("Deployment"), body)
         if answer.status < 300:
             theirs[name] = answer.body
     scene.expect_answered()
     scene.expect_deleted()
-    places = [scene.path("Service", name) for name in names if name not in theirs]
+    places = [scene.path("Deployment", name) for name in names if name not in theirs]
     scene.wait_for(lambda: not any(map(scene.cluster.find, places)), 10)
     for before in theirs.values():
-        scene.expect_untouched("Service", before)
+        scene.expect_untouched("Deployment", before)
     scene.expect(theirs, "none came first: the attack did not take place")
     return f"{len(theirs)} of {len(names)} came first, and are left alone"
 
