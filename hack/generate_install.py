@@ -13,6 +13,7 @@ by "+". Each CustomResourceDefinition has a file of its own.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
@@ -55,6 +56,13 @@ def installations() -> Iterator[tuple[str, str, list[str]]]:
                 yield "+".join(sorted(filter(None, (first, *kept)))), overlay, left_out
 
 
+@functools.cache
+def parse(text: str) -> Json:
+    """Return the object of a document, parsed once: all overlays have the same CRDs."""
+    item: Json = yaml.load(text, LOADER)
+    return item
+
+
 def build(overlay: str, components: list[str]) -> list[Json]:
     """Return the objects of an overlay with components."""
     (ROOT / "build").mkdir(exist_ok=True)
@@ -68,7 +76,7 @@ def build(overlay: str, components: list[str]) -> list[Json]:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"config/{overlay} does not build:\n{done.stderr.strip()}")
-    built: list[Json] = list(yaml.load_all(done.stdout, LOADER))
+    built = [parse(text) for text in done.stdout.split("\n---\n")]
     for item in built:
         if item["kind"] in CLUSTER_SCOPED:
             item["metadata"].pop("namespace", None)

@@ -96,9 +96,14 @@ def find_others(
         "contact": values["contact"],
         "organization": f"(@{values['organization']})",
     }
-    for number, line in enumerate(rest.splitlines(), 1):
-        for key, value in forms.items():
-            if re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-])", line):
+    searches = {
+        key: re.compile(rf"(?<![\w.-]){re.escape(value)}(?![\w-])")
+        for key, value in forms.items()
+        if value in rest
+    }
+    for number, line in enumerate(rest.splitlines() if searches else (), 1):
+        for key, search in searches.items():
+            if search.search(line):
                 yield number, key
 
 

@@ -6,6 +6,11 @@ PYTEST_ANSIBLE := -q --strict-markers --import-mode=importlib -p no:cacheprovide
 prose: ## vale on documents, comments and docstrings
 	@$(PYTHON) hack/check_prose.py
 
+# Searches of samples that take twenty seconds each, while another sample of the kind is searched on each change.
+.PHONY: unit-nightly
+unit-nightly: collection ## The unit tests that unit leaves out: those with the mark nightly
+	@PYTHONPATH=$(COLLECTIONS) $(PYTEST) -n auto -m nightly tests/unit
+
 # The tests that depend on the version of ansible-core. Left to `make nightly`: all other unit tests, prefork on the locked
 # version, its endurance, its client that is a script, and the cases of ansible-playbook, which the image only runs as part of
 # ansible-runner.

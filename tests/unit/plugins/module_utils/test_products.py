@@ -52,6 +52,11 @@ UNSEARCHED = {
 N, MOST_DEEP, MOST_PASSES = 2, 4, 5
 HEAVY_BYTES, MOST_ELEMENTS = 100_000, 2000
 GROUP = 8
+NIGHTLY = {
+    *(f"nimservice_{name}" for name in ("lora", "restricted", "streams")),
+    "nimcache_all_profiles",
+}
+"""Samples of kinds that another sample searches on each change: twenty seconds of CPU for a service."""
 MOST_MIB = 64
 """Memory of a refused pass, of a custom resource of up to two heavy fields."""
 
@@ -135,7 +140,8 @@ def put(schema: Json, value: t.Any, path: Place, count: int, name: str = "x") ->
 
 def render(resource: Json) -> SimulationResult:
     """The simulated resource, in a cluster with the caches that it names."""
-    named = [item for item in caches() if f'"{item["metadata"]["name"]}"' in json.dumps(resource)]
+    text = json.dumps(resource)
+    named = [item for item in caches() if f'"{item["metadata"]["name"]}"' in text]
     given = [resource, *(item for item in named if item["kind"] != resource["kind"])]
     own = [(item["kind"], item["metadata"]["name"]) for item in given]
     others = [item for item in facts() if (item["kind"], item["metadata"]["name"]) not in own]
@@ -235,10 +241,15 @@ class Growth:
         return [(a, b) for a, b in pairs if self.multiplies(a, [b])]
 
 
-SEARCHED = [item for item in bases() if item.id.rpartition("-")[0] not in UNSEARCHED]
+def searched() -> t.Iterator[t.Any]:
+    for item in bases():
+        name = item.id.rpartition("-")[0]
+        if name not in UNSEARCHED:
+            marks = [pytest.mark.nightly] if name in NIGHTLY else []
+            yield pytest.param(*item.values, id=item.id, marks=marks)
 
 
-@pytest.mark.parametrize("base", SEARCHED)
+@pytest.mark.parametrize("base", list(searched()))
 def test_products_are_refused_before_copying(base: Json) -> None:
     growth = Growth(base)
     for pair in growth.products:

@@ -33,22 +33,21 @@ def name_hf_model_without_secret(spec: Json) -> None:
 
 
 Change = t.Callable[[Json], None]
-CHANGES: dict[str, tuple[str, Change]] = {
-    "samples": ("", lambda spec: None),
-    "services with a proxy": ("NIMService", add_proxy),
-    "caches with a proxy": ("NIMCache", add_proxy),
-    "services of Hugging Face": ("NIMService", name_hf_model),
-    "services of Hugging Face, no secret": ("NIMService", name_hf_model_without_secret),
+CHANGES: dict[str, tuple[tuple[str, ...], Change]] = {
+    "samples": ((), lambda spec: None),
+    "services and caches with a proxy": (("NIMService", "NIMCache"), add_proxy),
+    "services of Hugging Face": (("NIMService",), name_hf_model),
+    "services of Hugging Face, no secret": (("NIMService",), name_hf_model_without_secret),
 }
 
 
-def samples(change: tuple[str, Change]) -> list[Json]:
-    """The samples; those of one kind with a change of their spec."""
+def samples(change: tuple[tuple[str, ...], Change]) -> list[Json]:
+    """The samples; those of some kinds with a change of their spec."""
     found = [item for item in read(SAMPLES) if item["kind"] in WITH_ENV]
-    kind, apply = change
+    kinds, apply = change
     for item in found:
         item["metadata"].setdefault("namespace", "nim")
-        if item["kind"] == kind:
+        if item["kind"] in kinds:
             apply(item["spec"])
     return found
 
@@ -66,7 +65,7 @@ def render(resources: list[Json]) -> Env:
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_spec_env_wins(change: tuple[str, Change]) -> None:
+def test_spec_env_wins(change: tuple[tuple[str, ...], Change]) -> None:
     resources = samples(change)
     derived = render(resources)
     names = {variable for variables in derived.values() for variable in variables}
