@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+from site_flow import Flow
 from site_markdown import cell, code, table
 
 PROXY = "packages/nimops-apiproxy/internal"
@@ -25,7 +25,13 @@ _FAMILY = re.compile(
 _COUNTER = re.compile(r'\{"(?P<name>[a-z_]+_total)", "(?P<help>[^"]+)", func')
 _CONSTANT = re.compile(r'(?m)^(?:const )?\t?(\w+)\s*=\s*"([a-z_]+)"$')
 _VARIABLE = re.compile(r"\bNIMOPS_[A-Z_]*[A-Z]\b")
-_REASON = re.compile(r"[A-Z][A-Za-z0-9]+[a-z]")
+_REASON = re.compile(r"[A-Z][A-Za-z0-9]+")
+_CONDITION = ("_engine/conditions.py", "condition")
+"""The function that makes each condition."""
+_EVENT = ("_engine/desired.py", "Event")
+"""The class of each event."""
+_VERDICT, _JUDGED = "_builders/verdict.py", ("nemo", "nim/service")
+"""The reasons of refused objects, by kind, and the kinds that have them."""
 
 Metric = tuple[str, str, str]
 """name, type and help text"""
@@ -98,108 +104,62 @@ def find_variables(root: Path) -> set[str]:
 # Conditions and reasons
 
 
-class Names:
-    """The texts of constants in a folder of Python sources, by module and name."""
+def read_flow(root: Path) -> Flow:
+    """Return the sources of the operator; the commands of users report no conditions.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.trees = {path: ast.parse(path.read_text()) for path in sorted(folder.rglob("*.py"))}
-        self._constants = {path: dict(_assigned(tree)) for path, tree in self.trees.items()}
-        self._all: dict[str, set[str]] = defaultdict(set)
-        for found in self._constants.values():
-            for name, value in found.items():
-                self._all[name].add(value)
-
-    def texts_of(self, node: ast.expr, path: Path) -> list[str]:
-        """The texts that an expression can be, as far as they are constants."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return [node.value]
-        if isinstance(node, ast.IfExp):
-            return [*self.texts_of(node.body, path), *self.texts_of(node.orelse, path)]
-        if isinstance(node, ast.BoolOp):
-            return [text for value in node.values for text in self.texts_of(value, path)]
-        if isinstance(node, ast.Name):
-            own = self._constants[path].get(node.id)
-            known = self._all.get(node.id, set())
-            return [own] if own else sorted(known) if len(known) == 1 else []
-        return []
+    The API server can refuse each kind of object that a kind with a verdict writes. A state is one
+    that the same folder sets.
+    """
+    flow = Flow(root / "plugins/module_utils", without="_commands")
+    access = flow.find_texts("_engine/kind.py", "Access", "uses", "kind")
+    written = {kind for uses, kind, part in access if "write" in uses and part.startswith(_JUDGED)}
+    for name in ("_REASONS", "_OTHERS"):
+        written -= flow.find_items(_VERDICT, name)
+    flow.given["Refusal", "kind"] = lambda _part: written
+    states = flow.find_texts("_engine/status_builder.py", "set_field", "value", key="state")
+    flow.given["StatusBuilder", "state"] = lambda part: [
+        state
+        for state, setter in states
+        if part == setter or (part == "engine" and setter.startswith("nim/"))
+    ]
+    flow.unknown.clear()
+    return flow
 
 
-def _assigned(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in tree.body:
-        if not isinstance(node, ast.Assign):
-            continue
-        for target in node.targets:
-            pairs = [(target, node.value)]
-            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                pairs = list(zip(target.elts, node.value.elts, strict=False))
-            for name, value in pairs:
-                if isinstance(name, ast.Name) and isinstance(value, ast.Constant):
-                    yield name.id, str(value.value)
-
-
-def find_conditions(names: Names) -> dict[str, set[str]]:
+def find_conditions(flow: Flow) -> dict[str, set[str]]:
     """Return the types of conditions that the code sets, and the parts that set them."""
+    return _by_name(flow.find_texts(*_CONDITION, "kind"))
+
+
+def find_reasons(flow: Flow) -> dict[str, set[str]]:
+    """Return the reasons of conditions that the code sets, and the parts that name them."""
+    found = flow.find_texts(*_CONDITION, "reason")
+    return _by_name(row for row in found if _REASON.fullmatch(row[0]))
+
+
+def find_events(flow: Flow) -> list[tuple[str, str, str]]:
+    """Return reason, type and part of each event that the code reports."""
+    found = flow.find_texts(*_EVENT, "kind", "reason")
+    return sorted(
+        ((reason, kind, part) for kind, reason, part in found),
+        key=lambda row: (row[0].lower(), row),
+    )
+
+
+def _by_name(rows: Iterable[tuple[str, ...]]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
-    for path, call in _calls(names):
-        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-        position = {"set_condition": 0, "warn": 0, "fail": 0, "condition": 0, "_choose": 2}
-        if name in position and len(call.args) > position[name] + 1:
-            for text in names.texts_of(call.args[position[name]], path):
-                if re.fullmatch(r"[A-Z][A-Za-z_]+", text):
-                    found[text].add(_part(names.folder, path))
+    for name, part in rows:
+        found[name].add(part)
     return found
 
 
-def find_reasons(names: Names) -> dict[str, set[str]]:
-    """Return the reasons of conditions that the code names, and the parts that name them."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for path, call in _calls(names):
-        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-        given = [item.value for item in call.keywords if item.arg in ("reason", "waiting_reason")]
-        if name in ("set_condition", "_choose") and len(call.args) > 2:
-            given.append(call.args[-2] if name == "_choose" else call.args[2])
-        if name == "warn" and len(call.args) > 2:
-            given.append(call.args[1])
-        if name in ("Verdict", "Missing") and len(call.args) > 1:
-            given.append(call.args[1])
-        for node in given:
-            _add(found, names, node, path)
-    for path, tree in names.trees.items():
-        for item in ast.walk(tree):
-            if isinstance(item, ast.Assign) and isinstance(item.value, ast.Tuple):
-                [target, *_more] = item.targets
-                if getattr(target, "attr", "") in ("stalled", "reconciling") and item.value.elts:
-                    _add(found, names, item.value.elts[0], path)
-    return found
-
-
-def _add(found: dict[str, set[str]], names: Names, node: ast.expr, path: Path) -> None:
-    for text in names.texts_of(node, path):
-        if _REASON.fullmatch(text):
-            found[text].add(_part(names.folder, path))
-
-
-def _calls(names: Names) -> Iterator[tuple[Path, ast.Call]]:
-    for path, tree in names.trees.items():
-        if "_commands" not in path.parts:
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Call):
-                    yield path, node
-
-
-def _part(folder: Path, path: Path) -> str:
-    return "/".join(part.strip("_") for part in path.relative_to(folder).parts[:-1])
-
-
-def write_conditions(names: Names) -> str:
+def write_conditions(flow: Flow) -> str:
     """Return the page of types and reasons of conditions."""
     text = (
         "# Conditions and reasons\n\n[Troubleshooting](../user/troubleshooting.md) has the reasons"
         " with their fixes.\n"
     )
-    types = {"Reconciling": {"engine"}, "Stalled": {"engine"}, **find_conditions(names)}
-    parts = (("type", types), ("reason", find_reasons(names)))
+    parts = (("type", find_conditions(flow)), ("reason", find_reasons(flow)))
     for what, found in parts:
         rows = [
             (code(name), ", ".join(code(part) for part in sorted(found[name])))
@@ -209,10 +169,23 @@ def write_conditions(names: Names) -> str:
     return text
 
 
+def write_events(flow: Flow) -> str:
+    """Return the page of events."""
+    rows = [(code(reason), kind, code(part)) for reason, kind, part in find_events(flow)]
+    return (
+        "# Events\n\nThe reasons of events on custom resources, and the part of the operator that"
+        " names them. An event also repeats the reason of a condition when it changes:"
+        " [troubleshooting](../user/troubleshooting.md) has the reasons with their fixes.\n\n"
+        + table(("reason", "type", "named by"), rows)
+    )
+
+
 def make_operation_pages(root: Path) -> dict[str, str]:
     """Return the pages of a checkout."""
+    flow = read_flow(root)
     return {
         "reference/metrics.md": write_metrics(read_metrics(root)),
         "reference/alerts.md": write_alerts(yaml.safe_load((root / ALERTS).read_text())),
-        "reference/conditions.md": write_conditions(Names(root / "plugins/module_utils")),
+        "reference/conditions.md": write_conditions(flow),
+        "reference/events.md": write_events(flow),
     }

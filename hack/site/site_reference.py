@@ -68,7 +68,6 @@ def make_pages(root: Path) -> dict[str, str]:
     pages["reference/playbooks.md"] = write_playbooks(playbooks)
     texts = {name: (root / name).read_text() for name in _ROLES if (root / name).is_file()}
     pages["reference/permissions.md"] = write_permissions(texts)
-    pages["reference/events.md"] = write_events(find_events(root / "plugins/module_utils"))
     return pages
 
 
@@ -366,42 +365,3 @@ def list_permissions(content: str) -> list[tuple[list[str], Schema]]:
             above = []
     rules = (yaml.safe_load(content) or {}).get("rules", [])
     return list(zip(reasons, rules, strict=True))
-
-
-def find_events(folder: Path) -> list[tuple[str, str, str]]:
-    """Return type, reason and family of each event that the code reports by literal texts."""
-    found = set()
-    for path in sorted(folder.rglob("*.py")):
-        tree = ast.parse(path.read_text())
-        constants = {
-            target.id: node.value.value
-            for node in tree.body
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Event":
-                values = [_literal(value, constants) for value in node.args[:2]]
-                if len(values) == 2 and all(values):
-                    place = path.relative_to(folder).parts
-                    family = "/".join(part.strip("_") for part in place[:-1])
-                    found.add((values[0], values[1], family))
-    return sorted(found, key=lambda item: (item[1].lower(), item))
-
-
-def _literal(node: ast.expr, constants: Mapping[str, Any]) -> str:
-    if isinstance(node, ast.Constant):
-        return str(node.value)
-    return str(constants.get(node.id, "")) if isinstance(node, ast.Name) else ""
-
-
-def write_events(events: list[tuple[str, str, str]]) -> str:
-    """Return the page of events."""
-    rows = [(code(reason), kind, code(family)) for kind, reason, family in events]
-    return (
-        "# Events\n\nThe reasons of events on custom resources, and the part of the operator that"
-        " reports them. An event also repeats the reason of a condition when it changes:"
-        " [troubleshooting](../user/troubleshooting.md) has the reasons with their fixes.\n\n"
-        + table(("reason", "type", "reported by"), rows)
-    )

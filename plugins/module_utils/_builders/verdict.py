@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from .._base.errors import NimError
 from .._base.types import Fields
 from .._engine.conditions import find_condition
+from .._engine.created_once import has_spec_changed
 from .._engine.desired import NO_REQUEUE, Event, Outcome, Refusal, Requeue
 from .._engine.status_builder import StatusBuilder
 from .quota_advice import quota_advice
@@ -145,6 +146,17 @@ def events_of(subject: str, status: Fields, verdict: Verdict) -> list[Event]:
     if verdict.state == READY:
         return [Event("Normal", READY, f"{subject} ready, msg: {verdict.message}")]
     return [Event("Normal", NOT_READY, f"{subject} {verdict.event_text}, msg: {verdict.message}")]
+
+
+def is_spec_new(cr: Fields) -> bool:
+    """Whether no pass has reported on the spec of this custom resource yet."""
+    return not (cr.get("status") or {}).get("state") or has_spec_changed(cr)
+
+
+def ignored_events(paths: t.Sequence[str], why: str = "") -> list[Event]:
+    """A warning about given fields without effect. ``why``: the end of the sentence."""
+    text = f"{', '.join(paths)} has no effect{why}"
+    return [Event("Warning", "Ignored", text)] if paths else []
 
 
 def overridden_events(paths: t.Sequence[str]) -> list[Event]:

@@ -112,7 +112,8 @@ def plan(
     A spec that cannot be served is a failure in the plan, not an exception. Nothing of a plan that
     is too large is written. ``adjust``: see `_engine/adjust.py`.
     """
-    wanted, found, failure = Desired(), Plan(), None
+    failure: NimError | None = None
+    wanted, found = Desired(), Plan()
     try:
         wanted = _desired_of(kind, resource, observed)
         if adjust:

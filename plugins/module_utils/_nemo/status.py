@@ -19,6 +19,8 @@ from .._builders.verdict import (
     Verdict,
     apply_verdict,
     events_of,
+    ignored_events,
+    is_spec_new,
     judge_outcome,
     overridden_events,
     scaled_to_zero,
@@ -59,6 +61,8 @@ def assess(app: NemoApp, outcome: Outcome) -> Assessment:
     events = events_of(f"{app.kind} {app.name}", app.status, verdict)
     if events and verdict.state == READY:
         events += overridden_events(app.overridden)
+    if is_spec_new(app.resource):
+        events += ignored_events(app.spec.without_effect)
     builder.events += events
     if outcome.failure_reason == TEXT_REASON:
         # No watch reports a correction of the ConfigMap, and the runtime retries a failed run with

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -12,12 +13,13 @@ import pytest
 import yaml
 from site_operation import (
     ALERTS,
-    Names,
     find_conditions,
+    find_events,
     find_metrics,
     find_reasons,
     find_variables,
     make_operation_pages,
+    read_flow,
     read_metrics,
 )
 
@@ -32,8 +34,8 @@ INTERNAL = {
 
 
 @pytest.fixture(scope="module")
-def names():
-    return Names(ROOT / "plugins/module_utils")
+def flow():
+    return read_flow(ROOT)
 
 
 def test_variables_are_documented():
@@ -80,25 +82,79 @@ def test_each_alert_is_on_its_page():
         assert rule["expr"].strip() in page
 
 
-CODE = """
-A, B = "First", "Second"
-STALE = "Stale"
-builder.set_condition(A, True, "Done" if done else B, message)
-builder.warn(STALE, "TooOld", message)
-builder.stalled = (B, message)
-raise NimError("no", reason="NotThere")
-builder.set_condition(kind, True, reason)
-"""
+_ROW = re.compile(r"(?m)^\|.*")
+_NAME = re.compile(r"`([A-Z][A-Za-z0-9]+)`")
 
 
-def test_find_conditions_and_reasons(tmp_path):
-    (tmp_path / "_family").mkdir()
-    (tmp_path / "_family/status.py").write_text(CODE)
-    found = Names(tmp_path)
-    assert find_conditions(found) == {"First": {"family"}, "Stale": {"family"}}
-    assert set(find_reasons(found)) == {"Done", "Second", "TooOld", "NotThere"}
+_EXPECTED = re.compile(r'\("(?:True|False)",\s*"([A-Z][A-Za-z]+)"')
+_WAITED = re.compile(r"""(?:reason == ['"]|'reason', 'equalto', '|reason=)([A-Z][A-Za-z]+)\b""")
+FOREIGN = {
+    "AllGroupsReady": "LeaderWorkerSet",
+    "FailedCreatePodSandBox": "an event of the kubelet",
+    "InvalidKind": "a Gateway",
+    "Pulled": "an event of the kubelet",
+    "ResolvedRefs": "a Gateway",
+}
+"""Reasons in scenarios that other programs report."""
 
 
-def test_known_conditions_and_reasons(names):
-    assert {"Ready", "Failed", "Error", "Paused", "Renewed"} <= set(find_conditions(names))
-    assert {"SecretNotFound", "NoPullerImage", "ScaledToZero"} <= set(find_reasons(names))
+def find_explained():
+    """The reasons in tables of the user documentation."""
+    texts = (path.read_text() for path in sorted((ROOT / "docs/user").rglob("*.md")))
+    return {name for text in texts for row in _ROW.findall(text) for name in _NAME.findall(row)}
+
+
+def test_each_place_is_followed(flow):
+    """A reason that is made in a new way fails here: extend Flow, or name the reason."""
+    find_reasons(flow), find_conditions(flow), find_events(flow)
+    assert flow.unknown == set()
+
+
+def test_each_reason_is_explained(flow):
+    explained = find_explained()
+    assert sorted(find_reasons(flow).keys() - explained) == []
+
+
+def test_each_warning_is_explained(flow):
+    explained = find_explained()
+    found = {reason for reason, kind, _part in find_events(flow) if kind == "Warning"}
+    assert sorted(found - explained) == []
+
+
+def test_expected_reasons_are_known(flow):
+    """Those of the tests of status, and those that scenarios wait for."""
+    reasons = find_reasons(flow).keys()
+    tests = [path.read_text() for path in (ROOT / "tests/unit/plugins").rglob("*.py")]
+    expected = {name for text in tests for name in _EXPECTED.findall(text)}
+    assert len(expected) > 30
+    assert sorted(expected - reasons) == []
+    scenarios = [path.read_text() for path in (ROOT / "molecule").rglob("*.yml")]
+    waited = {name for text in scenarios for name in _WAITED.findall(text)}
+    assert len(waited) > 5
+    events = {reason for reason, _kind, _part in find_events(flow)}
+    assert sorted(waited - reasons - events - FOREIGN.keys()) == []
+
+
+def test_conditions_have_one_source(flow):
+    """All conditions and events are made by the function and the class that Flow begins with."""
+    for path in sorted(flow.folder.rglob("*.py")):
+        if "_commands" not in path.parts and path.name not in ("conditions.py", "status_writer.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                keys = {getattr(key, "value", "") for key in getattr(node, "keys", None) or ()}
+                assert not {"type", "status", "reason"} <= keys, path
+
+
+def test_known_conditions_and_reasons(flow):
+    types, reasons = find_conditions(flow), find_reasons(flow)
+    assert {"Ready", "Failed", "Error", "Paused", "Renewed", "Reconciling"} <= set(types)
+    assert {"SecretNotFound", "NIMCacheTooLarge", "ServiceMonitorFailed", "Retrying"} <= set(
+        reasons
+    )
+    assert "HorizontalPodAutoscalerFailed" not in reasons  # HPAFailed
+
+
+def test_pages_have_them(flow):
+    pages = make_operation_pages(ROOT)
+    for reason in find_reasons(flow):
+        assert f"| `{reason}` |" in pages["reference/conditions.md"]
+    assert "| `SharedClaim` | Warning | `nim/service` |" in pages["reference/events.md"]

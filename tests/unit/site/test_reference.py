@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import yaml
 from site_reference import (
-    find_events,
     list_permissions,
     make_pages,
     plain,
@@ -117,17 +116,6 @@ def test_list_permissions():
     [first, second] = list_permissions(text)
     assert first == (["A: one", "B: two"], {"apiGroups": ["x"], "verbs": ["get"]})
     assert second == ([], {"verbs": ["list"]})
-
-
-def test_find_events(tmp_path):
-    folder = tmp_path / "_nim/cache"
-    folder.mkdir(parents=True)
-    source = 'WHY = "Lost"\nEvent("Warning", WHY, "m")\nEvent("Normal", "Kept", "m")\nEvent(kind, x, "m")\n'
-    (folder / "a.py").write_text(source)
-    assert find_events(tmp_path) == [
-        ("Normal", "Kept", "nim/cache"),
-        ("Warning", "Lost", "nim/cache"),
-    ]
 
 
 def test_plain():

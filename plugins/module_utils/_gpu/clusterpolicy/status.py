@@ -55,7 +55,7 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
     else:
         _report_operands(builder, now, outcome, upgrade)
     report_upgrade(builder, upgrade)
-    _warn_of_variables(builder, app)
+    _warn_of_ignored(builder, app)
     report_presence(builder, app.observed, app.presences)
     builder.triggers = _trigger_drivers(app)
     return builder.finish()
@@ -79,11 +79,15 @@ def _trigger_drivers(app: PolicyApp) -> list[Trigger]:
     ]
 
 
-def _warn_of_variables(builder: StatusBuilder, app: PolicyApp) -> None:
-    """Warn once for each spec of variables that have no effect."""
-    names = [item["name"] for item in app.spec.validator.env if item["name"] != WITH_WORKLOAD]
+def _warn_of_ignored(builder: StatusBuilder, app: PolicyApp) -> None:
+    """Warn once for each spec of settings that have no effect."""
     seen = (find_condition(app.status.get("conditions"), READY) or {}).get("observedGeneration")
-    if names and seen != app.resource["metadata"].get("generation"):
+    if seen == app.resource["metadata"].get("generation"):
+        return
+    if app.spec.toolkit.args:
+        message = "toolkit.args has no effect: set variables in toolkit.env"
+        builder.events.append(Event("Warning", "Ignored", message))
+    if names := [item["name"] for item in app.spec.validator.env if item["name"] != WITH_WORKLOAD]:
         named = printable(", ".join(names[:_MAX_NAMES]), _MAX_TEXT)
         message = (
             f"validator.env: ignored variables: {named}. Set variables in the env of"

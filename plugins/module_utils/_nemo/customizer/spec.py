@@ -98,9 +98,11 @@ def parse_spec(resource: Fields) -> Spec:
     """The spec."""
     given = resource["spec"]
     training = given["trainingConfig"]
+    claim = parse_claim(resource, training["modelPVC"], f"{_TRAINING}.modelPVC")
     return Spec(
         **spec.shared_fields(resource),
-        claim=parse_claim(resource, training["modelPVC"], f"{_TRAINING}.modelPVC"),
+        claim=claim,
+        without_effect=[f"{_TRAINING}.modelPVC.subPath"] if claim.sub_path else [],
         datastore=spec.endpoint_of(given, "datastore"),
         entitystore=spec.endpoint_of(given, "entitystore"),
         mlflow=spec.endpoint_of(given, "mlflow"),

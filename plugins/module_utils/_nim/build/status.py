@@ -137,7 +137,7 @@ def _wait(builder: StatusBuilder, _app: NIMBuildApp, step: Step) -> None:
     if step.waiting and step.waiting[0] == SPEC_CHANGED:
         builder.remove_condition(POD_CREATED, POD_PENDING, POD_COMPLETED)
         if before.get("message") != step.waiting[1]:
-            builder.events.append(Event("Normal", *step.waiting))
+            builder.events.append(Event("Normal", SPEC_CHANGED, step.waiting[1]))
 
 
 def _without_profile(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:

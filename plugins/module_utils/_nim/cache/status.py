@@ -27,8 +27,6 @@ from .renewal_status import forget_versions, record_first, report_versions
 from .steps import PVC_AWAITED, PVC_LOST, SPEC_CHANGED, Problem, Steps, next_steps
 
 CREATED_PVC = "NIM_CACHE_PVC_CREATED"
-_WAIT_EVENTS = {SPEC_CHANGED: "Normal", PVC_AWAITED: "Warning"}
-"""The reasons of waits that an event reports, and its type."""
 
 
 def assess(app: NIMCacheApp, outcome: Outcome) -> Assessment:
@@ -102,8 +100,12 @@ def _wait(builder: StatusBuilder, reason: str, message: str) -> None:
     """Report a wait; an event reports one that may need a user."""
     before = find_condition(builder.conditions, RECONCILING) or {}
     builder.reconciling = (reason, message)
-    if reason in _WAIT_EVENTS and before.get("message") != message:
-        builder.events.append(Event(_WAIT_EVENTS[reason], reason, message))
+    if before.get("message") != message:
+        events = {
+            SPEC_CHANGED: Event("Normal", SPEC_CHANGED, message),
+            PVC_AWAITED: Event("Warning", PVC_AWAITED, message),
+        }
+        builder.events += [events[reason]] if reason in events else []
     if reason != PVC_AWAITED:
         return
     builder.requeue_slowly()

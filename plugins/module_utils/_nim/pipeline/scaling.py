@@ -30,14 +30,11 @@ def replica_reads(app: NIMPipelineApp) -> list[Read]:
 def find_holds(app: NIMPipelineApp) -> Hold | None:
     """Why the counts of some entries are not applied, with the reason of the first one."""
     found = [
-        (entry, hold)
+        Hold(hold.reason, f"{entry.where}: {hold.message}")
         for entry in served_entries(app).values()
         if (hold := find_hold(app, _scaling_of(app, entry)))
     ]
-    if not found:
-        return None
-    messages = [f"{entry.where}: {hold.message}" for entry, hold in found]
-    return Hold(found[0][1].reason, "; ".join(messages))
+    return Hold(found[0].reason, "; ".join(hold.message for hold in found)) if found else None
 
 
 def service_spec_of(app: NIMPipelineApp, entry: Entry) -> Json:

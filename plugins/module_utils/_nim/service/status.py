@@ -23,6 +23,8 @@ from ..._builders.verdict import (
     apply_verdict,
     events_of,
     failed,
+    ignored_events,
+    is_spec_new,
     judge_outcome,
     overridden_events,
     reason_of,
@@ -30,7 +32,6 @@ from ..._builders.verdict import (
     with_pods,
 )
 from ..._builders.verdict import refuse as refuse_service
-from ..._engine.created_once import has_spec_changed
 from ..._engine.desired import Assessment, Event, Outcome, Requeue, Trigger
 from ..._engine.metadata import controller_of
 from ..._engine.status_builder import StatusBuilder
@@ -281,7 +282,7 @@ def _events(app: NIMServiceApp, verdict: Verdict) -> list[Event]:
     if events and verdict.state == READY:
         events += overridden_events(app.overridden) + _choice_events(app)
         events += _ignored_fields_warning(ignored_fields(app)) if app.spec.is_kserve else []
-    if not app.status.get("state") or has_spec_changed(app.resource):
+    if is_spec_new(app.resource):
         events += _spec_warnings(app)
     return events
 
@@ -303,10 +304,7 @@ def _ignored_fields_warning(ignored: t.Sequence[str]) -> list[Event]:
 
 def _spec_warnings(app: NIMServiceApp) -> list[Event]:
     """Warnings about a new or changed spec that the API server accepts."""
-    spec, events = app.spec, []
-    if spec.without_effect:
-        text = f"{', '.join(spec.without_effect)} has no effect beside other fields of the spec"
-        events.append(Event("Warning", "Ignored", text))
+    events = ignored_events(app.spec.without_effect, " beside other fields of the spec")
     if shared := shared_claims(app):
         text = f"all replicas share ResourceClaim {', '.join(shared)}, and so its devices"
         events.append(Event("Warning", "SharedClaim", text))

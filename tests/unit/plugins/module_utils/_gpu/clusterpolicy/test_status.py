@@ -457,15 +457,15 @@ def test_assess_other_runtime(gpu, is_unready):
     assert assess(app, DONE).events == []
 
 
-def test_assess_variables_without_effect(gpu):
+def test_assess_settings_without_effect(gpu):
     env = [{"name": name, "value": "1"} for name in ("COMMON", "WITH_WORKLOAD")]
-    app = gpu.app({"validator": {"env": env}})
+    app = gpu.app({"validator": {"env": env}, "toolkit": {"args": ["--quiet"]}})
     app.resource["metadata"]["generation"] = 2
-    (event,) = [item for item in assess(app, DONE).events if item.reason == "Ignored"]
-    assert event.message == (
+    assert [item.message for item in assess(app, DONE).events if item.reason == "Ignored"] == [
+        "toolkit.args has no effect: set variables in toolkit.env",
         "validator.env: ignored variables: COMMON. Set variables in the env of validator.driver,"
-        " validator.toolkit, validator.cuda or validator.plugin"
-    )
+        " validator.toolkit, validator.cuda or validator.plugin",
+    ]
     ready = {"type": "Ready", "status": "True", "observedGeneration": 2}
     app.resource["status"] = {"state": "ready", "conditions": [ready]}
     assert assess(app, DONE).events == []

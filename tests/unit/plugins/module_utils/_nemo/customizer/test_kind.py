@@ -37,6 +37,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nemo.customizer.kind i
     HASH_ANNOTATION,
     KIND,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nemo.status import assess
 
 Json = dict[str, t.Any]
 FULL = ["create", "get", "list", "watch", "update", "delete", "patch"]
@@ -453,3 +454,17 @@ def test_config_map_comment_restarts_nothing(around: t.Any) -> None:
     before = annotations(around)
     around.training["data"]["training"] = "# a comment\n{}"
     assert annotations(around) == before
+
+
+def test_sub_path_of_models_has_no_effect(around: t.Any) -> None:
+    before = around.children
+    around.set("trainingConfig.modelPVC.subPath", "models")
+    assert around.children == before
+    app = around.app
+    [event] = [item for item in assess(app, Outcome()).events if item.reason == "Ignored"]
+    assert event.message == "spec.trainingConfig.modelPVC.subPath has no effect"
+    app.resource["metadata"]["generation"] = 2
+    app.resource["status"] = {"state": "Ready", "observedGeneration": 2}
+    assert [item for item in assess(app, Outcome()).events if item.reason == "Ignored"] == []
+    app.resource["status"]["observedGeneration"] = 1
+    assert "Ignored" in [item.reason for item in assess(app, Outcome()).events]
