@@ -30,31 +30,60 @@ def put(cluster, name, namespace="nim", *, model="acme/llm", outside="", ready=T
     cluster.put(path, {"metadata": metadata, "spec": {}, "status": status})
 
 
-@pytest.fixture
-def start(cluster, tmp_path):
-    """Start a program of Ansible with an inventory; (exit code, stdout, stderr)."""
+FORKS = """\
+import json, os, signal, sys
+from ansible.cli import inventory, playbook
+
+for line in sys.stdin:
+    program, options, folder, environment = json.loads(line)
+    if not (pid := os.fork()):
+        signal.alarm(120)
+        os.environ.update(environment)
+        os.chdir(folder)
+        for descriptor, name in ((1, "out"), (2, "err")):
+            os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
+        main = {"inventory": inventory.main, "playbook": playbook.main}[program]
+        main([f"ansible-{program}", *options])
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+"""Runs are forks of one process with Ansible imported: an import takes a second."""
+
+
+@pytest.fixture(scope="module")
+def run_fork(tmp_path_factory):
+    """Run a program of Ansible in a fork; (exit code, stdout, stderr)."""
     if not os.environ.get("ANSIBLE_COLLECTIONS_PATH"):
         pytest.skip("ANSIBLE_COLLECTIONS_PATH does not say where this collection is installed")
+    paths = os.environ["ANSIBLE_COLLECTIONS_PATH"].split(os.pathsep)
+    environment = {
+        **{key: item for key, item in os.environ.items() if not key.startswith("K8S_AUTH_")},
+        "ANSIBLE_COLLECTIONS_PATH": os.pathsep.join(map(os.path.abspath, paths)),
+        "ANSIBLE_HOME": str(tmp_path_factory.mktemp("ansible")),
+        "ANSIBLE_NOCOLOR": "true",
+    }
+    command = [sys.executable, "-c", FORKS]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, **pipes) as forks:
+
+        def run(program, options, folder, **environment):
+            forks.stdin.write(f"{json.dumps([program, options, str(folder), environment])}\n")
+            forks.stdin.flush()
+            code = int(forks.stdout.readline())
+            return code, (folder / "out").read_text(), (folder / "err").read_text()
+
+        yield run
+        forks.stdin.close()
+
+
+@pytest.fixture
+def start(cluster, tmp_path, run_fork):
+    """Start a program of Ansible with an inventory; (exit code, stdout, stderr)."""
 
     def run(program, *options, name="all.nim.yml", **inventory):
         file = tmp_path / name
         file.write_text(yaml.safe_dump({"plugin": PLUGIN} | inventory))
-        environment = {
-            **{key: item for key, item in os.environ.items() if not key.startswith("K8S_AUTH_")},
-            "ANSIBLE_HOME": str(tmp_path / "ansible"),
-            "ANSIBLE_NOCOLOR": "true",
-            "KUBECONFIG": cluster.kubeconfig(tmp_path),
-        }
-        done = subprocess.run(
-            [sys.executable, "-m", "ansible", program, "-i", str(file), *options],
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-        return done.returncode, done.stdout, done.stderr
+        kubeconfig = cluster.kubeconfig(tmp_path)
+        return run_fork(program, ["-i", str(file), *options], tmp_path, KUBECONFIG=kubeconfig)
 
     return run
 
