@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -98,9 +97,3 @@ def test_select_manifests_without_operator(build):
 def test_components():
     names = {path.name for path in (ROOT / "config/components").iterdir()}
     assert set(COMPONENTS) == {name for name in names if not name.startswith("without-")}
-
-
-def test_generated_manifests():
-    command = [sys.executable, str(ROOT / "hack/generate_install.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
