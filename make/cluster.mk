@@ -12,12 +12,18 @@ lane-main: collection ## All parts of test but those on the real node; an interr
 lane-node: collection ## The tests on the real node
 	@hack/run_parts.sh node-test scenario-node
 
-CHECKS := admission commands database installing kinds
+CHECKS := admission commands database installing
 
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
 	@$(IN_SANDBOX) hack/run_parts.sh $(CHECKS) $(SCENARIOS) scenario-gpu deprecated
+
+# It checks a page for developers.
+.PHONY: cluster-nightly
+cluster-nightly: ## kinds, on the sandbox
+	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
+	@$(IN_SANDBOX) hack/run_parts.sh kinds
 
 # Each release has its own types, and the CRDs are generated from those of one release.
 .PHONY: admission
