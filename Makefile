@@ -89,6 +89,7 @@ generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs,
 	@$(BIN)/python hack/generate_install.py
 	@$(BIN)/python hack/generate_gitops.py
 	@$(BIN)/python hack/generate_reference.py
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/python hack/generate_effects.py
 	@$(BIN)/python hack/generate_chart_values.py
 	@$(BIN)/python hack/generate_monitoring.py
 	@$(BIN)/python hack/generate_dashboards.py

@@ -20,13 +20,12 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
-from ansible_collections.nimops.nim.plugins.module_utils._commands.files import read_objects
 from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import (
     simulate_in,
 )
@@ -99,6 +98,7 @@ INVALID = (NimError, ValueError, KeyError, TypeError, AttributeError)
 """Errors of rendering a resource that the CRD would refuse."""
 _INDEX = re.compile(r"\[\d+\]")
 _HASH = re.compile(r"nimops\.nim/|last-applied|/hash$")
+_SEPARATOR = re.compile(r"[./]")
 
 
 class Prober:
@@ -117,6 +117,7 @@ class Prober:
             if set(variant) <= set(self.schema["properties"])
         ]
         self.samples = [*given, *(more if len(given) == 1 else [])]
+        self._render(given[0])  # which must be valid, unlike the variants
 
     def list_leaves(self) -> list[str]:
         """The fields of the spec that have no documented field below them."""
@@ -172,13 +173,26 @@ class Prober:
         return sorted(self.samples, key=lambda sample: -depth_of(sample["spec"], steps))
 
 
+class Loader(yaml.CSafeLoader):
+    """Reads times as texts."""
+
+    yaml_implicit_resolvers: ClassVar = {
+        first: [rule for rule in rules if not rule[0].endswith(":timestamp")]
+        for first, rules in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+def read_objects(path: Path) -> list[Json]:
+    """The objects in a file, those of lists as well."""
+    found = yaml.load_all(path.read_text(), Loader)
+    return [inner for item in found if item for inner in item.get("items", [item])]
+
+
 @functools.cache
 def read_samples() -> list[Json]:
     """All samples, and more for fields that no sample has."""
     files = sorted(SAMPLES.glob("*_*.yaml"))
-    found = [item for file in files for item in read_objects([str(file)])]
-    if MORE.is_file():
-        found += read_objects([str(MORE)])
+    found = [item for file in (*files, MORE) for item in read_objects(file)]
     for item in found:
         item["metadata"].setdefault("namespace", NAMESPACE)
     return [item for item in found if item["apiVersion"].partition("/")[0].endswith("nvidia.com")]
@@ -197,7 +211,7 @@ class Cluster(Facts):
 @functools.cache
 def make_facts(*, has_caches: bool) -> Facts:
     files = (*FACTS, READY) if has_caches else FACTS
-    known = [item for file in files for item in read_objects([str(file)])]
+    known = [item for file in files for item in read_objects(file)]
     return Cluster(known, [], assumed_objects(), NAMESPACE)
 
 
@@ -368,16 +382,17 @@ def start_of(schema: Json, step: str) -> Any:
 def compare(before: Objects, after: Objects, value: Any) -> tuple[list[str], bool]:
     """The places that have a value only now, or else those that differ; whether they have it."""
     marks = list(marks_of(value))
-    exact = [place for place in places(after) if place[2] in marks or has_mark(place[2])]
-    known = set(places(before))
+    was, now = places(before), places(after)
+    known = set(was)
+    exact = [place for place in now if place[2] in marks or has_mark(place[2])]
     exact = [place for place in exact if place not in known]
     if exact and marks:
         inside = {shape_of(path) for path, _text in leaves_of(value, "")} - {""}
         return shorten([(key, cut(path, inside)) for key, path, _text in exact]), True
     added = [f"creates the {kind}" for kind, name in after if (kind, name) not in before]
     removed = [f"removes the {kind}" for kind, name in before if (kind, name) not in after]
-    old = {(key, path): text for key, path, text in known}
-    new = {(key, path): text for key, path, text in places(after)}
+    old = {(key, path): text for key, path, text in was}
+    new = {(key, path): text for key, path, text in now}
     changed = [
         (key, path)
         for key, path in {**old, **new}
@@ -423,12 +438,19 @@ def places(objects: Objects) -> list[tuple[Object, str, str]]:
     ]
 
 
+@functools.cache
+def shown(name: str) -> tuple[str, bool]:
+    """A name as a part of a path, and whether its value counts."""
+    is_special = _SEPARATOR.search(name) or MARK in name
+    return f"[{name}]" if is_special else f".{name}", not _HASH.search(name)
+
+
 def leaves_of(value: Any, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict) and value:
         for name, inner in value.items():
-            shown = f"[{name}]" if re.search(r"[./]", name) or MARK in name else f".{name}"
-            if not _HASH.search(name):
-                yield from leaves_of(inner, f"{path}{shown}")
+            part, counts = shown(name)
+            if counts:
+                yield from leaves_of(inner, f"{path}{part}")
             if MARK in name:
                 yield f"{path}.*", name
     elif isinstance(value, list) and value:
@@ -474,9 +496,10 @@ def main() -> int:
     options = parser.parse_args()
     files = {}
     for path in sorted(BASES.glob("*_*.yaml")):
-        prober = Prober(yaml.safe_load(path.read_text()))
-        if not options.kinds or prober.kind.lower() in options.kinds:
-            files[OUT / f"{prober.kind.lower()}.json"] = write_effects(prober)
+        [definition] = read_objects(path)
+        name = definition["spec"]["names"]["singular"]
+        if not options.kinds or name in options.kinds:
+            files[OUT / f"{name}.json"] = write_effects(Prober(definition))
     return update(files, check=options.check)
 
 

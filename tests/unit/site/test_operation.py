@@ -122,7 +122,7 @@ def test_each_warning_is_explained(flow):
 
 
 def test_expected_reasons_are_known(flow):
-    """Those of the tests of status, and those that scenarios wait for."""
+    """The reasons in tests of status, and in scenarios."""
     reasons = find_reasons(flow).keys()
     tests = [path.read_text() for path in (ROOT / "tests/unit/plugins").rglob("*.py")]
     expected = {name for text in tests for name in _EXPECTED.findall(text)}
