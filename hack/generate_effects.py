@@ -20,7 +20,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
@@ -176,10 +176,11 @@ class Prober:
 class Loader(yaml.CSafeLoader):
     """Reads times as texts."""
 
-    yaml_implicit_resolvers: ClassVar = {
-        first: [rule for rule in rules if not rule[0].endswith(":timestamp")]
-        for first, rules in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-    }
+
+Loader.yaml_implicit_resolvers = {
+    first: [rule for rule in rules if not rule[0].endswith(":timestamp")]
+    for first, rules in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 def read_objects(path: Path) -> list[Json]:
