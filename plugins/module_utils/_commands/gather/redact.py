@@ -64,6 +64,8 @@ def redact_text(text: str, depth: int = 3) -> str:
         text = _NEEDLESS_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
     if "\\\n" in text or "\\\r\n" in text:
         text = _FOLD.sub(_unfold, text)
+    if '\\"' in text and "\n" in text:
+        text = _join_folded(text)
     if depth and "\\" in text:
         text = _STRING.sub(lambda found: _redact_string(found[0], depth - 1), text)
     if _SECRET.search(text):  # keys in its data are arbitrary
@@ -99,6 +101,30 @@ def _unfold(match: re.Match[str]) -> str:
 
 
 _FOLD = re.compile(r"(?<!\\)\\\r?\n(?:\d{4}-\d\d-\d\dT[\d:.]*Z )?[ \t]*+(?:\\(?=[ \t]))?")
+
+
+def _join_folded(text: str) -> str:
+    """A text with the lines of a double-quoted string joined if one of them has escaped quotes.
+
+    YAML folds such a string at spaces; an empty line is a line break.
+    """
+    parts: list[str] = []
+    is_open = has_quotes = False
+    for line in text.split("\n"):
+        bare = _ESCAPE.sub("", line)
+        start = _CONTINUATION.match(line) if is_open and has_quotes else None
+        if start:
+            parts += [" ", line[start.end() :]] if line.strip() else ["\\n"]
+        else:
+            is_open = has_quotes = False
+            parts += ["\n", line]
+        is_open ^= bare.count('"') % 2 == 1
+        has_quotes = is_open and (has_quotes or '\\"' in line)
+    return "".join(parts[1:])
+
+
+_ESCAPE = re.compile(r"\\.")
+_CONTINUATION = re.compile(r"(?:\d{4}-\d\d-\d\dT[\d:.]*Z )?(?:[ \t]+|\Z)")
 
 
 def _redact_string(literal: str, depth: int) -> str:

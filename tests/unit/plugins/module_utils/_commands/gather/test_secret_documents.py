@@ -108,6 +108,12 @@ class Wide(yaml.SafeDumper):
         return super().increase_indent(flow, False)
 
 
+def dump_by_libyaml(text: str) -> str:
+    """A ConfigMap as Go's and C's libraries write it: they fold strings at spaces."""
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return yaml.dump({"data": {"x": text}}, Dumper=dumper)
+
+
 LOSSY = ("Go", "YAML, flow", "YAML, flow in several lines", "YAML, flow, narrow", "YAML in JSON")
 
 DOCUMENTS: dict[str, t.Callable[[dict[str, t.Any]], str]] = {
@@ -131,6 +137,9 @@ DOCUMENTS: dict[str, t.Callable[[dict[str, t.Any]], str]] = {
     "JSON in JSON in JSON": lambda tree: json.dumps([json.dumps({"log": json.dumps(tree)})]),
     "YAML in JSON": lambda tree: json.dumps({"log": yaml.safe_dump(tree)}),
     "JSON in YAML": lambda tree: yaml.safe_dump({"data": {"x": json.dumps(tree, indent=1)}}),
+    "JSON in YAML of libyaml": lambda tree: dump_by_libyaml(json.dumps(tree, indent=1)),
+    "JSON in YAML, in one line": lambda tree: yaml.safe_dump({"data": {"x": json.dumps(tree)}}),
+    "JSON in YAML of libyaml, in one line": lambda tree: dump_by_libyaml(json.dumps(tree)),
     "Python": repr,
     "Go": go,
     "XML": xml,
