@@ -32,8 +32,9 @@ _SUCCEEDED = {"succeeded": 1, "conditions": [{"type": "Complete", "status": "Tru
 
 
 class SimulatedCluster:
-    """The answers of ``base``, overridden by writes; ``has_moved``: whether anything changed.
+    """The answers of ``base``, overridden by writes.
 
+    ``changes``: each object that was changed, in order. ``asked``: each read since it was cleared.
     ``adjust``: see `_engine/adjust.py`.
     """
 
@@ -42,21 +43,22 @@ class SimulatedCluster:
 
     def __init__(self, base: Ask, adjust: Adjust | None = None) -> None:
         self.adjust = adjust
-        self.has_moved = False
+        self.changes: list[ObjectKey] = []
+        self.asked: list[Read] = []
         self._base = base
         self._changed: dict[ObjectKey, Json | None] = {}
-        self._changes = Objects(self._changed)
+        self._objects = Objects(self._changed)
 
     def put(self, manifest: Json) -> None:
         """Add this object, or replace the one of the base."""
         key = identity(manifest)
         if self.find(key) != manifest:
-            self.has_moved = True
+            self.changes.append(key)
             self._changed[key] = manifest
 
     def remove(self, key: ObjectKey) -> None:
         """Remove this object."""
-        self.has_moved = True
+        self.changes.append(key)
         self._changed[key] = None
 
     def find(self, key: ObjectKey) -> Json | None:
@@ -69,8 +71,9 @@ class SimulatedCluster:
 
     def answer(self, read: Read) -> t.Any:
         """The answer to a read."""
+        self.asked.append(read)
         if read.target in self._changed:
-            return self._changes.ask(read)
+            return self._objects.ask(read)
         found = self._base(read)
         return self._amend(found, read) if read.listed else found
 
@@ -155,7 +158,7 @@ class SimulatedCluster:
 
     def _amend(self, found: list[Json] | None, read: Read) -> list[Json] | None:
         """A list of the base, updated with the changes in this cluster."""
-        changed: list[Json] = self._changes.ask(read)
+        changed: list[Json] = self._objects.ask(read)
         if found is None and not changed:
             return None
         kept = [item for item in found or [] if _key_in(item, read) not in self._changed]

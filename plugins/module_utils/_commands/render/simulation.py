@@ -75,6 +75,24 @@ def simulate_in(cluster: SimulatedCluster, resources: t.Iterable[Json]) -> Simul
     return simulation.simulated
 
 
+@dataclass(frozen=True)
+class _Settled:
+    """A pass that changed nothing: another one would not either, until an answer changes.
+
+    ``number``: of changes in the cluster until then. ``targets``: the objects that it read, and
+    ``kinds``: those that it listed.
+    """
+
+    number: int
+    targets: frozenset[Key | None]
+    kinds: frozenset[str]
+
+    def lasts(self, cluster: SimulatedCluster) -> bool:
+        """Whether no answer has changed since."""
+        later = cluster.changes[self.number :]
+        return not any(key in self.targets or key.kind in self.kinds for key in later)
+
+
 class _Simulation:
     """The passes over all custom resources."""
 
@@ -84,6 +102,7 @@ class _Simulation:
         self._resources: list[Key] = []
         self._assumed: dict[Key, str] = {}
         self._paused: set[Key] = set()
+        self._settled: dict[Key, _Settled] = {}
 
     def add_resource(self, resource: Json) -> None:
         """Include a custom resource from now on."""
@@ -103,11 +122,20 @@ class _Simulation:
 
     def run_once(self) -> bool:
         """Run one pass over all custom resources; returns whether anything changed."""
-        self.cluster.has_moved = False
+        cluster, before = self.cluster, len(self.cluster.changes)
         for key in list(self._resources):
-            if resource := self.cluster.find(key):
+            if key in self._settled and self._settled[key].lasts(cluster):
+                continue
+            number = len(cluster.changes)
+            cluster.asked.clear()
+            if resource := cluster.find(key):
                 self._reconcile(key, resource)
-        return self.cluster.has_moved
+            self._settled.pop(key, None)
+            if len(cluster.changes) == number:
+                targets = frozenset(read.target for read in cluster.asked)
+                kinds = frozenset(read.listed for read in cluster.asked)
+                self._settled[key] = _Settled(number, targets, kinds)
+        return len(cluster.changes) > before
 
     def assume(self) -> bool:
         """Assume the status of a pending resource; returns whether there was one."""

@@ -149,12 +149,12 @@ class Case(t.NamedTuple):
         cluster = Recorder(Facts([*self.around, *others], (), assumed_objects(), NAMESPACE).ask)
         cluster.put(self.resource)
         for _number in range(8):
-            cluster.has_moved = False
+            before = len(cluster.changes)
             resource = cluster.find(identity(self.resource)) or {}
             done = reconcile(kind_of(resource), resource, cluster)
             for child in done.desired.children:
                 cluster.children.setdefault(identity(child.manifest), child.manifest)
-            if not cluster.has_moved:
+            if len(cluster.changes) == before:
                 break
         return cluster, cluster.find(identity(self.resource)) or {}
 

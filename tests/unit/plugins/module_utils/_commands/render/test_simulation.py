@@ -11,9 +11,11 @@ import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._commands.plan.diff import publish
+from ansible_collections.nimops.nim.plugins.module_utils._commands.render import simulation
 from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import (
     simulate,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import assumed_objects
 
 MANIFEST = yaml.safe_dump(
@@ -65,6 +67,23 @@ def test_simulate_service(make_service):
     assert kinds(simulated) == ["ServiceAccount", "Role", "RoleBinding", "Service", "Deployment"]
     assert simulated.problems == simulated.notes == {}
     assert simulated.unwanted == []
+
+
+def test_simulate_settled(make_service, make_cache, monkeypatch):
+    """A pass over a resource that changed nothing is not repeated while others are created."""
+    passes = []
+
+    def count(kind, resource, cluster):
+        passes.append(resource["metadata"]["name"])
+        return reconcile(kind, resource, cluster)
+
+    monkeypatch.setattr(simulation, "reconcile", count)
+    plain, cache = make_service(), make_cache()
+    other = make_service("other", storage={"nimCache": {"name": "models"}})
+    simulated = simulate([plain, other, cache], Facts([]).ask)
+    assert simulated.problems == {}
+    assert passes.count("llm") == 2
+    assert passes.count("models") > 2 < passes.count("other")
 
 
 def test_simulate_paused(make_service):
