@@ -102,9 +102,9 @@ def test_steps_of_whole_pass(cluster: SimulatedCluster) -> None:
 
 def test_steps_second_pass_changes_nothing(cluster: SimulatedCluster) -> None:
     reconcile(TOY, toy(), cluster)
-    cluster.has_moved = False
+    cluster.changes.clear()
     assert reconcile(TOY, toy(), cluster).plan.patch == []
-    assert not cluster.has_moved
+    assert cluster.changes == []
 
 
 def test_report_competing_operator(cluster: SimulatedCluster) -> None:
