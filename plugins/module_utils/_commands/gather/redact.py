@@ -30,6 +30,7 @@ from .sensitive_names import (
     may_hide,
 )
 from .tables import hide_columns
+from .value_ends import TIME
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _SECRET = re.compile(
@@ -64,10 +65,8 @@ def redact_text(text: str, depth: int = 3) -> str:
         text = _NEEDLESS_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
     if "\\\n" in text or "\\\r\n" in text:
         text = _FOLD.sub(_unfold, text)
-    if '\\"' in text and "\n" in text:
-        text = _join_folded(text)
     if depth and "\\" in text:
-        text = _STRING.sub(lambda found: _redact_string(found[0], depth - 1), text)
+        text = _redact_strings(text, depth - 1)
     if _SECRET.search(text):  # keys in its data are arbitrary
         text = _DATA_OF_SECRET.sub("secret.data", text)
     text = hide_columns(hide_here_documents(hide_known_formats(text)))
@@ -103,28 +102,40 @@ def _unfold(match: re.Match[str]) -> str:
 _FOLD = re.compile(r"(?<!\\)\\\r?\n(?:\d{4}-\d\d-\d\dT[\d:.]*Z )?[ \t]*+(?:\\(?=[ \t]))?")
 
 
-def _join_folded(text: str) -> str:
-    """A text with the lines of a double-quoted string joined if one of them has escaped quotes.
-
-    YAML folds such a string at spaces; an empty line is a line break.
-    """
+def _redact_strings(text: str, depth: int) -> str:
+    """A text with redacted JSON strings, also those with escaped quotes that YAML folds."""
     parts: list[str] = []
-    is_open = has_quotes = False
-    for line in text.split("\n"):
-        bare = _ESCAPE.sub("", line)
-        start = _CONTINUATION.match(line) if is_open and has_quotes else None
-        if start:
-            parts += [" ", line[start.end() :]] if line.strip() else ["\\n"]
-        else:
-            is_open = has_quotes = False
-            parts += ["\n", line]
-        is_open ^= bare.count('"') % 2 == 1
-        has_quotes = is_open and (has_quotes or '\\"' in line)
-    return "".join(parts[1:])
+    at = tried = 0
+    for found in _STRING.finditer(text):
+        start, end = found.span()
+        if start < at:
+            continue
+        shown = _redact_string(found[0], depth)
+        if start >= tried and '\\"' in found[0] and (rest := _REST_OF_FOLDED.match(text, end)):
+            tried = rest.end()
+            folded = text[start:tried]
+            if (whole := _redact_folded(folded, depth)) != folded:
+                shown, end = whole, tried
+        parts += [text[at:start], shown]
+        at = end
+    return "".join([*parts, text[at:]])
 
 
-_ESCAPE = re.compile(r"\\.")
-_CONTINUATION = re.compile(r"(?:\d{4}-\d\d-\d\dT[\d:.]*Z )?(?:[ \t]+|\Z)")
+def _redact_folded(literal: str, depth: int) -> str:
+    """A redacted string of several lines.
+
+    They are joined if they are JSON. Otherwise they may be no string at all, so each is redacted as
+    strictly as alone.
+    """
+    joined = _FOLD_OF_STRING.sub(" ", literal)
+    try:
+        json.loads(json.loads(joined))
+    except (ValueError, TypeError, RecursionError):
+        joined = _SPACE_OF_LINE.sub(r"\1", literal)
+    # A quote at the end that is escaped closes nothing.
+    joined = joined if _CLOSED.search(joined) else joined.rstrip('\\"')
+    found = _redact_string(joined, depth)
+    return literal if found == joined else found
 
 
 def _redact_string(literal: str, depth: int) -> str:
@@ -146,6 +157,13 @@ def _redact_string(literal: str, depth: int) -> str:
 _PART_OF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _STRING = re.compile(r'"(?>(?:[^"\\\n]|\\.)*)"?')
 """Strings, including an unterminated one: searching again from each quote would be slow."""
+
+_REST_OF_FOLDED = re.compile(rf'(?>(?:\r?\n(?:{TIME})?[ \t]+(?:[^"\\\n]|\\.)*)+)"?')
+"""The further lines of a string."""
+_CLOSED = re.compile(r'(?<!\\)(?:\\\\)*"\Z')
+_FOLD_OF_STRING = re.compile(rf"\r?\n(?:{TIME})?[ \t]+(?:\\(?=[ \t]))?")
+_SPACE_OF_LINE = re.compile(rf"(\n(?:{TIME})?[ \t]+)\\(?=[ \t])")
+"""The start of a line whose text starts with a space."""
 
 
 class Redactor:

@@ -361,3 +361,21 @@ def test_redact_time_linear(piece: str) -> None:
     measure(2_000)
     first, second = measure(8_000), measure(32_000)
     assert second < 12 * max(first, 0.03), f"{first:.3f} s, then {second:.3f} s"
+
+
+OPEN = ['x: "a \\"b', 'log: 5" \\"disk', '{"a": "\\"b']
+BELOW = ["password = Qz7 xV9", "password: Qz7 xV9", "password: |\n    Qz7\n    xV9"]
+
+
+@pytest.mark.parametrize("below", BELOW)
+@pytest.mark.parametrize("first", OPEN)
+def test_redact_below_open_quote(first: str, below: str) -> None:
+    """Lines that only seem to belong to a folded string are redacted as strictly as alone."""
+    for end in ("", "\n  kept: y", '\n  kept"'):
+        found = redact_text(f"{first}\n  {below}{end}")
+        assert not is_left(found), found
+
+
+def test_redact_folded_kept() -> None:
+    text = dump_by_libyaml(json.dumps({"model": "kept " * 40, "path": "kept"}, indent=1))
+    assert redact_text(text) == text
