@@ -52,7 +52,7 @@ SIZE = (
     Figure("foreign_start_growth", "start with them / without", "x", at_most=1.1),
     Figure("foreign_drift_s", "drift with them, until put right", " s", at_most=2),
     Figure("loading_cores", "{loading} models that load: cores", "", at_most=0.05),
-    Figure("ready_told_s", "Ready told after its pod was", " s", at_most=2),
+    Figure("ready_told_s", "Ready reported after its pod was", " s", at_most=2),
     Figure("ready_told_max_s", "the slowest of these", " s", at_most=2),
 )  # fmt: skip
 STACK = tuple(

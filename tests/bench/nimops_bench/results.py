@@ -44,7 +44,7 @@ class Sizes:
     loading: int = 100
     loading_wait: float = 60.0
     loading_window: float = 120.0
-    told: int = 8
+    delays: int = 8
     idle_window: float = 20.0
     steady_begin: float = 620.0  # the second period, as reconcilePeriod is 10 min
     steady_window: float = 120.0
@@ -59,7 +59,7 @@ class Sizes:
 QUICK = Sizes(
     rounds=1, warm=1, unchanged=3, created=1, turns=3, few=8, many=12, change_pause=0.5,
     foreign=80, starts=1, drifts=2, hanging=2, hanging_changes=2,
-    loading=4, loading_wait=2, loading_window=5, told=2,
+    loading=4, loading_wait=2, loading_window=5, delays=2,
     idle_window=3, steady_begin=20, steady_window=5, gpu_few=2, gpu_many=4, gpu_idle=5, nodes=20, nodes_new=1,
 )  # fmt: skip
 SCALE = Sizes(many=2000, foreign=50_000)

@@ -221,12 +221,12 @@ class Scale:
             time.sleep(sizes.loading_wait)
             cores, passes = operator.use(sizes.loading_window)
             say(f"  {passes} reconciles in {sizes.loading_window:g} s, {cores:.1%} of a core")
-            chosen = [names[index] for index in spread(sizes.told, len(names))]
-            told = [self._time_ready(work, name) for name in chosen]
-            say(f"  Ready reported {max(told):.2f} s after the pod was, at most")
+            chosen = [names[index] for index in spread(sizes.delays, len(names))]
+            delays = [self._time_ready(work, name) for name in chosen]
+            say(f"  Ready reported {max(delays):.2f} s after the pod was, at most")
         work.remove()
         self._results.add("loading_", cores=cores, reconciles=passes)
-        self._results.add_seconds("ready_told", told)
+        self._results.add_seconds("ready_told", delays)
 
     def _time_ready(self, work: Workload, name: str) -> float:
         """Seconds between the watch events of a Ready pod and of its Ready NIMService."""

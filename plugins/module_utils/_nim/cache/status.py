@@ -100,14 +100,13 @@ def _wait(builder: StatusBuilder, reason: str, message: str) -> None:
     """Report a wait; an event reports one that may need a user."""
     before = find_condition(builder.conditions, RECONCILING) or {}
     builder.reconciling = (reason, message)
-    if before.get("message") != message:
-        events = {
-            SPEC_CHANGED: Event("Normal", SPEC_CHANGED, message),
-            PVC_AWAITED: Event("Warning", PVC_AWAITED, message),
-        }
-        builder.events += [events[reason]] if reason in events else []
+    is_new = before.get("message") != message
+    if is_new and reason == SPEC_CHANGED:
+        builder.events.append(Event("Normal", SPEC_CHANGED, message))
     if reason != PVC_AWAITED:
         return
+    if is_new:
+        builder.events.append(Event("Warning", PVC_AWAITED, message))
     builder.requeue_slowly()
     if builder.state != READY:
         builder.set_field("state", NOT_READY)
