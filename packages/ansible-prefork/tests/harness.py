@@ -184,7 +184,7 @@ class Site:
 @contextlib.contextmanager
 def make_site(fake: bool = True, program: bytes | None = None) -> Iterator[Site]:
     # The temporary directory of the tests may be too long for the path of a socket.
-    site = Site(Path(tempfile.mkdtemp(prefix="pf-", dir="/tmp")), fake, program)
+    site = Site(Path(tempfile.mkdtemp(prefix="pf_", dir="/tmp")), fake, program)
     try:
         yield site
     finally:

@@ -167,7 +167,8 @@ def warm():
     A hundred runs share one import of Ansible and of the collection. Prefork's parent ends with this process, and
     removes the folder.
     """
-    folder = Path(tempfile.mkdtemp(prefix="nimops-"))
+    # ansible-core 2.18 parses its paths as Python, which warns of `6or` in `nimops-6or_`, but not in `nimops_6or_`.
+    folder = Path(tempfile.mkdtemp(prefix="nimops_"))
     clients = [sys.executable, "-m", "ansible_prefork", "clients", str(folder / "bin")]
     subprocess.run(clients, check=True, capture_output=True)
     settings = {

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"nimops.nim/apiproxy/internal/fleet"
+	"nimops.nim/apiproxy/internal/rawjson"
 	"nimops.nim/apiproxy/internal/request"
 	"nimops.nim/apiproxy/internal/stub"
 	"nimops.nim/apiproxy/internal/watches"
@@ -31,6 +32,8 @@ import (
 // largestHeld is the size up to which a request body is held in memory, so that it can be sent again when the
 // API server closes a connection gracefully, as client-go does. Larger bodies are streamed.
 const largestHeld = 1 << 20
+
+const mergePatchType = "application/merge-patch+json"
 
 // Options configure a Proxy.
 type Options struct {
@@ -165,6 +168,12 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 			}{io.MultiReader(bytes.NewReader(start), r.Body), r.Body}
 		}
 	}
+	if r.Method == http.MethodPatch {
+		if err := p.keepStatusFields(r, d); err != nil {
+			p.fail(w, r, err)
+			return
+		}
+	}
 	if r.Method == http.MethodPut && d.isObject && stub.Is(d.body) {
 		if !p.options.Runtime.IsAuthor(r) {
 			answerError(w, http.StatusUnprocessableEntity, invalid,
@@ -175,6 +184,25 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		d.body, d.patch = stub.Patch(d.body, object.IsStatus), true
 	}
 	p.forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), decisionKey{}, d)))
+}
+
+// keepStatusFields adds the entries for the status to a merge patch of managedFields. A client that read the object
+// from the runtime's cache does not know them, because annotate removes them; without them, the API server forgets who
+// owns the status and what is written along with it.
+func (p *Proxy) keepStatusFields(r *http.Request, d *decision) error {
+	of, is := request.ParseObjectPath(r.URL.Path)
+	isMerge := strings.HasPrefix(r.Header.Get("Content-Type"), mergePatchType)
+	if !is || of.IsStatus || !isMerge || rawjson.Find(d.body, "metadata", "managedFields") == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), fetchTimeout)
+	defer cancel()
+	object, err := p.options.Upstream.get(ctx, r.URL.Path)
+	if isGone(err) {
+		return nil // The API server answers the patch the same way.
+	}
+	d.body = rawjson.WithStatusFields(d.body, object)
+	return err
 }
 
 // decide works from the request alone. For kinds that are not in watches.yaml, it edits only whole collections
@@ -229,10 +257,10 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	}
 	if d.patch {
 		r.Out.Method = http.MethodPatch
-		r.Out.Header.Set("Content-Type", "application/merge-patch+json")
-		r.Out.ContentLength = int64(len(d.body))
+		r.Out.Header.Set("Content-Type", mergePatchType)
 	}
 	if d.body != nil {
+		r.Out.ContentLength = int64(len(d.body))
 		r.Out.Body = io.NopCloser(bytes.NewReader(d.body))
 		r.Out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(d.body)), nil }
 	}

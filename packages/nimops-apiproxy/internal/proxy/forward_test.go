@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -115,6 +116,53 @@ func TestForwardUnchanged(t *testing.T) {
 	found := s.echo(s.request(context.Background(), "POST", "/apis", io.MultiReader(bytes.NewReader(body))))
 	if found.Length != len(body) {
 		t.Error("a body of unknown length", found.Length)
+	}
+}
+
+// TestForwardAdoption: the operator reads a child from the runtime's cache, which lacks the entries for the status, and
+// writes managedFields back.
+func TestForwardAdoption(t *testing.T) {
+	const (
+		path   = "/apis/apps/v1/namespaces/ns/deployments/a"
+		status = `{"manager":"controller","subresource":"status"}`
+		given  = `{"metadata":{"resourceVersion":"7","managedFields":[{"manager":"us"}]}}`
+		whole  = `{"metadata":{"resourceVersion":"7","managedFields":[` + status + `,{"manager":"us"}]}}`
+	)
+	var answer atomic.Int32
+	came := make(chan string, 2)
+	s := start(t, 0, noPods(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.Method == http.MethodPatch {
+			came <- string(body)
+			return
+		}
+		w.WriteHeader(int(answer.Load()))
+		_, _ = io.WriteString(w, `{"metadata":{"managedFields":[{"manager":"other"},`+status+`]}}`)
+	}))
+	for name, c := range map[string]struct {
+		path, contentType, body string
+		get, status             int
+		want                    string
+	}{
+		"adoption":      {path, mergePatchType, given, http.StatusOK, http.StatusOK, whole},
+		"of the status": {path + "/status", mergePatchType, given, http.StatusOK, http.StatusOK, given},
+		"another type":  {path, "application/apply-patch+yaml", given, http.StatusOK, http.StatusOK, given},
+		"other fields":  {path, mergePatchType, `{"metadata":{"labels":{}}}`, http.StatusInternalServerError, http.StatusOK, `{"metadata":{"labels":{}}}`},
+		"gone":          {path, mergePatchType, given, http.StatusNotFound, http.StatusOK, given},
+		"busy":          {path, mergePatchType, given, http.StatusTooManyRequests, http.StatusBadGateway, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer.Store(int32(c.get))
+			response := s.request(context.Background(), http.MethodPatch, c.path, strings.NewReader(c.body), "Content-Type", c.contentType)
+			_ = response.Body.Close()
+			got := ""
+			if len(came) > 0 {
+				got = <-came
+			}
+			if response.StatusCode != c.status || got != c.want {
+				t.Errorf("%d %s", response.StatusCode, got)
+			}
+		})
 	}
 }
 

@@ -173,7 +173,7 @@ func (u *Upstream) get(ctx context.Context, path string) ([]byte, error) {
 // mergePatch patches an object.
 func (u *Upstream) mergePatch(ctx context.Context, path, manager string, change []byte) error {
 	body, err := u.ask(ctx, u.transport, http.MethodPatch, path, url.Values{"fieldManager": {manager}}.Encode(), bytes.NewReader(change),
-		"Accept", metadataOnly, "Content-Type", "application/merge-patch+json")
+		"Accept", metadataOnly, "Content-Type", mergePatchType)
 	if err != nil {
 		return err
 	}

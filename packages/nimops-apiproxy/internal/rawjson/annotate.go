@@ -40,24 +40,47 @@ func WithoutAnnotation(object []byte, key string) []byte {
 // WithoutStatusFields returns a Kubernetes object without the entries of managedFields for its status; the same
 // text if it has none.
 func WithoutStatusFields(object []byte) []byte {
-	_, at, end := find(object, 0, len(object), "metadata")
-	fields, from, to := find(object, at, end, "managedFields")
-	kept, found := []byte("["), false
-	whole := Items(fields, func(start, stop int) bool {
-		if Text(Find(fields[start:stop], "subresource")) == "status" {
-			found = true
-			return true
-		}
-		if len(kept) > 1 {
-			kept = append(kept, ',')
-		}
-		kept = append(kept, fields[start:stop]...)
-		return true
-	})
-	if !whole || !found {
+	fields, from, to := managedFields(object)
+	ofStatus, others, whole := splitManagedFields(fields)
+	if !whole || len(ofStatus) == 0 {
 		return object
 	}
-	return Replace(object, from, to, append(kept, ']'))
+	return Replace(object, from, to, append(append([]byte("["), others...), ']'))
+}
+
+// WithStatusFields returns a patch of managedFields with the object's entries for the status; the same text if the
+// patch has such entries, or the object has none.
+func WithStatusFields(patch, object []byte) []byte {
+	fields, _, _ := managedFields(object)
+	missing, _, isKnown := splitManagedFields(fields)
+	given, from, _ := managedFields(patch)
+	present, _, isList := splitManagedFields(given)
+	if !isKnown || !isList || len(missing) == 0 || len(present) > 0 {
+		return patch
+	}
+	return insert(patch, from, string(missing))
+}
+
+func managedFields(object []byte) (value []byte, from, to int) {
+	_, at, end := find(object, 0, len(object), "metadata")
+	return find(object, at, end, "managedFields")
+}
+
+// splitManagedFields returns the entries for the status and the others, each separated by commas, and whether fields is
+// a list.
+func splitManagedFields(fields []byte) (ofStatus, others []byte, whole bool) {
+	whole = Items(fields, func(start, stop int) bool {
+		to := &others
+		if Text(Find(fields[start:stop], "subresource")) == "status" {
+			to = &ofStatus
+		}
+		if len(*to) > 0 {
+			*to = append(*to, ',')
+		}
+		*to = append(*to, fields[start:stop]...)
+		return true
+	})
+	return ofStatus, others, whole
 }
 
 // find returns the value of a member of the object between two bounds, and its bounds.
@@ -73,10 +96,10 @@ func find(text []byte, at, end int, key string) (value []byte, from, to int) {
 	return value, from, to
 }
 
-// insert adds a first member to the object that starts at an index.
+// insert adds a first member to the object, or a first item to the list, that starts at an index.
 func insert(text []byte, at int, member string) []byte {
 	inside := skipSpace(text, at+1)
-	if inside < len(text) && text[inside] != '}' {
+	if inside < len(text) && text[inside] != '}' && text[inside] != ']' {
 		member += ","
 	}
 	return Replace(text, at+1, at+1, []byte(member))

@@ -106,6 +106,31 @@ func TestWithoutStatusFields(t *testing.T) {
 	}
 }
 
+func TestWithStatusFields(t *testing.T) {
+	const status = `{"manager":"b","subresource":"status"}`
+	object := `{"metadata":{"managedFields":[{"manager":"a"},` + status + `,{"subresource":"scale"}]}}`
+	patch := func(fields string) string {
+		return `{"metadata":{"name":"x","managedFields":` + fields + `},"spec":{}}`
+	}
+	for name, c := range map[string]struct{ patch, object, want string }{
+		"missing":         {patch(`[{"manager":"us"}]`), object, patch(`[` + status + `,{"manager":"us"}]`)},
+		"empty":           {patch(`[ ]`), object, patch(`[` + status + ` ]`)},
+		"present":         {patch(`[{"manager":"c","subresource":"status"}]`), object, patch(`[{"manager":"c","subresource":"status"}]`)},
+		"none in object":  {patch(`[{"manager":"us"}]`), `{"metadata":{"managedFields":[{"manager":"a"}]}}`, patch(`[{"manager":"us"}]`)},
+		"broken object":   {patch(`[{"manager":"us"}]`), `{"metadata":{"managedFields":[` + status, patch(`[{"manager":"us"}]`)},
+		"null":            {patch(`null`), object, patch(`null`)},
+		"another patch":   {`{"metadata":{"labels":{"managedFields":"a"}}}`, object, `{"metadata":{"labels":{"managedFields":"a"}}}`},
+		"no object":       {patch(`[{"manager":"us"}]`), ``, patch(`[{"manager":"us"}]`)},
+		"not of metadata": {`{"spec":{"managedFields":[]}}`, object, `{"spec":{"managedFields":[]}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := string(WithStatusFields([]byte(c.patch), []byte(c.object))); got != c.want {
+				t.Error(got)
+			}
+		})
+	}
+}
+
 func withoutOdd(item []byte) []byte {
 	if bytes.Contains(item, []byte("odd")) {
 		return nil
@@ -174,6 +199,9 @@ func FuzzWithout(f *testing.F) {
 		edited := WithoutStatusFields(WithoutAnnotation(object, "k"))
 		if json.Valid(object) && !json.Valid(edited) {
 			t.Errorf("%s became %s", object, edited)
+		}
+		if restored := WithStatusFields(edited, object); json.Valid(object) && !json.Valid(restored) {
+			t.Errorf("%s became %s", edited, restored)
 		}
 	})
 }
