@@ -71,7 +71,7 @@ unit: collection ## The unit tests, against the installed collection
 
 .PHONY: test
 test: venv collection $(RELEASE_VENV)/.installed ## Lint, unit tests, sanity and the scenarios on the sandbox; prints how long each part took
-	@hack/run_lanes.sh lane-main lane-node
+	@hack/run_lanes.sh lane-main lane-cluster lane-node
 
 # What CI has no time for.
 .PHONY: nightly

@@ -1,12 +1,15 @@
 # The tests on the sandbox and on a real node.
 #
-# `make test` runs these two at the same time: the node is a network of its own, and waits most of the time. On two cores, more
-# lanes are not faster.
+# `make test` runs these lanes at the same time. Those with clusters wait most of the time, and a busy machine delays them.
 .PHONY: lane-main
-lane-main: collection ## All parts of test but those on the real node; an interruption stops what the scenarios started
+lane-main: collection ## The parts of test that need no shared cluster, at a lower priority
+	@nice hack/run_parts.sh lint unit image-versions supervisor apiproxy docs packaging galaxy sanity quick reports-quick first-steps first-tutorial report-page docs-page monitoring scenario-kind
+
+.PHONY: lane-cluster
+lane-cluster: collection ## The parts of test on the sandbox; an interruption stops what the scenarios started
 	@trap 'for file in build/molecule/*.pid; do \
 		[[ ! -e $$file ]] || hack/process.sh build/molecule stop "$$(basename "$$file" .pid)"; done' EXIT; \
-	hack/run_parts.sh lint unit image-versions supervisor apiproxy docs packaging galaxy sanity cluster quick reports-quick first-steps first-tutorial report-page docs-page monitoring scenario-kind
+	hack/run_parts.sh cluster
 
 .PHONY: lane-node
 lane-node: collection ## The tests on the real node
