@@ -33,6 +33,8 @@ except ImportError as error:
     IMPORT_ERROR = str(error)
 
 DEFAULT_KUBECONFIG = "~/.kube/config"
+MAX_CONNECTIONS = 4
+"""Maximum number of requests at a time. A pool of fewer connections would open one per request."""
 _PLAIN_CLUSTER = {
     *("server", "certificate-authority", "certificate-authority-data"),
     *("insecure-skip-tls-verify", "extensions"),
@@ -158,13 +160,16 @@ def _connect_plainly(kubeconfig: Kubeconfig, folder: str) -> Connection | None:
         return None
     host = str(cluster["server"]).rstrip("/")
     if not host.startswith("https:"):
-        return Connection(host, urllib3.PoolManager(), _authorize(user))
+        pool = urllib3.PoolManager(maxsize=MAX_CONNECTIONS)
+        return Connection(host, pool, _authorize(user))
     files = _Files(Path(kubeconfig.folder), Path(folder))
     is_verified = not cluster.get("insecure-skip-tls-verify")
     context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if is_verified else ssl.CERT_NONE)
     _load_authorities(context, files.find(cluster, "certificate-authority"))
     _load_identity(context, files.find(user, "client-certificate"), files.find(user, "client-key"))
-    pool = urllib3.PoolManager(ssl_context=context, cert_reqs=context.verify_mode)
+    pool = urllib3.PoolManager(
+        maxsize=MAX_CONNECTIONS, ssl_context=context, cert_reqs=context.verify_mode
+    )
     return Connection(host, pool, _authorize(user))
 
 

@@ -24,6 +24,7 @@ from .._engine.plan import Plan
 from .._engine.secret_placeholders import has_placeholders, insert_values, replace_values
 from .._engine.write_order import ON_NODES, turns
 from .client import Client
+from .connection import MAX_CONNECTIONS
 from .private_keys import generate_keys
 from .reader import secret_finder
 from .task_results import is_race, refusal_text
@@ -31,7 +32,6 @@ from .task_results import is_race, refusal_text
 Tried: t.TypeAlias = "tuple[Json, Json, ApiError | None]"
 """A manifest, the resulting object, and the error if the API server refused it."""
 
-_MAX_PARALLEL = 4
 _CONFLICT = 409
 _HELD = 429
 """Status of an eviction that a PodDisruptionBudget does not allow."""
@@ -104,7 +104,7 @@ def _patch_all(client: Client, patches: list[Json]) -> list[tuple[Json, ApiError
     if len(others) < 2:
         done += [write(group) for group in others]
     else:
-        with ThreadPoolExecutor(_MAX_PARALLEL) as pool:
+        with ThreadPoolExecutor(MAX_CONNECTIONS) as pool:
             done += pool.map(write, others)
     return [item for group in done for item in group]
 
@@ -131,7 +131,7 @@ class _Writes:
         given = {identity(item) for item in manifests}
         started: dict[ObjectKey, Future[Tried]] = {}
         # A write only waits for earlier ones, which get a thread first: no deadlock.
-        with ThreadPoolExecutor(_MAX_PARALLEL) as pool:
+        with ThreadPoolExecutor(MAX_CONNECTIONS) as pool:
             for key, turn in self._turns.items():
                 if key in given:
                     waits = [started[before] for before in turn.waits if before in started]

@@ -160,6 +160,23 @@ def test_apply_job_waits_for_all():
     assert client.written[5:] == ["pods", "jobs"] * 4
 
 
+def test_apply_reuses_connections(serve, answer, kubeconfig_text, tmp_path):
+    together = threading.Barrier(4, timeout=5)
+
+    def respond(request):
+        together.wait()
+        return answer(200, request.body)
+
+    server = serve(respond)
+    path = tmp_path / "kubeconfig"
+    path.write_text(kubeconfig_text(server.url))
+    client = Client(str(path))
+    for _ in range(3):
+        manifests = [named(child("ConfigMap", "v1"), f"a{number}") for number in range(4)]
+        execute_plan(client, Plan(apply=manifests))
+    assert (len(server.requests), server.connections) == (12, 4)
+
+
 def pods(**spec):
     return {"spec": {"template": {"metadata": {"labels": {"app": "a"}}, "spec": spec}}}
 
