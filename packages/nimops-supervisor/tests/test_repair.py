@@ -28,12 +28,14 @@ def repaired(monkeypatch):
         kind_of=lambda resource: types.SimpleNamespace(component=COMPONENTS[resource["kind"]]),
     )
     cluster = types.SimpleNamespace(
-        client=types.SimpleNamespace(Client=lambda: None, ApiError=ValueError),
+        client=types.SimpleNamespace(Client=lambda: None),
         runtime_annotations=types.SimpleNamespace(remove_harmful_annotations=remove),
     )
     monkeypatch.setattr(collection_path, "add_to_path", lambda: None)
     monkeypatch.setitem(sys.modules, UTILS, types.SimpleNamespace(_kinds=kinds))
+    errors = types.SimpleNamespace(errors=types.SimpleNamespace(ApiError=ValueError))
     monkeypatch.setitem(sys.modules, f"{UTILS}._cluster", cluster)
+    monkeypatch.setitem(sys.modules, f"{UTILS}._base", errors)
     for number in range(1, UTILS.count(".") + 1):
         name = ".".join(UTILS.split(".")[:number])
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))

@@ -20,13 +20,9 @@ SECONDS = 3600.0
 def main() -> int:
     """Check once, and report on stderr."""
     collection_path.add_to_path()
-    from ansible_collections.nimops.nim.plugins.module_utils._cluster import (  # type: ignore[import-untyped] # noqa: PLC0415
-        account_limits,
-        client,
-    )
-    from ansible_collections.nimops.nim.plugins.module_utils._http import (  # type: ignore[import-untyped] # noqa: PLC0415
-        mirrors,
-    )
+    from ansible_collections.nimops.nim.plugins.module_utils._base import errors  # noqa: PLC0415
+    from ansible_collections.nimops.nim.plugins.module_utils._cluster import account_limits, client  # noqa: PLC0415
+    from ansible_collections.nimops.nim.plugins.module_utils._http import mirrors  # noqa: PLC0415
 
     if problem := mirrors.find_problem():
         _warn(problem)
@@ -35,7 +31,7 @@ def main() -> int:
         namespace = repair.watched_namespaces()[0] or connection.namespace
         for line in account_limits.find_missing_limits(connection, namespace):
             _warn(line)
-    except client.ApiError as error:
+    except errors.ApiError as error:
         print(f"supervisor: cannot check what limits the operator's account: {error}", file=sys.stderr)
         return 1
     return 0

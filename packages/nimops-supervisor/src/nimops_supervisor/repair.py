@@ -23,13 +23,9 @@ def watched_namespaces() -> list[str]:
 def main() -> int:
     """Repair all resources, and report each removal on stderr."""
     collection_path.add_to_path()
-    from ansible_collections.nimops.nim.plugins.module_utils import (  # type: ignore[import-untyped] # noqa: PLC0415
-        _kinds,
-    )
-    from ansible_collections.nimops.nim.plugins.module_utils._cluster import (  # type: ignore[import-untyped] # noqa: PLC0415
-        client,
-        runtime_annotations,
-    )
+    from ansible_collections.nimops.nim.plugins.module_utils import _kinds  # noqa: PLC0415
+    from ansible_collections.nimops.nim.plugins.module_utils._base import errors  # noqa: PLC0415
+    from ansible_collections.nimops.nim.plugins.module_utils._cluster import client, runtime_annotations  # noqa: PLC0415
 
     # The operator has no permission to list a kind whose part of the installation is missing.
     installed = {"", *component.served()}
@@ -39,7 +35,7 @@ def main() -> int:
         for line in runtime_annotations.remove_harmful_annotations(client.Client(), kinds, watched_namespaces()):
             print(f"supervisor: {line}", file=sys.stderr, flush=True)
             removed += 1
-    except client.ApiError as error:
+    except errors.ApiError as error:
         print(f"supervisor: cannot check annotations: {error}", file=sys.stderr)
         return 1
     return REPAIRED if removed else 0

@@ -43,16 +43,15 @@ def main() -> int:
     given, output, waiting = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:] == [WAIT]
     collection_path.add_to_path()
     import yaml  # noqa: PLC0415
-    from ansible_collections.nimops.nim.plugins.module_utils._cluster import (  # type: ignore[import-untyped] # noqa: PLC0415
-        client,
-    )
+    from ansible_collections.nimops.nim.plugins.module_utils._base import errors  # noqa: PLC0415
+    from ansible_collections.nimops.nim.plugins.module_utils._cluster import client  # noqa: PLC0415
 
     watches = yaml.safe_load(given.read_text())
     get = client.Client().get
     if not waiting:
         try:
             served = served_watches(watches, get)
-        except client.ApiError as error:
+        except errors.ApiError as error:
             log(f"cannot read the kinds of the API server: {error}")
             return 1
         if served == watches:
@@ -67,7 +66,7 @@ def main() -> int:
         time.sleep(_WAIT_SECONDS)
         try:
             served = served_watches(watches, get)
-        except client.ApiError:
+        except errors.ApiError:
             continue  # The API server comes back, or the runtime exits.
         if served != before:
             log("the kinds of the API server changed: restarting the runtime")
