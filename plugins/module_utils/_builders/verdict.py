@@ -153,12 +153,6 @@ def is_spec_new(cr: Fields) -> bool:
     return not (cr.get("status") or {}).get("state") or has_spec_changed(cr)
 
 
-def ignored_events(paths: t.Sequence[str], why: str = "") -> list[Event]:
-    """A warning about given fields without effect. ``why``: the end of the sentence."""
-    text = f"{', '.join(paths)} has no effect{why}"
-    return [Event("Warning", "Ignored", text)] if paths else []
-
-
 def overridden_events(paths: t.Sequence[str]) -> list[Event]:
     """A warning about values of the spec that the operator's own replace."""
     text = f"the operator's own values replace {', '.join(paths)}"

@@ -14,6 +14,7 @@ from functools import cached_property
 from .._base.types import Manifest
 from .._builders.app import App
 from .._builders.env import EnvVar, secret_env
+from .._builders.ignored_fields import POD_AFFINITY, IgnoredField
 from .._builders.inputs import Input, Missing, missing_inputs
 from .._engine.metadata import Labels
 from .._engine.reads import Read
@@ -39,6 +40,17 @@ class NemoApp(App):
 
     url_key: t.ClassVar[str] = ""
     """The key of the database URL in our Secret; empty if pods need no URL."""
+
+    ignored_fields: t.ClassVar[tuple[IgnoredField, ...]] = (
+        POD_AFFINITY,
+        IgnoredField(
+            "expose.service.name",
+            "metadata.name",
+            "the Service has the name of the resource",
+        ),
+        IgnoredField("expose.router.eppConfig", why="there is no endpoint picker"),
+    )
+    """The fields that have no effect."""
 
     @property
     def security_constraint(self) -> str:

@@ -52,7 +52,6 @@ class Spec:
 
     ``scheduling``: pod fields under their Kubernetes names. ``autoscaler``, ``service_monitor``:
     None if not enabled. ``claim``: the claim that must exist before the Deployment.
-    ``without_effect``: the given fields that are ignored.
     """
 
     image: Image
@@ -70,7 +69,6 @@ class Spec:
     database: Database | None
     expose: Expose
     claim: Claim | None = None
-    without_effect: t.Sequence[str] = ()
 
 
 def shared_fields(resource: Fields, default_group: int = DEFAULT_GROUP) -> dict[str, t.Any]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from .._base.errors import NimError
 from .._builders.expose import GATEWAY_FIELD
+from .._builders.ignored_fields import ignored_events
 from .._builders.pvc import claim_at_deletion, warn_of_differences
 from .._builders.replicas import find_hold, report_conflict, report_hold
 from .._builders.rollout import DEADLINE_REASON, Readiness, readiness_of_deployment
@@ -19,7 +20,6 @@ from .._builders.verdict import (
     Verdict,
     apply_verdict,
     events_of,
-    ignored_events,
     is_spec_new,
     judge_outcome,
     overridden_events,
@@ -62,7 +62,7 @@ def assess(app: NemoApp, outcome: Outcome) -> Assessment:
     if events and verdict.state == READY:
         events += overridden_events(app.overridden)
     if is_spec_new(app.resource):
-        events += ignored_events(app.spec.without_effect)
+        events += ignored_events(app.resource, app.ignored_fields)
     builder.events += events
     if outcome.failure_reason == TEXT_REASON:
         # No watch reports a correction of the ConfigMap, and the runtime retries a failed run with

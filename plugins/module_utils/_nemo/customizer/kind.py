@@ -13,6 +13,7 @@ from functools import cached_property
 from ..._base.types import Manifest
 from ..._base.yaml_text import is_same_data
 from ..._builders.env import EnvVar, env, field_env, secret_env
+from ..._builders.ignored_fields import IgnoredField
 from ..._builders.inputs import Input, Missing
 from ..._engine.kind import Access
 from ..._engine.metadata import Labels
@@ -66,6 +67,18 @@ class CustomizerApp(NemoApp):
         "readinessProbe": probe("/v1/health/ready", 10, 3),
         "startupProbe": startup("/v1/health/ready"),
     }
+
+    ignored_fields = (
+        *NemoApp.ignored_fields,
+        IgnoredField(
+            "modelDownloadJobs.imagePullPolicy", "spec.image.pullPolicy", default="IfNotPresent"
+        ),
+        IgnoredField("trainingConfig.image.pullPolicy", "spec.image.pullPolicy"),
+        IgnoredField("trainingConfig.image.pullSecrets", "spec.image.pullSecrets"),
+        IgnoredField("trainingConfig.modelPVC.subPath"),
+        IgnoredField("trainingConfig.podAffinity", "spec.trainingConfig.affinity.podAffinity"),
+        IgnoredField("trainingConfig.runaiQueue", default="default"),
+    )
 
     @cached_property
     def spec(self) -> Spec:

@@ -102,7 +102,6 @@ def parse_spec(resource: Fields) -> Spec:
     return Spec(
         **spec.shared_fields(resource),
         claim=claim,
-        without_effect=[f"{_TRAINING}.modelPVC.subPath"] if claim.sub_path else [],
         datastore=spec.endpoint_of(given, "datastore"),
         entitystore=spec.endpoint_of(given, "entitystore"),
         mlflow=spec.endpoint_of(given, "mlflow"),

@@ -9,6 +9,7 @@ import typing as t
 from functools import cached_property
 
 from ..._builders.env import EnvVar, env, secret_env
+from ..._builders.ignored_fields import IgnoredField
 from ..._builders.inputs import Input
 from ..._builders.pod import without_empty
 from ..._engine.kind import Access
@@ -37,6 +38,11 @@ class DatastoreApp(NemoApp):
         "readinessProbe": probe("/v1/health", 15, 3),
         "startupProbe": startup("/v1/health"),
     }
+
+    ignored_fields = (
+        *NemoApp.ignored_fields,
+        IgnoredField("userID", why="the image determines the user"),
+    )
 
     @cached_property
     def spec(self) -> Spec:

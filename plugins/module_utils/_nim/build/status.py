@@ -8,6 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import NimError
+from ..._builders.ignored_fields import IgnoredField, ignored_events
+from ..._builders.verdict import is_spec_new
 from ..._engine.conditions import RECONCILING, find_condition
 from ..._engine.desired import Assessment, Event, Outcome, Requeue
 from ..._engine.status_builder import Progress, StatusBuilder
@@ -262,5 +264,7 @@ def _finish(builder: StatusBuilder, app: NIMBuildApp) -> Assessment:
         else:
             text = f"NIMBuild {name} reconcile success, new state: {builder.state}"
             builder.events.append(Event("Normal", builder.state, text))
+    if is_spec_new(app.resource):
+        builder.events += ignored_events(app.resource, [IgnoredField("image.pullPolicy")])
     builder.derive_ready()
     return builder.finish()

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ..._base.errors import NimError
 from ..._builders.expose import PICKER_FIELD
+from ..._builders.ignored_fields import POD_AFFINITY, ignored_events
 from ..._builders.nim_metadata import CACHE_STATE, SERVICE_STATE, reported_state, trigger_value
 from ..._builders.pvc import warn_of_differences
 from ..._builders.replicas import report_conflict, report_hold
@@ -23,7 +24,6 @@ from ..._builders.verdict import (
     apply_verdict,
     events_of,
     failed,
-    ignored_events,
     is_spec_new,
     judge_outcome,
     overridden_events,
@@ -304,7 +304,10 @@ def _ignored_fields_warning(ignored: t.Sequence[str]) -> list[Event]:
 
 def _spec_warnings(app: NIMServiceApp) -> list[Event]:
     """Warnings about a new or changed spec that the API server accepts."""
-    events = ignored_events(app.spec.without_effect, " beside other fields of the spec")
+    events = ignored_events(app.resource, [POD_AFFINITY])
+    if excluded := app.spec.without_effect:
+        text = f"{', '.join(excluded)} has no effect beside other fields of the spec"
+        events.append(Event("Warning", "Ignored", text))
     if shared := shared_claims(app):
         text = f"all replicas share ResourceClaim {', '.join(shared)}, and so its devices"
         events.append(Event("Warning", "SharedClaim", text))
