@@ -100,3 +100,36 @@ def test_model_in_registry(run: Callable[..., Json], namespace: str) -> None:
     assert container["image"] == "registry.example/operator:1"
     assert container["command"][:2] == ["nimops-pull-model", "registry.example/models/llama:1"]
     assert "envFrom" not in container
+
+
+SOURCE = {"nimops.nim/source": "oci://registry.example/models/llama:1"}
+NEW_CLAIM = {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}
+
+
+def test_quota_refuses_pod(run: Callable[..., Json], namespace: str) -> None:
+    """Only events report why a Job has no pod."""
+    kubectl("-n", namespace, "create", "quota", "full", "--hard=pods=0")
+    in_use = ("--for=jsonpath={.status.hard}", "--timeout=60s")
+    kubectl("-n", namespace, "wait", "resourcequota/full", *in_use)
+
+    def is_named() -> bool:
+        status = run("counted", "Pending", SOURCE, NEW_CLAIM)
+        return "is forbidden: exceeded quota: full" in str(status["conditions"])
+
+    wait_until(is_named, "a status with the quota", 60)
+    kubectl("-n", namespace, "delete", "quota", "full")
+    assert "quota" not in str(run("counted", "Ready", SOURCE, NEW_CLAIM)["conditions"])
+
+
+def test_pod_security_refuses_pod(
+    run: Callable[..., Json], namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NIMOPS_POD_SECURITY", "reference")
+
+    def is_named() -> bool:
+        text = str(run("privileged", "Pending", SOURCE, NEW_CLAIM)["conditions"])
+        return 'violates PodSecurity "restricted' in text and advice in text
+
+    advice = "(set the annotation nimops.nim/pod-security: restricted)"
+    wait_until(is_named, "a status with the annotation to set", 60)
+    run("privileged", "Ready", SOURCE | {"nimops.nim/pod-security": "restricted"}, NEW_CLAIM)

@@ -5,7 +5,8 @@
 
 A setuid program makes a process of any user root, so containers must not gain privileges either.
 Running pods stay unchanged until something else replaces them: neither an upgrade nor a switch
-restarts a model that loads for many minutes.
+restarts a model that loads for many minutes. A workload without pods changes at once, and so does
+one whose pods the API server refuses.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import typing as t
 from dataclasses import replace
 
 from .._base.types import Manifest
+from .._engine.conditions import find_condition
 from .._engine.desired import Child
 from .._engine.kept_lists import has_equivalent
 from .certificates import is_rootless_ca_container, without_root_user
@@ -28,6 +30,8 @@ _RESTRICTED: Manifest = {**_NO_ROOT, "seccompProfile": {"type": "RuntimeDefault"
 _LOCAL_PROFILE = "Localhost"
 """The other type of a seccomp profile that `restricted` admits."""
 _PRIVILEGES = frozenset({"privileged", "procMount"})
+_COUNTED = ("Deployment", "LeaderWorkerSet")
+"""Kinds whose status counts their pods or groups."""
 _CONTAINERS = ("initContainers", "containers")
 _SECURITY = "securityContext"
 
@@ -38,11 +42,26 @@ def harden(child: Child, live: Manifest | None, *, is_restricted: bool = False) 
     ``is_restricted``: whether its pods pass the Pod Security Standard `restricted`.
     """
     manifest, applied = child.manifest, child.applied
+    running = live if live and _runs_pods(live) else None
     for path in templates_of(manifest):
-        change = _change_for(at(manifest, path), at(live, path), is_restricted)
+        change = _change_for(at(manifest, path), at(running, path), is_restricted)
         manifest = _changed(manifest, path, change)
         applied = applied and _changed(applied, path, change)
     return replace(child, manifest=manifest, applied=applied)
+
+
+def is_hardened(live: Manifest, *, is_restricted: bool) -> bool:
+    """Whether the pods of a live object are as `harden` would create them."""
+    return harden(Child(live), None, is_restricted=is_restricted).manifest == live
+
+
+def _runs_pods(live: Manifest) -> bool:
+    """Whether a live object may have pods that a change would replace; a Pod is one itself."""
+    if live.get("kind") not in _COUNTED:
+        return True
+    status = live.get("status") or {}
+    failure = find_condition(status.get("conditions"), "ReplicaFailure") or {}
+    return bool(status.get("replicas")) and failure.get("status") != "True"
 
 
 Change = t.Callable[[Manifest], Manifest]

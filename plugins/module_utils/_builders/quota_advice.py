@@ -27,17 +27,23 @@ _CLAIM_CLASS = ".storageclass.storage.k8s.io/"
 _MAX_ENTRIES = 32
 
 
-def quota_advice(message: str) -> str:
-    """Advice after this refusal, in parentheses; empty for another refusal."""
+def quota_advice(message: str, *, of_download: bool = False) -> str:
+    """Advice after this refusal, in parentheses; empty for another refusal.
+
+    ``of_download``: the pod is that of a NIMCache, whose fields have other names.
+    """
+    name_of = _download_field_of if of_download else _field_of
     if _EXCEEDED in message:
-        fields = _unique(map(_field_of, _requested(message)))
-        return f" (change {_either(fields)}, or ask for a larger quota)" if fields else ""
+        fields = _unique(map(name_of, _requested(message)))
+        any_of = " or ".join(fields) if of_download else _either(fields)
+        return f" (change {any_of}, or ask for a larger quota)" if fields else ""
     if _MISSING in message:
-        fields = _unique(map(_field_of, _missing(message)))
+        fields = _unique(map(name_of, _missing(message)))
         return f" (set {' and '.join(fields)})" if fields else ""
     found = _BOUNDS.findall(message)[:_MAX_ENTRIES]
     verbs = {"maximum": "lower", "minimum": "raise"}
-    texts = _unique(f"{verbs[bound]} spec.resources[{name}]" for bound, name in found)
+    field = "spec.resources.{}" if of_download else "spec.resources[{}]"
+    texts = _unique(f"{verbs[bound]} {field.format(name)}" for bound, name in found)
     return f" ({' and '.join(texts)})" if texts else ""
 
 
@@ -66,6 +72,12 @@ def _field_of(name: str) -> str:
     if kind in ("requests", "limits") and resource:
         return f"spec.resources.{kind}[{resource}]"
     return f"spec.resources.requests[{name}]" if name in ("cpu", "memory") else ""
+
+
+def _download_field_of(name: str) -> str:
+    """The field of a NIMCache that a quota's entry limits; it is request and limit at once."""
+    resource = name.rpartition(".")[2]
+    return f"spec.resources.{resource}" if resource in ("cpu", "memory") else ""
 
 
 def _unique(items: t.Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .._base.types import Fields
 from .._engine.conditions import find_condition
-from .._engine.reads import Read, ReadPods
+from .._engine.reads import Read, ReadPods, ReadRefusals
 from .app import App
 from .pod_problems import describe, explain_pods
 from .quota_advice import quota_advice
@@ -42,10 +42,18 @@ def why_unready(app: App, pods: ReadPods, live: Fields | None) -> str:
     return describe(failure) + _remedy(app, str(failure.get("message")))
 
 
+def why_refused(app: App, refusals: ReadRefusals) -> str:
+    """Why the API server refused the last pod of a Job or of a group; empty if it is unknown."""
+    for item in app.observed.get(refusals.key) or []:
+        message = item["message"]
+        return describe({"reason": "FailedCreate", "message": message}) + _remedy(app, message)
+    return ""
+
+
 def _remedy(app: App, message: str) -> str:
     """Advice by which the API server admits the pods; empty if there is none."""
     if _REFUSED not in message or restricts_pods(app):
-        return quota_advice(message)
+        return quota_advice(message, of_download=app.kind == "NIMCache")
     return f" (set the annotation {POD_SECURITY_ANNOTATION}: restricted)"
 
 

@@ -53,7 +53,7 @@ KINDS: dict[str, ApiResource] = {
     "ControllerRevision": ApiResource("apps/v1", "controllerrevisions", is_cached=False),
     "DaemonSet": ApiResource("apps/v1", "daemonsets"),
     "Deployment": ApiResource("apps/v1", "deployments"),
-    "Event": ApiResource("v1", "events"),
+    "Event": ApiResource("v1", "events", is_cached=False),
     "GRPCRoute": ApiResource("gateway.networking.k8s.io/v1", "grpcroutes"),
     "HTTPRoute": ApiResource("gateway.networking.k8s.io/v1", "httproutes"),
     "HorizontalPodAutoscaler": ApiResource("autoscaling/v2", "horizontalpodautoscalers"),

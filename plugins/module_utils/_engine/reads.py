@@ -27,8 +27,9 @@ LOG_LIMIT = 4 << 20
 """Maximum bytes to read of a log; a manifest of a thousand profiles has some hundred KiB."""
 
 _MAIN_CONTAINER = "kubectl.kubernetes.io/default-container"
-_MAX_PODS, _MAX_LISTED = 500, 5000
+MAX_PODS, _MAX_LISTED = 500, 5000
 _TAIL_LINES = 60
+_FAILED_CREATE, _MAX_REFUSALS = "FailedCreate", 5
 
 
 class Source(t.Protocol):
@@ -346,7 +347,7 @@ class ReadPods(_ReadPods):
     """
 
     def answer(self, source: Source) -> list[Manifest]:
-        found = source.list_objects("Pod", self.namespace, selector=self.selector, limit=_MAX_PODS)
+        found = source.list_objects("Pod", self.namespace, selector=self.selector, limit=MAX_PODS)
         return [
             {"metadata": item["metadata"], "status": item.get("status") or {}}
             for item in found or []
@@ -373,7 +374,7 @@ class ReadClaimUsers(Read):
         return f"{list_key('Pod', self.namespace)}#claim={self.claim}"
 
     def answer(self, source: Source) -> list[Manifest]:
-        found = source.list_objects("Pod", self.namespace, limit=_MAX_PODS)
+        found = source.list_objects("Pod", self.namespace, limit=MAX_PODS)
         return [
             {"metadata": item["metadata"], "status": item.get("status") or {}}
             for item in found or []
@@ -472,6 +473,49 @@ class ReadServed(Read):
 
     def answer(self, source: Source) -> bool:
         return source.serves_group(self.group)
+
+
+@dataclass(frozen=True)
+class ReadRefusals(Read):
+    """Refused pods of a Job, or of the StatefulSets of a LeaderWorkerSet, by their events.
+
+    One StatefulSet has the name of the LeaderWorkerSet; that of each group ends with its number.
+    Answer: a list of {"name": …, "message": …}, the latest refusal first.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    is_optional = True
+
+    @property
+    def key(self) -> str:
+        return f"{object_key(self.kind, self.namespace, self.name)}#refusals"
+
+    def answer(self, source: Source) -> list[Manifest]:
+        is_one = self.kind == "Job"
+        field = f"involvedObject.name={self.name}" if is_one else f"reason={_FAILED_CREATE}"
+        found = source.list_objects("Event", self.namespace, field=field, limit=MAX_PODS)
+        refusals = [item for item in found or [] if self._is_mine(item)]
+        refusals.sort(key=_time_of, reverse=True)
+        return [
+            {"name": item["involvedObject"]["name"], "message": str(item.get("message") or "")}
+            for item in refusals[:_MAX_REFUSALS]
+        ]
+
+    def _is_mine(self, event: Manifest) -> bool:
+        about = event.get("involvedObject") or {}
+        name = str(about.get("name") or "")
+        group = name.removeprefix(f"{self.name}-") if self.kind != "Job" else ""
+        return (
+            event.get("reason") == _FAILED_CREATE
+            and about.get("kind") == self.kind
+            and (name == self.name or group.isdecimal())
+        )
+
+
+def _time_of(event: Manifest) -> str:
+    return str(event.get("lastTimestamp") or event.get("eventTime") or "")
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ Verbs = dict[tuple[str, str], set[str]]
 
 ONLY_NEMO: Verbs = {
     ("", "configmaps"): {"list", "watch"},
-    ("", "events"): READ,
+    ("", "events"): {"get", "watch"},
     ("", "persistentvolumeclaims"): {"delete"},
     ("", "secrets"): {"list", "watch", "delete"},
     ("batch", "jobs"): {"update"},

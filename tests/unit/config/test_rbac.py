@@ -22,18 +22,13 @@ ROOT = Path(__file__).resolve().parents[3]
 RBAC = ROOT / "config" / "rbac"
 GPU = ROOT / "config" / "components" / "gpu"
 OWN = {kind for kind, item in KINDS.items() if item.group == GROUP}
-READ_ONLY = {"Node": {"list"}, "ResourceClaim": {"list"}}
-"""Kinds that are never written, with the verbs that read them."""
+SPECIAL = {"Event": {"list", "create", "patch"}, "Node": {"list"}, "ResourceClaim": {"list"}}
+"""Kinds whose objects are never read by name, with their verbs."""
 
-WRITE_ONLY = {"Event"}
 DEFAULT = [name for name in kind_names() if kind_of({"kind": name}).component in {"", "nemo"}]
 """The kinds of config/default; test_component_rbac.py checks the others."""
 
-USED = (
-    {access.kind for name in DEFAULT for access in kind_of({"kind": name}).access}
-    | OWN
-    | WRITE_ONLY
-)
+USED = {access.kind for name in DEFAULT for access in kind_of({"kind": name}).access} | OWN
 """Kinds that our kinds declare to access."""
 
 PAST_THE_CACHE = {
@@ -74,7 +69,7 @@ BESIDES = {
     ("inference.networking.x-k8s.io", "inferencepools"): READ_GRANT,
     ("coordination.k8s.io", "leases"): dict.fromkeys(("get", "create", "update"), GRANT),
     ("", "configmaps"): {"list": GRANT, "watch": GRANT},
-    ("", "events"): READ_GRANT,
+    ("", "events"): dict.fromkeys(("get", "watch"), GRANT),
     ("", "persistentvolumeclaims"): {"delete": GRANT},
     ("batch", "jobs"): {"update": GRANT},
     ("batch", "jobs/status"): READ_GRANT,
@@ -114,10 +109,8 @@ def list_granted(rules: list[dict]) -> dict[tuple[str, str], set[str]]:
 
 
 def needed_verbs(kind: str) -> set[str]:
-    if kind in READ_ONLY:
-        return set(READ_ONLY[kind])
-    if kind in WRITE_ONLY:
-        return {"create", "patch"}
+    if kind in SPECIAL:
+        return set(SPECIAL[kind])
     reads = {"get"} if kind in PAST_THE_CACHE else {"get", "list", "watch"}
     if kind in OWN and kind not in PRUNED:
         return reads | {"patch", "update"}

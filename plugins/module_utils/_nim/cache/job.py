@@ -139,6 +139,12 @@ def downloads_otherwise(live: Manifest, built: Manifest) -> bool:
     return has_drifted(live, {**built, "metadata": metadata})
 
 
+def lacks_pod(job: Manifest) -> bool:
+    """Whether a Job that has not ended has no pod."""
+    status = job.get("status") or {}
+    return not (status.get("active") or status.get("succeeded") or status.get("conditions"))
+
+
 def refuse_large_job(app: NIMCacheApp) -> None:
     """NimError if the Job would be too large: each init container copies the puller's settings."""
     shared = {

@@ -63,6 +63,7 @@ KIND = Kind(
             "read",
             "image pull secrets, to ask the registry how an image downloads its model",
         ),
+        Access("Event", "list", "why the controller of a Job creates no pod"),
         Access("Node", "list", "detect the Kubernetes distribution; find GPUs to select profiles"),
         *SELECTOR_ACCESS,
     ),

@@ -8,12 +8,12 @@ from __future__ import annotations
 from ..._base.errors import NimError
 from ..._base.types import Fields, Manifest
 from ..._builders.pod_problems import explain_pods
-from ..._builders.unready_pods import pods_of
-from ..._engine.reads import Read, ReadPods
+from ..._builders.unready_pods import pods_of, why_refused
+from ..._engine.reads import Read, ReadPods, ReadRefusals
 from ..profiles.profile_selection import short_id
 from .app import NIMCacheApp
 from .constants import NATIVE
-from .job import profiles_of
+from .job import lacks_pod, profiles_of
 from .measure import log_reads
 from .probe import Probe, stored_manifest
 from .source import ALL_PROFILES, source_of
@@ -51,15 +51,20 @@ def describe_content(job: Manifest, count: int) -> str:
 
 
 def pod_reads(app: NIMCacheApp) -> list[Read]:
-    """The reads of a pod of the Job: why it does not run yet, or what it reports."""
+    """The reads of a pod of the Job: why it does not exist or run yet, or what it reports."""
     job = app.live("Job", app.job_name) or {}
+    if job and lacks_pod(job):
+        return [_refusals_of(app)]
     is_awaited = _is_awaited(job.get("status") or {}) and len(app.job_name) <= _MAX_LABEL
     return [_pods_of(app)] if is_awaited else log_reads(app, job)
 
 
 def why_waiting(app: NIMCacheApp) -> str:
-    """Why the pod of the Job is not running; empty if unknown."""
-    if not _is_awaited((app.live("Job", app.job_name) or {}).get("status") or {}):
+    """Why the pod of the Job does not exist or is not running; empty if unknown."""
+    job = app.live("Job", app.job_name) or {}
+    if lacks_pod(job):
+        return why_refused(app, _refusals_of(app))
+    if not _is_awaited(job.get("status") or {}):
         return ""
     return explain_pods(app.observed.get(_pods_of(app).key) or [])
 
@@ -81,6 +86,10 @@ def _stage(status: Fields) -> str:
 def _is_awaited(status: Fields) -> bool:
     """Whether the Job has a pod that is not running yet."""
     return bool(status.get("active")) and not status.get("ready")
+
+
+def _refusals_of(app: NIMCacheApp) -> ReadRefusals:
+    return ReadRefusals("Job", app.namespace, app.job_name)
 
 
 def _pods_of(app: NIMCacheApp) -> ReadPods:

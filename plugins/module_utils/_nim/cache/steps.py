@@ -16,8 +16,10 @@ from dataclasses import dataclass, field, replace
 from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._builders.claim_users import why_terminating
+from ..._builders.hardening import is_hardened
 from ..._builders.name_rules import check_name
 from ..._builders.pvc import build_claim, refuse_foreign_claim
+from ..._builders.tenant_limits import may_be_root, restricts_pods
 from ..._engine.conditions import find_condition
 from ..._engine.created_once import has_other_source, is_outdated
 from ..._engine.metadata import finalizers_of
@@ -27,7 +29,7 @@ from ..profiles.profile_selection import Selection, discover_gpus, select_profil
 from .app import NIMCacheApp
 from .constants import NATIVE, READY, RECONCILE_FAILED, SELECTED_PROFILES
 from .disk_need import refuse_small_claim
-from .job import build_job, downloads_otherwise, profiles_of
+from .job import build_job, downloads_otherwise, lacks_pod, profiles_of
 from .prepared import is_prepared, prepared_record, why_missing
 from .probe import Probe, probe_image, stored_manifest, stored_type
 from .record import Record, record_of, refuse_other_model
@@ -223,6 +225,9 @@ def _job_step(app: NIMCacheApp, steps: Steps) -> Steps:
         return replace(steps, waiting=(JOB_AWAITED, message))
     if is_outdated(live, app.resource):
         steps = _review_job(app, steps, live)
+    elif _needs_hardening(app, live):
+        message = f"Job {name} is recreated, so that its pods pass Pod Security"
+        steps = replace(steps, is_job_stale=True, waiting=(SPEC_CHANGED, message))
     return steps if steps.is_blocked else replace(steps, cached=_list_cached(app, steps, live))
 
 
@@ -265,6 +270,13 @@ def has_started(app: NIMCacheApp, job: Manifest | None) -> bool:
         return True
     status = (job or {}).get("status") or {}
     return any(status.get(count) for count in ("ready", "failed", "succeeded"))
+
+
+def _needs_hardening(app: NIMCacheApp, job: Manifest) -> bool:
+    """Whether the pods of a Job that never had one would be admitted if it were created again."""
+    if may_be_root(app) or not lacks_pod(job) or has_started(app, job):
+        return False
+    return not is_hardened(job, is_restricted=restricts_pods(app))
 
 
 def _start_job(app: NIMCacheApp, steps: Steps) -> Steps:

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+from ..._base.types import Fields
 from ..._builders import unready_pods
 from ..._builders.claim_users import blocking_reads, explain_claim
-from ..._engine.reads import Read, ReadPods
+from ..._engine.reads import MAX_PODS, Read, ReadPods, ReadRefusals
 from .app import NIMServiceApp
 from .model_store import claim_name
 from .readiness import readiness_of
@@ -41,7 +42,10 @@ def pod_reads(app: NIMServiceApp) -> list[Read]:
         return []
     if app.spec.is_kserve:  # an InferenceService has no count of replicas
         live = {"status": {"replicas": bool(live.get("status"))}}
-    found = unready_pods.unready_reads(pods, live, is_awaited=readiness_of(app).awaits_pods)
+    is_awaited = readiness_of(app).awaits_pods
+    found = unready_pods.unready_reads(pods, live, is_awaited=is_awaited)
+    if is_awaited and workload_of(app).kind == GROUPS:
+        found.append(_refusals_of(app))
     return [*found, *blocking_reads(app, claim_name(app), _why(app))] if found else []
 
 
@@ -51,4 +55,19 @@ def why_unready(app: NIMServiceApp) -> str:
 
 
 def _why(app: NIMServiceApp) -> str:
-    return unready_pods.why_unready(app, pods_read(app, workload_of(app)), live_workload(app))
+    pods, live = pods_read(app, workload_of(app)), live_workload(app) or {}
+    why = unready_pods.why_unready(app, pods, live)
+    if why or workload_of(app).kind != GROUPS:
+        return why
+    is_complete = len(app.observed.get(pods.key) or []) >= _count_pods(live.get("spec") or {})
+    return "" if is_complete else unready_pods.why_refused(app, _refusals_of(app))
+
+
+def _count_pods(spec: Fields) -> int:
+    """The number of pods of all groups of a LeaderWorkerSet, as far as `ReadPods` lists them."""
+    size = (spec.get("leaderWorkerTemplate") or {}).get("size", 1)
+    return min(int(spec.get("replicas", 1)) * int(size), MAX_PODS)
+
+
+def _refusals_of(app: NIMServiceApp) -> ReadRefusals:
+    return ReadRefusals("StatefulSet", app.namespace, workload_of(app).name)

@@ -15,7 +15,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.certificates 
     ca_init_container,
     ca_init_mounts,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._builders.hardening import harden
+from ansible_collections.nimops.nim.plugins.module_utils._builders.hardening import (
+    harden,
+    is_hardened,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._commands.preflight import pod_security
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Child
 from ansible_collections.nimops.nim.plugins.module_utils._engine.drift import has_wanted
@@ -141,6 +144,11 @@ def test_harden_restricted() -> None:
     assert violations_of(pod) == []
 
 
+def live(manifest: Json, **status: t.Any) -> Json:
+    """The live object, by default with a pod."""
+    return manifest | {"status": {"replicas": 1} | status}
+
+
 def with_certificates() -> Json:
     return deployment(initContainers=[ca_init_container("a", [], ca_init_mounts())])
 
@@ -152,8 +160,8 @@ def test_harden_certificates() -> None:
     (container,) = rootless["spec"]["template"]["spec"]["initContainers"]
     assert container["securityContext"] == NO_ROOT
     assert "update-ca-certificates;" not in container["command"][-1]
-    assert harden(Child(as_root), as_root).manifest == as_root
-    assert harden(Child(as_root), rootless).manifest == rootless
+    assert harden(Child(as_root), live(as_root)).manifest == as_root
+    assert harden(Child(as_root), live(rootless)).manifest == rootless
 
 
 LIVE_CASES = {
@@ -163,10 +171,10 @@ LIVE_CASES = {
 }
 
 
-@pytest.mark.parametrize("live", LIVE_CASES.values(), ids=LIVE_CASES.keys())
-def test_harden_keeps_running_pods(live: Json) -> None:
+@pytest.mark.parametrize("pod", LIVE_CASES.values(), ids=LIVE_CASES.keys())
+def test_harden_keeps_running_pods(pod: Json) -> None:
     """Also if only fields change that restart no pod."""
-    running = deployment(**live)
+    running = live(deployment(**pod))
     running["spec"]["replicas"] = 7
     child = harden(Child(deployment()), running)
     template = child.manifest["spec"]["template"]
@@ -182,19 +190,48 @@ def test_harden_keeps_pods_with_other_env_order() -> None:
         return deployment(containers=[{"name": "a", "image": "a", "env": env}])
 
     wanted = with_env("A", "B")
-    assert harden(Child(wanted), with_env("B", "A")).manifest == wanted
-    assert harden(Child(wanted), with_env("B", "C")).manifest != wanted
+    assert harden(Child(wanted), live(with_env("B", "A"))).manifest == wanted
+    assert harden(Child(wanted), live(with_env("B", "C"))).manifest != wanted
 
 
-@pytest.mark.parametrize("live", LIVE_CASES.values(), ids=LIVE_CASES.keys())
+REFUSED = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate"}
+
+
+@pytest.mark.parametrize(
+    ("status", "is_hardened_now"),
+    [
+        pytest.param({"replicas": 0}, True, id="no pod"),
+        pytest.param({"replicas": 1, "conditions": [REFUSED]}, True, id="new pods are refused"),
+        pytest.param(
+            {"replicas": 1, "conditions": [REFUSED | {"status": "False"}]}, False, id="past refusal"
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["Deployment", "LeaderWorkerSet"])
+def test_harden_without_pods(kind: str, status: Json, is_hardened_now: bool) -> None:
+    """The annotation that the status advises must have an effect: the API server refuses the pods."""
+    template = deployment()["spec"]["template"]
+    spec = (
+        {"template": template}
+        if kind == "Deployment"
+        else {"leaderWorkerTemplate": {"workerTemplate": template}}
+    )
+    wanted: Json = {"kind": kind, "metadata": {"name": "x"}, "spec": spec}
+    found = harden(Child(wanted), live(wanted, **status), is_restricted=True).manifest
+    assert (found != wanted) is is_hardened_now
+    assert is_hardened(found, is_restricted=True) is is_hardened_now
+    assert harden(Child(wanted), live(found, **status), is_restricted=True).manifest == found
+
+
+@pytest.mark.parametrize("pod", LIVE_CASES.values(), ids=LIVE_CASES.keys())
 @pytest.mark.parametrize("change", ["image", "label"])
-def test_harden_with_other_change(live: Json, change: str) -> None:
+def test_harden_with_other_change(pod: Json, change: str) -> None:
     wanted = deployment()
     if change == "image":
         wanted["spec"]["template"]["spec"]["containers"][0]["image"] = "b"
     else:
         wanted["spec"]["template"]["metadata"]["labels"]["app"] = "y"
-    assert risks_of(pod_in(harden(Child(wanted), deployment(**live)))) == []
+    assert risks_of(pod_in(harden(Child(wanted), live(deployment(**pod))))) == []
 
 
 def test_harden_ignores_predictor_replicas() -> None:

@@ -59,6 +59,28 @@ def test_quota_advice(message: str, advice: str) -> None:
     assert quota_advice(message) == advice
 
 
+@pytest.mark.parametrize(
+    ("message", "advice"),
+    [
+        (
+            EXCEEDED.format("limits.memory=8Gi,requests.cpu=2,pods=1"),
+            " (change spec.resources.memory or spec.resources.cpu, or ask for a larger quota)",
+        ),
+        (EXCEEDED.format("pods=1"), ""),
+        (
+            'pods "a" is forbidden: minimum cpu usage per Container is 100m, but request is 0',
+            " (raise spec.resources.cpu)",
+        ),
+        (
+            'pods "a" is forbidden: failed quota: tenant: must specify memory for: nim-cache',
+            " (set spec.resources.memory)",
+        ),
+    ],
+)
+def test_quota_advice_of_download(message: str, advice: str) -> None:
+    assert quota_advice(message, of_download=True) == advice
+
+
 def test_quota_advice_is_bounded() -> None:
     names = ",".join(f"requests.example.com/r{number}=1" for number in range(5000))
     assert len(quota_advice(EXCEEDED.format(names))) < 3000

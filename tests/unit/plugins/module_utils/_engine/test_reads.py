@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import ObjectKey
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import tanzu_reads
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
@@ -24,6 +25,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadPresence,
     ReadProtocol,
     ReadRedacted,
+    ReadRefusals,
     ReadSecretPlaceholders,
     ReadTime,
     ReadUnready,
@@ -47,6 +49,7 @@ READS: dict[str, tuple[Read, ObjectKey | None, str]] = {
     "Pod/nim/*?a=b#unready": (ReadUnready("nim", "a=b"), None, "Pod"),
     "Node/*": (ReadNodes(), None, "Node"),
     "Node/*?vsphere-tanzu": (tanzu_reads()[1], None, "Node"),
+    "Job/nim/j#refusals": (ReadRefusals("Job", "nim", "j"), None, ""),
     "time": (ReadTime(), None, ""),
     "log": (ReadLog("log", "nim", "p", "c"), None, ""),
     "http://a": (ReadHttp("http://a"), None, ""),
@@ -76,6 +79,7 @@ def test_read_flags() -> None:
         "ReadClaimUsers",
         "ReadLabelled",
         "ReadNodes",
+        "ReadRefusals",
     }
 
 
@@ -118,7 +122,51 @@ class Absent:
         pytest.param(ReadPods("nim", "a"), [], id="pods"),
         pytest.param(ReadClaimUsers("nim", "a"), [], id="users of a claim"),
         pytest.param(ReadUnready("nim", "a"), [], id="a pod that has gone since"),
+        pytest.param(ReadRefusals("Job", "nim", "a"), [], id="refusals"),
     ],
 )
 def test_read_answers_of_missing_objects(read: Read, answer: t.Any) -> None:
     assert read.answer(Absent("known")) == answer  # type: ignore[arg-type]
+
+
+def event(number: int, kind: str, name: str, **fields: t.Any) -> dict[str, t.Any]:
+    return {
+        "kind": "Event",
+        "metadata": {"name": f"e{number}", "namespace": "nim"},
+        "involvedObject": {"kind": kind, "name": name},
+        "reason": "FailedCreate",
+        "message": f"no {number}",
+        "lastTimestamp": f"2026-01-01T00:00:{number:02}Z",
+    } | fields
+
+
+EVENTS = [
+    event(1, "Job", "a"),
+    event(2, "Job", "a", message=None),
+    event(3, "Job", "a-1"),
+    event(4, "Job", "a", reason="Failed"),
+    event(5, "StatefulSet", "a"),
+    event(6, "StatefulSet", "a-10", lastTimestamp=None, eventTime="2026-01-01T00:00:06.5Z"),
+    event(7, "StatefulSet", "a-b"),
+    event(8, "StatefulSet", "b-1"),
+    event(9, "StatefulSet", "a-1", involvedObject=None),
+]
+
+
+@pytest.mark.parametrize(
+    ("read", "refusals"),
+    [
+        (ReadRefusals("Job", "nim", "a"), [("a", ""), ("a", "no 1")]),
+        (ReadRefusals("StatefulSet", "nim", "a"), [("a-10", "no 6"), ("a", "no 5")]),
+        (ReadRefusals("Job", "other", "a"), []),
+    ],
+)
+def test_read_refusals(read: ReadRefusals, refusals: list[tuple[str, str]]) -> None:
+    found = read.answer(Facts(EVENTS))
+    assert [(item["name"], item["message"]) for item in found] == refusals
+
+
+def test_read_refusals_is_bounded() -> None:
+    events = [event(number, "Job", "a") for number in range(60)]
+    found = ReadRefusals("Job", "nim", "a").answer(Facts(events))
+    assert [item["message"] for item in found] == ["no 59", "no 58", "no 57", "no 56", "no 55"]

@@ -33,6 +33,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadObjects,
     ReadPods,
     ReadProtocol,
+    ReadRefusals,
     ReadServed,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
@@ -121,6 +122,7 @@ class World:
     pods: list = field(default_factory=list)
     folders: list | None = field(default_factory=list)
     job_pods: list = field(default_factory=list)
+    refusals: list = field(default_factory=list)
     refused: dict = field(default_factory=dict)
     failure: str = ""
     reads: dict = field(default_factory=dict)
@@ -143,6 +145,7 @@ class World:
                     ReadClaimUsers: lambda: self.pods,
                     ReadNodes: lambda: self.nodes,
                     ReadPods: lambda: self.job_pods,
+                    ReadRefusals: lambda: self.refusals,
                     ReadObjects: lambda key=read.key: self.users.get(key),
                     ReadLog: lambda: self.log,
                     ReadLogTail: lambda: self.log,

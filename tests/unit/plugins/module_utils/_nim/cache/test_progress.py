@@ -89,6 +89,36 @@ def test_describe_progress_pending_pod(world, status, is_read):
     )
 
 
+REFUSED = (
+    'Error creating: pods "llama-job-" is forbidden: exceeded quota: tenant, requested: requests.memory=8Gi,'
+    " used: requests.memory=60Gi, limited: requests.memory=64Gi"
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "is_reported"),
+    [
+        ({}, True),
+        ({"failed": 1}, True),
+        ({"active": 1}, False),
+        ({"active": 1, "ready": 1}, False),
+    ],
+)
+def test_describe_progress_refused_pod(world, status, is_reported):
+    """The controller of Jobs reports in events only that the API server refuses their pods."""
+    cluster = world(source={"hf": HF}, resources={"memory": "8Gi"})
+    cluster.reconcile()
+    cluster.run_pod()
+    cluster.reconcile()
+    cluster.set_job(**status)
+    cluster.refusals = [{"name": "llama-job", "message": REFUSED}]
+    done = cluster.reconcile()
+    assert ("Job/nim/llama-job#refusals" in done.keys) is is_reported
+    text = f"FailedCreate: {REFUSED} (change spec.resources.memory, or ask for a larger quota)"
+    assert (text in str(cluster.condition("Reconciling"))) is is_reported
+    assert not cluster.reconcile().events
+
+
 def test_describe_progress_without_manifest(world):
     """The download does not need the manifest; the text does without the number."""
     cluster = world(source={"ngc": NGC | {"model": {"profiles": ["all"]}}})

@@ -26,7 +26,10 @@ def test_reads_of_each_pass(world):
     assert cluster.reconcile().keys == [*children, *users, "Node/*"]
     cluster.run_pod()
     assert cluster.reconcile().keys == [*children, *users, "Node/*", "log"]
-    assert cluster.reconcile().keys == [*children, *users, "Node/*"]
+    refusals = "Job/nim/llama-job#refusals"
+    assert cluster.reconcile().keys == [*children, *users, refusals, "Node/*"]
+    cluster.set_job(active=1, ready=1)
+    assert refusals not in cluster.reconcile().keys
 
 
 def test_reads_without_openshift(world):

@@ -380,6 +380,28 @@ def test_next_steps_changed_spec_recreates_job(world, status, change):
     assert cluster.reconcile().pruned == []
 
 
+@pytest.mark.parametrize(
+    ("status", "is_recreated"),
+    [
+        ({}, True),
+        ({"active": 1}, False),
+        ({"failed": 1}, False),
+        ({"active": 1, "ready": 1}, False),
+    ],
+    ids=["refused", "waits", "failed", "runs"],
+)
+def test_next_steps_pod_security_recreates_refused_job(world, status, is_recreated):
+    """The template of a Job cannot change, so the annotation has an effect only on a new Job."""
+    cluster = start_job(world(), **status)
+    cluster.cr["metadata"]["annotations"] = {"nimops.nim/pod-security": "restricted"}
+    done = cluster.reconcile()
+    assert (("Normal", "SpecChanged") in done.events) is is_recreated
+    assert done.pruned == ([JOB] if is_recreated else [])
+    assert (JOB in cluster.reconcile().applied) is is_recreated
+    cluster.set_job(**status)
+    assert cluster.reconcile().pruned == []
+
+
 def test_next_steps_changed_spec_one_event(world):
     """The controller may take its time to delete the Job."""
     cluster = start_job(world(), active=1)

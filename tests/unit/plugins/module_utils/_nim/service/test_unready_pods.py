@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadRefusals
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.unready_pods import (
     pod_reads,
     why_unready,
@@ -54,9 +55,11 @@ def test_pod_reads_deployment(make, status, wanted):
     assert [read.key for read in pod_reads(make.app(None, *live))] == wanted
 
 
+OF_GROUPS = "Pod/ns/*?leaderworkerset.sigs.k8s.io/name=llm-lws"
+REFUSALS = "StatefulSet/ns/llm-lws#refusals"
 OTHER_WORKLOADS = {
-    "groups": (GROUPS, groups(replicas=1), ["Pod/ns/*?leaderworkerset.sigs.k8s.io/name=llm-lws"]),
-    "groups without pods": (GROUPS, groups(), []),
+    "groups": (GROUPS, groups(replicas=1), [OF_GROUPS, REFUSALS]),
+    "groups without pods": (GROUPS, groups(), [REFUSALS]),
     "groups that are available": (
         GROUPS,
         groups(replicas=1, conditions=[{"type": "Available", "status": "True"}]),
@@ -82,7 +85,8 @@ def test_pod_reads_invalid_label(make):
     """The API server would refuse the list, which would fail the pass."""
     name = "a" * 60
     cr = make.cr(GROUPS, name=name)
-    assert pod_reads(make.app(cr, groups(name, replicas=1))) == []
+    found = pod_reads(make.app(cr, groups(name, replicas=1)))
+    assert [type(read) for read in found] == [ReadRefusals]
 
 
 CRASHED = {
@@ -115,3 +119,36 @@ def test_why_unready(make, conditions, pods, why):
     live = make.rolled_out(make.cr(), **LACKING, conditions=conditions)
     answers = {} if pods is None else {PODS: pods}
     assert why_unready(make.app(None, live, **answers)) == why
+
+
+STARTING = {"metadata": {"name": "llm-lws-0"}, "status": {"phase": "Running"}}
+EXCEEDED = (
+    'create Pod llm-lws-0-1 in StatefulSet llm-lws-0 failed error: pods "llm-lws-0-1" is forbidden: exceeded quota:'
+    " tenant, requested: requests.nvidia.com/gpu=8, used: requests.nvidia.com/gpu=8, limited: requests.nvidia.com/gpu=8"
+)
+REFUSED = (
+    f"FailedCreate: {EXCEEDED} (change spec.resources.requests[nvidia.com/gpu] or spec.replicas, or ask for a larger"
+    " quota)"
+)
+
+
+@pytest.mark.parametrize(
+    ("pods", "refusals", "why"),
+    [
+        pytest.param(None, [EXCEEDED, "older"], REFUSED, id="no pod"),
+        pytest.param([STARTING], [EXCEEDED], REFUSED, id="only a leader"),
+        pytest.param([STARTING] * 2, [EXCEEDED], "", id="all pods, so the refusal is past"),
+        pytest.param(
+            [CRASHED], [EXCEEDED], "Pod llm-1, container llm-ctr: ended with OOMKilled, exit code 137", id="crash",
+        ),
+        pytest.param([STARTING], [], "", id="no refusal"),
+        pytest.param([STARTING], None, "", id="not read"),
+    ],
+)  # fmt: skip
+def test_why_unready_groups(make, pods, refusals, why):
+    live = groups(replicas=1)
+    live["spec"]["leaderWorkerTemplate"] = {"size": 2}
+    answers = {} if pods is None else {OF_GROUPS: pods}
+    if refusals is not None:
+        answers[REFUSALS] = [{"name": "llm-lws-0", "message": text} for text in refusals]
+    assert why_unready(make.app(GROUPS, live, **answers)) == why
