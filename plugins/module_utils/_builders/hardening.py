@@ -56,10 +56,13 @@ def is_hardened(live: Manifest, *, is_restricted: bool) -> bool:
 
 
 def _runs_pods(live: Manifest) -> bool:
-    """Whether a live object may have pods that a change would replace; a Pod is one itself."""
-    if live.get("kind") not in _COUNTED:
-        return True
+    """Whether a live object may have pods that a change would replace; a Pod is one itself.
+
+    Controllers omit a count of zero; without a status, no controller has counted yet.
+    """
     status = live.get("status") or {}
+    if live.get("kind") not in _COUNTED or not status:
+        return True
     failure = find_condition(status.get("conditions"), "ReplicaFailure") or {}
     return bool(status.get("replicas")) and failure.get("status") != "True"
 

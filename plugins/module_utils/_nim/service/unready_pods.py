@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from ..._base.types import Fields
 from ..._builders import unready_pods
 from ..._builders.claim_users import blocking_reads, explain_claim
 from ..._engine.reads import MAX_PODS, Read, ReadPods, ReadRefusals
 from .app import NIMServiceApp
 from .model_store import claim_name
+from .multi_node.leader_worker_set import count_groups
 from .readiness import readiness_of
 from .workload import (
     DEPLOYMENT,
@@ -59,14 +59,9 @@ def _why(app: NIMServiceApp) -> str:
     why = unready_pods.why_unready(app, pods, live)
     if why or workload_of(app).kind != GROUPS:
         return why
-    is_complete = len(app.observed.get(pods.key) or []) >= _count_pods(live.get("spec") or {})
+    wanted = min(count_groups(app) * app.spec.multi_node.pipeline_size, MAX_PODS)
+    is_complete = len(app.observed.get(pods.key) or []) >= wanted
     return "" if is_complete else unready_pods.why_refused(app, _refusals_of(app))
-
-
-def _count_pods(spec: Fields) -> int:
-    """The number of pods of all groups of a LeaderWorkerSet, as far as `ReadPods` lists them."""
-    size = (spec.get("leaderWorkerTemplate") or {}).get("size", 1)
-    return min(int(spec.get("replicas", 1)) * int(size), MAX_PODS)
 
 
 def _refusals_of(app: NIMServiceApp) -> ReadRefusals:
