@@ -123,7 +123,7 @@ def test_why_unready(make, conditions, pods, why):
 
 STARTING = {"metadata": {"name": "llm-lws-0"}, "status": {"phase": "Running"}}
 EXCEEDED = (
-    'create Pod llm-lws-0-1 in StatefulSet llm-lws-0 failed error: pods "llm-lws-0-1" is forbidden: exceeded quota:'
+    'Create Pod llm-lws-0-1 in StatefulSet llm-lws-0 failed error: pods "llm-lws-0-1" is forbidden: exceeded quota:'
     " tenant, requested: requests.nvidia.com/gpu=8, used: requests.nvidia.com/gpu=8, limited: requests.nvidia.com/gpu=8"
 )
 REFUSED = (
