@@ -89,7 +89,9 @@ class Refusal:
     causes: tuple[tuple[str, str], ...]
 
     def names(self, field: str, text: str) -> bool:
-        return any(path == field and text in reply for path, reply in self.causes)
+        """Whether a cause is at a field; older releases omit `status` in the paths of a status."""
+        paths = {field, field.removeprefix("status.")}
+        return any(path in paths and text in reply for path, reply in self.causes)
 
 
 class Cluster:

@@ -22,6 +22,8 @@ def try_pods(api_server: t.Any) -> t.Iterator[t.Callable[[], str]]:
     labelled = {**namespace, "metadata": {"name": NAMESPACE, "labels": {LEVEL: "restricted"}}}
     kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(labelled))
 
+    has_devices = "resource.k8s.io/v1\n" in kubectl("api-versions")
+
     def attempt() -> str:
         pods = [
             {
@@ -31,6 +33,7 @@ def try_pods(api_server: t.Any) -> t.Iterator[t.Callable[[], str]]:
                 "spec": _without_replicas(pod),
             }
             for number, (_parent, _kind, pod) in enumerate(pods_of(SAMPLES, FACTS))
+            if has_devices or "resourceClaims" not in pod
         ]
         assert len(pods) > len(SAMPLES)
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": pods})

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._engine.runtime_annotations import PREFIX
+from nimops_harness.cluster import kubectl
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUP = "takeover.nimops.example"
@@ -176,6 +177,8 @@ def test_leftover_update_metadata(old: Any, manifest: Manifest) -> None:
 
 
 def test_leftover_update_status(old: Any) -> None:
+    if "1.30" in kubectl("version"):
+        pytest.skip("Kubernetes 1.30 checks unchanged fields at writes of the status")
     for manifest in OLD:
         assert old.patch_status(manifest, {"state": "Failed", "observedGeneration": 1}) is None
 

@@ -107,16 +107,26 @@ class Objects:
         return self.api.ask(method, path, body, kind).refusal
 
     def read_versions(self, beside: str) -> dict[str, str]:
-        """The resourceVersions in our namespace, in the one `beside`, and of cluster-wide objects."""
+        """The resourceVersions in our namespace, in the one `beside`, and of cluster-wide objects.
+
+        Of events, only those that the operator wrote: an autoscaler adds some every 15 seconds.
+        """
         self._read_kinds()
         found = {}
         for kind in self._kinds.values():
             if kind.can_list and kind.name not in UNSTEADY:
                 for namespace in (self.namespace, beside) if kind.is_namespaced else ("",):
                     for item in self.api.list_metadata(kind.resource, namespace):
+                        if kind.name == "Event" and not _is_written_by_us(item):
+                            continue
                         name = f"{kind.name}/{namespace or '-'}/{item['metadata']['name']}"
                         found[name] = item["metadata"].get("resourceVersion", "")
         return found
+
+
+def _is_written_by_us(item: Json) -> bool:
+    entries = item["metadata"].get("managedFields") or []
+    return any(entry.get("manager") == "nimops.nim" for entry in entries)
 
 
 def trim(item: Json) -> Json:
