@@ -6,7 +6,7 @@
 A setuid program makes a process of any user root, so containers must not gain privileges either.
 Running pods stay unchanged until something else replaces them: neither an upgrade nor a switch
 restarts a model that loads for many minutes. A workload without pods changes at once, and so does
-one whose pods the API server refuses.
+one whose new pods violate the standard.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import typing as t
 from dataclasses import replace
 
 from .._base.types import Manifest
-from .._engine.conditions import find_condition
 from .._engine.desired import Child
 from .._engine.kept_lists import has_equivalent
 from .certificates import is_rootless_ca_container, without_root_user
+from .pod_problems import creation_failure, violates_pod_security
 from .pod_templates import Path, at, pod_of, replaced, templates_of, with_pod, without_scaling
 
 _NO_ROOT: Manifest = {
@@ -63,8 +63,8 @@ def _runs_pods(live: Manifest) -> bool:
     status = live.get("status") or {}
     if live.get("kind") not in _COUNTED or not status:
         return True
-    failure = find_condition(status.get("conditions"), "ReplicaFailure") or {}
-    return bool(status.get("replicas")) and failure.get("status") != "True"
+    refusal = creation_failure(live).get("message")
+    return bool(status.get("replicas")) and not violates_pod_security(refusal)
 
 
 Change = t.Callable[[Manifest], Manifest]

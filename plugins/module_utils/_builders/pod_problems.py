@@ -14,6 +14,7 @@ import typing as t
 
 from .._base.printable import printable
 from .._base.types import Fields
+from .._engine.conditions import find_condition
 from .pod import has_ended
 
 _MAX_TEXT, _MAX_PODS, _MAX_ENDS = 400, 3, 5
@@ -98,6 +99,18 @@ def why_ended(pod: Fields) -> str:
         if ended := (container.get("state") or {}).get("terminated"):
             return _exit_of(ended)
     return describe(status) or "no reason given"
+
+
+def creation_failure(live: Fields | None) -> Fields:
+    """The condition of a Deployment whose pods the API server refuses; empty if it refuses none."""
+    conditions = ((live or {}).get("status") or {}).get("conditions")
+    failure = find_condition(conditions, "ReplicaFailure") or {}
+    return failure if failure.get("status") == "True" else {}
+
+
+def violates_pod_security(message: object) -> bool:
+    """Whether a refusal of a pod is one by the Pod Security Standard `restricted`."""
+    return 'violates PodSecurity "restricted' in str(message)
 
 
 def describe(item: Fields) -> str:

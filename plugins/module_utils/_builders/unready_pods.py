@@ -9,12 +9,11 @@ from .._base.types import Fields
 from .._engine.conditions import find_condition
 from .._engine.reads import Read, ReadPods, ReadRefusals
 from .app import App
-from .pod_problems import describe, explain_pods
+from .pod_problems import creation_failure, describe, explain_pods, violates_pod_security
 from .quota_advice import quota_advice
 from .tenant_limits import POD_SECURITY_ANNOTATION, restricts_pods
 
 _MAX_LABEL = 63
-_REFUSED = 'violates PodSecurity "restricted'
 _UPDATING = ("UpdateInProgress", "UpgradeInProgress")
 """Conditions of a LeaderWorkerSet while groups have an older revision, the second before 0.6."""
 
@@ -35,24 +34,23 @@ def why_unready(app: App, pods: ReadPods, live: Fields | None) -> str:
     """Why the pods are not ready or cannot be created; empty if unknown."""
     found = app.observed.get(pods.key) or []
     problems = explain_pods(found, are_outdated=_are_outdated(live or {}))
-    status = (live or {}).get("status") or {}
-    failure = find_condition(status.get("conditions"), "ReplicaFailure") or {}
-    if problems or failure.get("status") != "True":
+    failure = creation_failure(live)
+    if problems or not failure:
         return problems
     return describe(failure) + _remedy(app, str(failure.get("message")))
 
 
 def why_refused(app: App, refusals: ReadRefusals) -> str:
     """Why the API server refused the last pod of a Job or of a group; empty if it is unknown."""
-    for item in app.observed.get(refusals.key) or []:
-        message = item["message"]
-        return describe({"reason": "FailedCreate", "message": message}) + _remedy(app, message)
-    return ""
+    message = str(app.observed.get(refusals.key) or "")
+    if not message:
+        return ""
+    return describe({"reason": "FailedCreate", "message": message}) + _remedy(app, message)
 
 
 def _remedy(app: App, message: str) -> str:
     """Advice by which the API server admits the pods; empty if there is none."""
-    if _REFUSED not in message or restricts_pods(app):
+    if not violates_pod_security(message) or restricts_pods(app):
         return quota_advice(message, of_download=app.kind == "NIMCache")
     return f" (set the annotation {POD_SECURITY_ANNOTATION}: restricted)"
 

@@ -29,7 +29,7 @@ LOG_LIMIT = 4 << 20
 _MAIN_CONTAINER = "kubectl.kubernetes.io/default-container"
 MAX_PODS, _MAX_LISTED = 500, 5000
 _TAIL_LINES = 60
-_FAILED_CREATE, _MAX_REFUSALS = "FailedCreate", 5
+_FAILED_CREATE = "FailedCreate"
 
 
 class Source(t.Protocol):
@@ -477,10 +477,10 @@ class ReadServed(Read):
 
 @dataclass(frozen=True)
 class ReadRefusals(Read):
-    """Refused pods of a Job, or of the StatefulSets of a LeaderWorkerSet, by their events.
+    """The last refusal of a pod of a Job, or of the StatefulSets of a LeaderWorkerSet.
 
     One StatefulSet has the name of the LeaderWorkerSet; that of each group ends with its number.
-    Answer: a list of {"name": …, "message": …}, the latest refusal first.
+    Answer: the API server's message from the controller's event; empty if there is no event.
     """
 
     kind: str
@@ -492,16 +492,12 @@ class ReadRefusals(Read):
     def key(self) -> str:
         return f"{object_key(self.kind, self.namespace, self.name)}#refusals"
 
-    def answer(self, source: Source) -> list[Manifest]:
+    def answer(self, source: Source) -> str:
         is_one = self.kind == "Job"
         field = f"involvedObject.name={self.name}" if is_one else f"reason={_FAILED_CREATE}"
         found = source.list_objects("Event", self.namespace, field=field, limit=MAX_PODS)
         refusals = [item for item in found or [] if self._is_mine(item)]
-        refusals.sort(key=_time_of, reverse=True)
-        return [
-            {"name": item["involvedObject"]["name"], "message": str(item.get("message") or "")}
-            for item in refusals[:_MAX_REFUSALS]
-        ]
+        return str(max(refusals, key=_time_of, default={}).get("message") or "")
 
     def _is_mine(self, event: Manifest) -> bool:
         about = event.get("involvedObject") or {}

@@ -194,7 +194,13 @@ def test_harden_keeps_pods_with_other_env_order() -> None:
     assert harden(Child(wanted), live(with_env("B", "C"))).manifest != wanted
 
 
-REFUSED = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate"}
+REFUSED = {
+    "type": "ReplicaFailure",
+    "status": "True",
+    "reason": "FailedCreate",
+    "message": 'pods "x-1-" is forbidden: violates PodSecurity "restricted:latest": …',
+}
+QUOTA = REFUSED | {"message": 'pods "x-1-" is forbidden: exceeded quota: tenant'}
 
 
 @pytest.mark.parametrize(
@@ -202,6 +208,7 @@ REFUSED = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate"}
     [
         pytest.param({"replicas": 0}, True, id="no pod"),
         pytest.param({"replicas": 1, "conditions": [REFUSED]}, True, id="new pods are refused"),
+        pytest.param({"replicas": 1, "conditions": [QUOTA]}, False, id="a quota refuses more pods"),
         pytest.param(
             {"replicas": 1, "conditions": [REFUSED | {"status": "False"}]}, False, id="past refusal"
         ),

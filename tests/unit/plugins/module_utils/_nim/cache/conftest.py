@@ -122,7 +122,7 @@ class World:
     pods: list = field(default_factory=list)
     folders: list | None = field(default_factory=list)
     job_pods: list = field(default_factory=list)
-    refusals: list = field(default_factory=list)
+    refusal: str = ""
     refused: dict = field(default_factory=dict)
     failure: str = ""
     reads: dict = field(default_factory=dict)
@@ -145,7 +145,7 @@ class World:
                     ReadClaimUsers: lambda: self.pods,
                     ReadNodes: lambda: self.nodes,
                     ReadPods: lambda: self.job_pods,
-                    ReadRefusals: lambda: self.refusals,
+                    ReadRefusals: lambda: self.refusal,
                     ReadObjects: lambda key=read.key: self.users.get(key),
                     ReadLog: lambda: self.log,
                     ReadLogTail: lambda: self.log,

@@ -111,7 +111,7 @@ def test_describe_progress_refused_pod(world, status, is_reported):
     cluster.run_pod()
     cluster.reconcile()
     cluster.set_job(**status)
-    cluster.refusals = [{"name": "llama-job", "message": REFUSED}]
+    cluster.refusal = REFUSED
     done = cluster.reconcile()
     assert ("Job/nim/llama-job#refusals" in done.keys) is is_reported
     text = f"FailedCreate: {REFUSED} (change spec.resources.memory, or ask for a larger quota)"

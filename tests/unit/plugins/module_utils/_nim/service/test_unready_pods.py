@@ -133,22 +133,22 @@ REFUSED = (
 
 
 @pytest.mark.parametrize(
-    ("pods", "refusals", "why"),
+    ("pods", "refusal", "why"),
     [
-        pytest.param(None, [EXCEEDED, "older"], REFUSED, id="no pod"),
-        pytest.param([STARTING], [EXCEEDED], REFUSED, id="only a leader"),
-        pytest.param([STARTING] * 2, [EXCEEDED], "", id="all pods, so the refusal is past"),
+        pytest.param(None, EXCEEDED, REFUSED, id="no pod"),
+        pytest.param([STARTING], EXCEEDED, REFUSED, id="only a leader"),
+        pytest.param([STARTING] * 2, EXCEEDED, "", id="all pods, so the refusal is past"),
         pytest.param(
-            [CRASHED], [EXCEEDED], "Pod llm-1, container llm-ctr: ended with OOMKilled, exit code 137", id="crash",
+            [CRASHED], EXCEEDED, "Pod llm-1, container llm-ctr: ended with OOMKilled, exit code 137", id="crash",
         ),
-        pytest.param([STARTING], [], "", id="no refusal"),
+        pytest.param([STARTING], "", "", id="no refusal"),
         pytest.param([STARTING], None, "", id="not read"),
     ],
 )  # fmt: skip
-def test_why_unready_groups(make, pods, refusals, why):
+def test_why_unready_groups(make, pods, refusal, why):
     live = groups(replicas=1)
     live["spec"]["leaderWorkerTemplate"] = {"size": 2}
     answers = {} if pods is None else {OF_GROUPS: pods}
-    if refusals is not None:
-        answers[REFUSALS] = [{"name": "llm-lws-0", "message": text} for text in refusals]
+    if refusal is not None:
+        answers[REFUSALS] = refusal
     assert why_unready(make.app(GROUPS, live, **answers)) == why
