@@ -1,6 +1,6 @@
 # The tests on the sandbox and on a real node.
 #
-# `make test` runs these lanes at the same time. Those with clusters wait most of the time, and a busy machine delays them.
+# `make test` runs these lanes at the same time. Steps on clusters have deadlines, so the rest runs at a lower priority.
 .PHONY: lane-main
 lane-main: collection ## The parts of test that need no shared cluster, at a lower priority
 	@nice hack/run_parts.sh lint unit image-versions supervisor apiproxy docs packaging galaxy sanity quick reports-quick first-steps first-tutorial report-page docs-page monitoring scenario-kind

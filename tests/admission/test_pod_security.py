@@ -8,7 +8,7 @@ import json
 import typing as t
 
 import pytest
-from nimops_harness.cluster import HarnessError, kubectl
+from nimops_harness.cluster import HarnessError, kubectl, serves_devices
 from nimops_harness.sample_pods import FACTS, SAMPLES, pods_of
 
 NAMESPACE = "nimops-restricted"
@@ -22,7 +22,7 @@ def try_pods(api_server: t.Any) -> t.Iterator[t.Callable[[], str]]:
     labelled = {**namespace, "metadata": {"name": NAMESPACE, "labels": {LEVEL: "restricted"}}}
     kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(labelled))
 
-    has_devices = "resource.k8s.io/v1\n" in kubectl("api-versions")
+    has_devices = serves_devices()
 
     def attempt() -> str:
         pods = [

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from nimops_harness.cluster import kubectl
+from nimops_harness.cluster import kubectl, serves_devices
 
 FOLDER = Path(__file__).resolve().parents[2] / "config/tenants"
 NAMESPACE = "nimops-admission-tenant"
@@ -162,7 +162,7 @@ def test_limits_accepted(name: str) -> None:
 
 @pytest.mark.usefixtures("tenant")
 def test_quota_of_device_class() -> None:
-    if "resource.k8s.io/v1\n" not in kubectl("api-versions"):
+    if not serves_devices():
         pytest.skip("the API server does not serve DRA")
     (quota,) = manifests_of("quota.yaml")
     entry = "gpu.nvidia.com.deviceclass.resource.k8s.io/devices"

@@ -17,12 +17,12 @@ class IgnoredField:
     """A field without effect.
 
     ``path``: its path below `spec`. ``default``: the value that the API server sets.
-    ``counts``: the path of the value that counts instead; the same value there is no mistake.
-    ``why``: the end of the message; by default to use ``counts``.
+    ``instead``: the path of the field that has the effect; if both have the same value, nothing is
+    reported. ``why``: the end of the message, by default "use" and that path.
     """
 
     path: str
-    counts: str = ""
+    instead: str = ""
     why: str = ""
     default: t.Any = None
 
@@ -31,12 +31,12 @@ class IgnoredField:
         value = _value_at(resource, f"spec.{self.path}")
         if value in (None, "", [], {}, self.default):
             return False
-        return not self.counts or value != _value_at(resource, self.counts)
+        return not self.instead or value != _value_at(resource, self.instead)
 
     @property
     def message(self) -> str:
         """The text of an event, with the remedy."""
-        hint = self.why or (f"use {self.counts}" if self.counts else "")
+        hint = self.why or (f"use {self.instead}" if self.instead else "")
         return f"spec.{self.path} has no effect{hint and f': {hint}'}"
 
 

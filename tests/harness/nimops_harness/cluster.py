@@ -76,6 +76,11 @@ def kubectl(*arguments: str, stdin: str | None = None) -> str:
     return done.stdout
 
 
+def serves_devices() -> bool:
+    """Whether the API server serves DRA, which releases before 1.34 do not."""
+    return "resource.k8s.io/v1" in kubectl("api-versions").splitlines()
+
+
 def is_loopback(url: str) -> bool:
     """Whether a server is on this machine: tests change no other."""
     host = urllib.parse.urlsplit(url).hostname or ""
