@@ -49,9 +49,10 @@ lint: collection $(DOCS_VENV)/.installed ## ruff, mypy, yamllint, shellcheck, an
 	@cd $(INSTALLED) && PATH="$(DOCS_VENV)/bin:$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=self .
 	@$(PYTHON) hack/check_prose.py
 
+# One more process than processors, because some tests wait. The files are in the order of tests/unit/conftest.py.
 .PHONY: unit
 unit: collection ## The unit tests, against the installed collection
-	@PYTHONPATH=$(COLLECTIONS) $(PYTEST) -n auto --dist loadfile tests/unit
+	@PYTHONPATH=$(COLLECTIONS) $(PYTEST) -n "$$(($$(nproc) + 1))" --dist loadfile --no-loadscope-reorder tests/unit
 	@$(PYTEST) -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
 
 .PHONY: test
@@ -61,7 +62,7 @@ test: venv collection $(RELEASE_VENV)/.installed ## Lint, unit tests, sanity and
 # What CI has no time for.
 .PHONY: nightly
 nightly: ## What `make test` leaves out: the matrix, all of attack, faults, reports and fuzz, endurance, a release, bench
-	@hack/run_parts.sh unit-nightly cluster-nightly matrix prefork prefork-package operators attack faults reports observability tutorials fuzz endurance scenario-role scenario-upgrade kubernetes scenario-lws scenario-kserve scenario-epp scenario-gateway scenario-autoscaling scenario-air-gap node-llm release-check bench
+	@hack/run_parts.sh unit-nightly cluster-nightly sanity apiproxy-race matrix prefork prefork-package operators attack faults reports observability docs-page tutorials fuzz endurance scenario-role scenario-upgrade kubernetes scenario-lws scenario-kserve scenario-epp scenario-gateway scenario-autoscaling scenario-air-gap node-llm release-check bench
 
 .PHONY: generate
 generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas, modules, manifests, health checks (needs the API server of $KUBECONFIG)

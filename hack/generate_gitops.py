@@ -15,8 +15,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-import yaml
-from generated_files import make_parser, update
+from generated_files import load_yaml, make_parser, update
 
 ROOT = Path(__file__).resolve().parent.parent
 BASES = ROOT / "config/crd/bases"
@@ -30,7 +29,7 @@ def read_kinds() -> list[tuple[str, str, str]]:
     """Group, version and kind of each CRD."""
     kinds = []
     for path in sorted(BASES.glob("*_*.yaml")):
-        spec = yaml.safe_load(path.read_text())["spec"]
+        spec = load_yaml(path.read_text())["spec"]
         version = next(item["name"] for item in spec["versions"] if item["storage"])
         kinds.append((spec["group"], version, spec["names"]["kind"]))
     return kinds
@@ -61,7 +60,7 @@ def generate() -> dict[Path, str]:
     """The files of config/gitops and their contents."""
     kinds = read_kinds()
     script = (SOURCES / SCRIPT).read_text()
-    expressions = yaml.safe_load((SOURCES / "expressions.yaml").read_text())
+    expressions = load_yaml((SOURCES / "expressions.yaml").read_text())
     files = {TARGET / ARGO / group / kind / SCRIPT: script for group, _version, kind in kinds}
     for name, checks in (
         ("argocd/argocd-cm.yaml", write_config_map(kinds, script)),

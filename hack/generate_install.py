@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from generated_files import make_parser, update
+from generated_files import load_yaml, make_parser, update
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = ROOT / "config"
@@ -37,7 +37,6 @@ WITHOUT = "without-"
 FOR_USERS = re.compile(r"-(admin|editor|viewer)-role")
 CLUSTER_SCOPED = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 """Kinds to which kustomize gives the namespace, because it does not know that they have none."""
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Json = dict[str, Any]
 
@@ -59,7 +58,7 @@ def installations() -> Iterator[tuple[str, str, list[str]]]:
 @functools.cache
 def parse(text: str) -> Json:
     """Return the object of a document, parsed once: all overlays have the same CRDs."""
-    item: Json = yaml.load(text, LOADER)
+    item: Json = load_yaml(text)
     return item
 
 

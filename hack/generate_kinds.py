@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from generated_files import find_stale, make_parser, update
+from generated_files import find_stale, load_yaml, make_parser, update
 
 ROOT = Path(__file__).resolve().parent.parent
 UTILS = ROOT / "plugins/module_utils"
@@ -767,7 +767,7 @@ def kustomizations(kinds: Kinds) -> Iterator[tuple[str, str]]:
     )
     bases = [f"bases/{file}" for file in definitions(kinds.of(*kinds.included))]
     # By it, a later installation recognizes a newer definition: _commands/install/definitions.py.
-    galaxy = yaml.safe_load((ROOT / "galaxy.yml").read_text())
+    galaxy = load_yaml((ROOT / "galaxy.yml").read_text())
     release = {"commonAnnotations": {"nimops.nim/operator-version": galaxy["version"]}}
     yield "config/crd/kustomization.yaml", dump({"resources": bases, **release}, GENERATED)
     if files := definitions(kinds.of(*kinds.components)):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from generated_files import make_parser, update
+from generated_files import load_yaml, make_parser, update
 
 Json = dict[str, Any]
 
@@ -111,7 +111,7 @@ def sentence(text: str) -> str:
 def read_spec(kind: str) -> Json:
     """Return the schema of the spec of a kind."""
     (path,) = BASES.glob(f"*_{kind.lower()}s.yaml")
-    (version,) = yaml.safe_load(path.read_text())["spec"]["versions"]
+    (version,) = load_yaml(path.read_text())["spec"]["versions"]
     found: Json = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
     return found
 
@@ -139,7 +139,7 @@ def generate() -> dict[str, str]:
     template, files = (SOURCES / "module.py.in").read_text(), {}
     for source in sorted(SOURCES.glob("*.yml")):
         text, _mark, examples = source.read_text().partition("examples:\n")
-        head = yaml.safe_load(text)
+        head = load_yaml(text)
         words = {
             "@options@": dump(Writer(source.stem).options(read_spec(head["kind"])), 6),
             "@examples@": textwrap.dedent(examples).strip("\n"),

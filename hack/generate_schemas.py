@@ -14,8 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import yaml
-from generated_files import make_parser, update
+from generated_files import load_yaml, make_parser, update
 
 Json = dict[str, Any]
 
@@ -65,7 +64,7 @@ def generate(crds: list[Json]) -> dict[str, str]:
 
 def main() -> int:
     options = make_parser(__doc__ or "").parse_args()
-    crds = [yaml.safe_load(file.read_text()) for file in sorted(BASES.glob("*.yaml"))]
+    crds = [load_yaml(file.read_text()) for file in sorted(BASES.glob("*.yaml"))]
     files = {SCHEMAS / name: text for name, text in generate(crds).items()}
     return update(files, check=options.check)
 

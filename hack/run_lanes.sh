@@ -56,6 +56,8 @@ fail() {
 	print_durations
 	failed=$(awk '/: failed$/ {print $1; exit}' "$LANES/durations")
 	cat "$LANES/${failed:-$target}.log"
+	# The reasons once more: a reader may have the end of the output only, and a scenario's cleanup follows its failure.
+	grep -aE '^FAILED |^E   |fatal: |\[ERROR\]|: error: ' "$LANES/${failed:-$target}.log" | tail -n 20 | cut -c 1-1000 || true
 	echo "${failed:-$target} failed; the logs of all parts are in build/test" >&2
 	exit "$code"
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The format, `go vet` and the tests of packages/nimops-apiproxy/, with the race detector where there is a C compiler.
+# The format, `go vet` and the tests of packages/nimops-apiproxy/: hack/test_apiproxy.sh [OPTION OF go test…]
 set -euo pipefail
 cd "$(dirname "$0")/../packages/nimops-apiproxy"
-export GOWORK=off CGO_ENABLED=0
+export GOWORK=off
 
 command -v go >/dev/null || {
 	echo "apiproxy: Go was not found on PATH: install Go 1.26 or later" >&2
@@ -13,10 +13,5 @@ unformatted=$(gofmt -l .)
 	echo "apiproxy: run gofmt -w on $unformatted" >&2
 	exit 1
 }
-go vet ./...
-if command -v "$(go env CC)" >/dev/null; then
-	CGO_ENABLED=1 go test -race ./...
-else
-	echo "apiproxy: no C compiler, so the tests run without the race detector" >&2
-	go test ./...
-fi
+CGO_ENABLED=0 go vet ./...
+CGO_ENABLED=$([[ $* == *-race* ]] && echo 1 || echo 0) go test "$@" ./...

@@ -6,23 +6,17 @@ PYTEST_ANSIBLE := -q --strict-markers --import-mode=importlib -p no:cacheprovide
 prose: ## vale on documents, comments and docstrings
 	@$(PYTHON) hack/check_prose.py
 
-# Searches of samples that take twenty seconds each, while another sample of the kind is searched on each change.
+# The rest of searches of which `unit` runs a part: docs/develop/testing.md lists them.
 .PHONY: unit-nightly
 unit-nightly: collection ## The unit tests that unit leaves out: those with the mark nightly
 	@PYTHONPATH=$(COLLECTIONS) $(PYTEST) -n auto -m nightly tests/unit
 
-# The tests that depend on the version of ansible-core. Left to `make nightly`: all other unit tests, prefork on the locked
-# version, its endurance, its client that is a script, and the cases of ansible-playbook, which the image only runs as part of
-# ansible-runner.
-.PHONY: plugins
-plugins: collection ## Tests of what Ansible loads: action plugins, filters, the inventory, playbooks, modules
-	@PYTHONPATH=$(COLLECTIONS) $(PYTEST) -n auto --dist loadfile $(addprefix tests/unit/plugins/,action filter inventory playbooks)
-	@$(PYTEST) -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
-
+# `make matrix` runs all tests with these versions, and scenario-node the operator. Left to them: unit tests, prefork's endurance,
+# its client that is a script, and the cases of ansible-playbook, which the image only runs as part of ansible-runner.
 .PHONY: image-versions
-image-versions: ## Tests of plugins, and prefork, with the image's versions: Python 3.12, ansible-core 2.18
+image-versions: ## prefork with the image's versions: Python 3.12, ansible-core 2.18
 	@if python=$$(hack/find_python.sh 3.12); then \
-		$(MAKE) plugins prefork PYTHON="$$python" CORE=2.18 PREFORK_TESTS='-m "not script" -k "not endurance and not ansible-playbook"'; \
+		$(MAKE) prefork PYTHON="$$python" CORE=2.18 PREFORK_TESTS='-m "not script" -k "not endurance and not ansible-playbook"'; \
 	elif [[ "$${CI:-}" ]]; then exit 1; \
 	else echo "SKIPPED: the tests with the image's versions: see above" >&2; fi
 
@@ -46,8 +40,12 @@ supervisor: venv ## The tests of the supervisor: guarded runs, restarts, leftove
 	@$(BIN)/pytest -n auto --dist loadfile -c packages/nimops-supervisor/pyproject.toml --rootdir packages/nimops-supervisor packages/nimops-supervisor/tests
 
 .PHONY: apiproxy
-apiproxy: ## The proxy to the API server: gofmt, go vet, its tests with the race detector
+apiproxy: ## The proxy to the API server: gofmt, go vet, its tests
 	@hack/test_apiproxy.sh
+
+.PHONY: apiproxy-race
+apiproxy-race: ## The same with Go's race detector, which takes eight times the CPU time; needs a C compiler
+	@hack/test_apiproxy.sh -race
 
 .PHONY: packaging
 packaging: venv $(RELEASE_VENV)/.installed ## The tests of chart, bundle and overlays against config/default
@@ -57,17 +55,19 @@ packaging: venv $(RELEASE_VENV)/.installed ## The tests of chart, bundle and ove
 galaxy: collection $(RELEASE_VENV)/.installed ## Run galaxy-importer; build the execution-environment context in build/
 	@PATH="$(RELEASE_VENV)/bin:$$PATH" hack/check_galaxy.sh
 
+# The virtual environments of ansible-test, whose names have a hash of their packages, are shared by all checkouts.
+SANITY_HOME := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nimops-sanity
 SANITY := $(CURDIR)/build/sanity
 SANITY_ROOT := $(SANITY)/ansible_collections/nimops/nim
 
 .PHONY: sanity
-sanity: collection ## ansible-test sanity on the installed collection, with empty ignore files
-	@mkdir -p $(SANITY)/home/.ansible/test/cache $(SANITY)/ansible_collections/nimops
-	@cp tests/sanity/bootstrap_pip.py $(SANITY)/home/.ansible/test/cache/get_pip_24_2.py
+sanity: collection ## ansible-test sanity on the installed collection, with empty ignore files (SANITY_TESTS="--test import")
+	@mkdir -p $(SANITY_HOME)/.ansible/test/cache $(SANITY)/ansible_collections/nimops
+	@cp tests/sanity/bootstrap_pip.py $(SANITY_HOME)/.ansible/test/cache/get_pip_24_2.py
 	@rm -rf $(SANITY_ROOT)/plugins $(SANITY_ROOT)/roles $(SANITY_ROOT)/meta
 	@cp -r $(INSTALLED) $(SANITY)/ansible_collections/nimops/
 	@cd $(SANITY_ROOT) && git init --quiet . && echo /tests/output/ >.git/info/exclude \
-		&& HOME=$(SANITY)/home $(BIN)/ansible-test sanity --venv --color no \
+		&& HOME=$(SANITY_HOME) $(BIN)/ansible-test sanity --venv --color no $(SANITY_TESTS) \
 		--python "$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
 
 .PHONY: golden

@@ -3,7 +3,7 @@
 # `make test` runs these lanes at the same time. Steps on clusters have deadlines, so the rest runs at a lower priority.
 .PHONY: lane-main
 lane-main: collection ## The parts of test that need no shared cluster, at a lower priority
-	@nice hack/run_parts.sh lint unit image-versions supervisor apiproxy docs packaging galaxy sanity quick reports-quick first-steps first-tutorial report-page docs-page monitoring scenario-kind
+	@SANITY_TESTS='--skip-test pylint' nice hack/run_parts.sh lint unit supervisor apiproxy docs packaging galaxy sanity quick first-steps monitoring scenario-kind
 
 .PHONY: lane-cluster
 lane-cluster: collection ## The parts of test on the sandbox; an interruption stops what the scenarios started
@@ -12,21 +12,22 @@ lane-cluster: collection ## The parts of test on the sandbox; an interruption st
 	hack/run_parts.sh cluster
 
 .PHONY: lane-node
-lane-node: collection ## The tests on the real node
-	@hack/run_parts.sh node-test scenario-node
+lane-node: collection ## The tests on the real node, image-versions, and installing on a sandbox of its own
+	@hack/run_parts.sh node-test scenario-node image-versions installing-alone
 
-CHECKS := admission commands database installing
+CHECKS := admission commands
+SCENARIOS := $(addprefix scenario-,default extend namespaced takeover)
 
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
 	@$(IN_SANDBOX) hack/run_parts.sh $(CHECKS) $(SCENARIOS) scenario-gpu deprecated
 
-# It checks a page for developers.
+# A page for developers, the databases of NeMo, and takeovers that other tests cover in part.
 .PHONY: cluster-nightly
-cluster-nightly: ## kinds, on the sandbox
+cluster-nightly: ## kinds, database and scenario-releases, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) hack/run_parts.sh kinds
+	@$(IN_SANDBOX) hack/run_parts.sh kinds database scenario-releases
 
 # Each release has its own types, and the CRDs are generated from those of one release.
 .PHONY: admission
@@ -47,6 +48,11 @@ deprecated: venv ## Whether anything of ours requested a deprecated API since th
 installing: venv ## Install with Helm and with install.yaml, upgrade, roll back and uninstall, on the API server of $KUBECONFIG
 	@$(BIN)/pytest tests/installing
 
+.PHONY: installing-alone
+installing-alone: venv ## installing, then deprecated, on a sandbox of their own
+	@export SANDBOX_DIR=$(CURDIR)/build/installing; trap '$(SANDBOX) down >/dev/null' EXIT; \
+	$(SANDBOX) up >/dev/null && $(IN_SANDBOX) $(MAKE) installing deprecated
+
 # Each case of these two files has its own namespace, and waits for controllers. One adds nodes, which the other reads.
 .PHONY: commands
 commands: collection ## The user commands, such as plan and apply, on the API server of $KUBECONFIG
@@ -58,11 +64,9 @@ commands: collection ## The user commands, such as plan and apply, on the API se
 database: collection ## Open a PostgreSQL server's databases with the settings of NeMo's pods, on the API server of $KUBECONFIG
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/database
 
-SCENARIOS := $(addprefix scenario-,default extend namespaced takeover releases)
-
 .PHONY: scenario
 scenario: collection ## The molecule scenarios, on the cluster of $KUBECONFIG
-	@hack/run_parts.sh $(SCENARIOS)
+	@hack/run_parts.sh $(SCENARIOS) scenario-releases
 
 .PHONY: scenario-default scenario-extend scenario-namespaced scenario-takeover
 scenario-default scenario-extend scenario-namespaced scenario-takeover: collection
@@ -90,8 +94,8 @@ scenario-lws: collection ## Groups of pods with the real controller of LeaderWor
 	@hack/scenario_neighbor.sh lws lws
 
 .PHONY: scenario-kserve
-scenario-kserve: collection ## Services with the real controller and webhooks of KServe, on a sandbox of its own
-	@hack/scenario_neighbor.sh kserve kserve
+scenario-kserve: collection ## Services with the real controllers and webhooks of KServe and Knative, on a sandbox of its own
+	@hack/scenario_neighbor.sh kserve "kserve knative"
 
 .PHONY: scenario-epp
 scenario-epp: collection ## The real endpoint picker in the pods that the operator deploys, on a sandbox of its own
@@ -101,10 +105,10 @@ scenario-epp: collection ## The real endpoint picker in the pods that the operat
 scenario-gateway: collection ## Routes that Envoy Gateway and an Envoy serve, on a sandbox of its own
 	@hack/scenario_neighbor.sh gateway gateway
 
-RELEASES ?= 1.34
+RELEASES ?= 1.34 1.30
 
 .PHONY: kubernetes
-kubernetes: collection ## admission and the scenarios default and takeover on older releases of Kubernetes (RELEASES="1.34")
+kubernetes: collection ## admission and the scenarios default and takeover on older releases of Kubernetes (RELEASES="1.34 1.30")
 	@hack/kubernetes.sh $(RELEASES)
 
 .PHONY: scenario-autoscaling

@@ -21,7 +21,7 @@ reports: collection ## Public bug reports, played with the operator on a sandbox
 	@$(BIN)/python tests/harness reports $(REPORTS)
 
 .PHONY: reports-quick
-reports-quick: ## The quick part of reports; test includes it
+reports-quick: ## The quick part of reports
 	@$(MAKE) reports REPORTS=--quick
 
 .PHONY: observability
@@ -37,11 +37,11 @@ tutorials: collection ## Follow the tutorials as a reader, on a sandbox of its o
 	@PYTHONPATH=$(REPORT_PATH) $(BIN)/python tests/tutorials $(TUTORIALS)
 
 .PHONY: first-tutorial
-first-tutorial: ## The first tutorial; test includes it
+first-tutorial: ## The first tutorial
 	@$(MAKE) tutorials TUTORIALS=first-model
 
 .PHONY: fuzz
-fuzz: collection ## 1,000 malformed and 1,000 odd resources per kind, on $KUBECONFIG or the sandbox (FUZZ=--seed N)
+fuzz: collection ## 1,000 odd resources per kind, on $KUBECONFIG or the sandbox (FUZZ=--seed N)
 ifdef KUBECONFIG
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/python tests/harness fuzz $(FUZZ)
 else

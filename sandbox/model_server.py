@@ -27,7 +27,8 @@ Simulated pods have no network either. The API server of the sandbox sends what 
 forwards to them to an HTTP proxy at the fifth port of the sandbox, which this program plays.
 
 With --names, it writes a file with the addresses of the Services, from which `dns/sitecustomize.py`
-resolves their names. A Service with a privileged port is served at its target port.
+resolves their names, also those that lead to another Service. A Service with a privileged port is
+served at its target port.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ import urllib.parse
 from pathlib import Path
 
 ANNOTATION, NAME_ANNOTATION = "sandbox.nimops/model", "sandbox.nimops/model-name"
+KNATIVE_LABEL = "networking.internal.knative.dev/serviceType"
 SELECTOR = "app.kubernetes.io/part-of=nim-service"
 DEFAULT_MODEL = "acme/tiny-llm"
 CHANGES = ("ADDED", "MODIFIED", "DELETED")
@@ -153,14 +155,19 @@ def generate(path: str, model: str, question: Question) -> bytes:
 
 
 def routes_of(service: Service) -> dict[int, Address]:
-    """The address to listen on for a Service, by its api port, if its cluster IP is on loopback."""
+    """The address to listen on for a Service, by its api port, if its cluster IP is on loopback.
+
+    In Knative's Services of the pods of one revision, that port has another name.
+    """
     address = service["spec"].get("clusterIP") or ""
     try:
         if not ipaddress.ip_address(address).is_loopback:
             return {}
     except ValueError:
         return {}
-    found = [port for port in service["spec"].get("ports") or [] if port.get("name") == "api"]
+    labels = service["metadata"].get("labels") or {}
+    name = "http" if labels.get(KNATIVE_LABEL) == "Private" else "api"
+    found = [port for port in service["spec"].get("ports") or [] if port.get("name") == name]
     return {
         port["port"]: (
             address,
@@ -168,6 +175,12 @@ def routes_of(service: Service) -> dict[int, Address]:
         )
         for port in found
     }
+
+
+def target_of(service: Service) -> str:
+    """The name of the Service that one of type ExternalName leads to; otherwise empty."""
+    name: str = service["spec"].get("externalName") or ""
+    return ".".join(name.split(".")[:3])
 
 
 def addresses_of(service: Service) -> list[Address]:
@@ -274,6 +287,7 @@ class Models:
         self._model, self._names, self._mode = model, names, mode
         self._servers: dict[Address, _Server] = {}
         self._routes: dict[str, dict[int, Address]] = {}
+        self._targets: dict[str, str] = {}
         self._selector = selectors.DefaultSelector()
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -309,21 +323,25 @@ class Models:
         annotations = metadata.get("annotations") or {}
         mode = annotations.get(ANNOTATION, self._mode)
         model = annotations.get(NAME_ANNOTATION, self._model)
-        self._route(host_of(metadata.get("namespace"), metadata.get("name")), routes_of(service))
+        host = host_of(metadata.get("namespace"), metadata.get("name"))
+        self._route(host, routes_of(service), target_of(service))
         for address in addresses_of(service):
             if event["type"] == "DELETED" or mode == "off":
                 self._stop(address)
             else:
                 self._serve(address, mode, model)
 
-    def _route(self, host: str, routes: dict[int, Address]) -> None:
-        if self._routes.get(host) == routes:
+    def _route(self, host: str, routes: dict[int, Address], target: str) -> None:
+        if (self._routes.get(host), self._targets.get(host, "")) == (routes, target):
             return
-        self._routes[host] = routes
+        self._routes[host], self._targets[host] = routes, target
         if self._names:
             new = self._names.with_suffix(".new")
-            new.write_text(json.dumps(self._routes))
+            new.write_text(json.dumps({name: self._find(name) for name in self._routes}))
             new.replace(self._names)
+
+    def _find(self, host: str) -> dict[int, Address]:
+        return self._routes.get(self._targets.get(host) or host, {})
 
     def _serve(self, address: Address, mode: str, model: str) -> None:
         if address not in self._servers:

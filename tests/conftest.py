@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib.util
+import marshal
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import yaml
@@ -22,6 +25,31 @@ _skipped: list[str] = []
 # safe_load of tests and of what they import parses in C: of the CRDs alone, PyYAML's own parser reads
 # a megabyte and a half in 1.5 s of CPU, libyaml's in 0.3 s, and each test process reads them often.
 yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_safe_load, _safe_load_all = yaml.safe_load, yaml.safe_load_all
+_parsed: dict[tuple[str, bool], bytes] = {}
+
+
+def _parse_once(stream: Any, parse: Callable[[Any], Any], *, is_whole: bool) -> Any:
+    """A copy of what a long text has: forty files of tests read the CRDs, the samples or the golden files."""
+    if not isinstance(stream, str) or len(stream) < 1000:
+        return parse(stream)
+    key = (stream, is_whole)
+    if key not in _parsed:
+        found = parse(stream)
+        try:
+            _parsed[key] = marshal.dumps(found)
+        except ValueError:  # for example, a date
+            return found
+    return marshal.loads(_parsed[key])
+
+
+def _load_all(stream: Any) -> Iterator[Any]:
+    yield from _parse_once(stream, lambda text: list(_safe_load_all(text)), is_whole=False)
+
+
+yaml.safe_load = functools.partial(_parse_once, parse=_safe_load, is_whole=True)
+yaml.safe_load_all = _load_all
 
 # Fourteen thousand collected items stay until the end. Without this, the collector walks them again and
 # again, which takes more than half of the time of the collection and a part of each test.

@@ -27,7 +27,7 @@ operator=$(sed -n 's|.*newName: \([^/]*\)/.*|\1|p' config/manager/kustomization.
 make_certificate upstream "DNS:registry.example,DNS:$operator"
 echo "127.0.0.1 localhost registry.example $operator" >"$folder/hosts"
 
-export PYTHONPATH=$PWD/tests/harness:$PWD/build/collections:$PWD/packages/kubectl-nim/src
+export PYTHONPATH=$PWD/sandbox:$PWD/build/collections:$PWD/packages/kubectl-nim/src
 # shellcheck disable=SC2016 # the inner shell expands it
 unshare --net --mount sh -c 'ip link set lo up && mount --bind "$1/hosts" /etc/hosts && shift && exec python "$@"' \
 	sh "$folder" molecule/air_gap/bundle_images.py "$folder" "$@"

@@ -18,7 +18,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from nimops_harness.oci_registry import Registry, serve
+from oci_registry import Registry, serve
 
 HTTPS = 443
 IMAGE, UPDATE = "acme/tiny-llm:1.0.0", "acme/tiny-llm:1.1.0"

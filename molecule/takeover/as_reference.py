@@ -21,8 +21,9 @@ GROUP = "apps.nvidia.com"
 CHILDREN = (
     "deployments,services,serviceaccounts,roles,rolebindings,configmaps,secrets,ingresses,"
     "horizontalpodautoscalers,servicemonitors,leaderworkersets,inferenceservices,inferencepools,"
-    "resourceclaimtemplates,computedomains"
+    "computedomains"
 )
+CLAIMS = "resourceclaimtemplates"
 OURS, THEIRS = "nimops.nim", "manager"
 SELECTOR = "app.kubernetes.io/managed-by=k8s-nim-operator"
 HASHES = {"nvidia.com/last-applied-hash": "7f4d85b6c9", "nvidia.com/parent-spec-hash": "55c98df6f5"}
@@ -66,7 +67,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("namespace")
     namespace = parser.parse_args().namespace
-    children = [convert(item) for item in read(namespace, CHILDREN, "-l", SELECTOR)]
+    has_claims = "resource.k8s.io/v1" in kubectl("api-versions").splitlines()
+    kinds = f"{CHILDREN},{CLAIMS}" if has_claims else CHILDREN
+    children = [convert(item) for item in read(namespace, kinds, "-l", SELECTOR)]
     documents = json.dumps({"apiVersion": "v1", "kind": "List", "items": children})
     kubectl("replace", f"--field-manager={THEIRS}", "-f", "-", stdin=documents)
     for item in read(namespace, custom_kinds()):

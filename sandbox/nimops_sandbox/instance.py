@@ -212,10 +212,17 @@ class Instance:
         for name in missing:
             needed = components.ports_of(name, current.ports)
             ports.require_free(needed, patience=_PORT_SECONDS)
-            current.processes[name] = processes.spawn(
-                lines[name], self.directory / "pod-logs", self._log(name), environs.get(name, quiet)
+            processes.spawn(
+                lines[name],
+                self.directory / "pod-logs",
+                self._log(name),
+                environs.get(name, quiet),
+                partial(self._record, current, name),
             )
-            state.save(current, self._state_file)
+
+    def _record(self, current: State, name: str, process: processes.Process) -> None:
+        current.processes[name] = process
+        state.save(current, self._state_file)
 
     def _give_definitions(self, current: State, api: Api, third_party: list[Path]) -> None:
         self._give(api, "definitions", seed.third_party_crds(third_party))

@@ -25,6 +25,7 @@ NEIGHBORS: dict[str, tuple[str, ...]] = {
     "metrics": ("resource", "custom"),
     "gateway": ("http", "https"),
     "keda": ("operator", "external"),
+    "knative": ("webhook",),
 }
 _OF_NEIGHBORS = [(name, purpose) for name, purposes in NEIGHBORS.items() for purpose in purposes]
 LARGEST_BLOCK = PORTS_PER_INSTANCE + len(_OF_NEIGHBORS)

@@ -8,11 +8,16 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 _PROC = Path("/proc")
+_WAIT = 'read -r line && exec env -u PWD -u OLDPWD -u SHLVL -u _ "$@" </dev/null'
+"""Becomes the program when a line arrives, with the same pid; ends if none can arrive any more.
+
+The variables are those that a shell adds to the environment: bash has more of them than dash.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,21 +52,34 @@ def is_alive(process: Process) -> bool:
     return identify(process.pid) == process
 
 
-def spawn(argv: list[str], cwd: Path, log: Path, environ: Mapping[str, str]) -> Process:
-    """Start a program in a session of its own, its output appended to `log`."""
+def spawn(
+    argv: list[str],
+    cwd: Path,
+    log: Path,
+    environ: Mapping[str, str],
+    record: Callable[[Process], None],
+) -> None:
+    """Start a program in a session of its own, its output appended to `log`.
+
+    `record` gets the process before the program starts, so that each program is recorded, even if
+    this command is killed.
+    """
     with log.open("ab") as output:
         child = subprocess.Popen(
-            argv,
+            ["/bin/sh", "-c", _WAIT, "sh", *argv],
             cwd=cwd,
             env=dict(environ),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
     child.returncode = 0  # must outlive us: avoid a ResourceWarning when the object is collected
-    stat = (_PROC / str(child.pid) / "stat").read_text()
-    return Process(child.pid, parse_stat(stat)[1], read_boot())
+    assert child.stdin
+    with child.stdin as begin:
+        stat = (_PROC / str(child.pid) / "stat").read_text()
+        record(Process(child.pid, parse_stat(stat)[1], read_boot()))
+        begin.write(b"\n")
 
 
 def stop(processes: Iterable[Process], patience: float = 8.0) -> None:

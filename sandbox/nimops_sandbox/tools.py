@@ -25,6 +25,7 @@ _REGISTRY = "github.com/google/go-containerregistry"
 _LWS = "sigs.k8s.io/lws"
 _KEDA = "github.com/kedacore/keda/v2"
 _KSERVE = "github.com/kserve/kserve"
+_KNATIVE = "knative.dev/serving"
 _EPP = "sigs.k8s.io/gateway-api-inference-extension"
 _PROMETHEUS = "github.com/prometheus/prometheus"
 _GATEWAY = "github.com/envoyproxy/gateway"
@@ -226,6 +227,7 @@ NEIGHBOR_TOOLS = {
             _KEDA,
             (f"{_KEDA}/version.Version=v{{major}}.{{minor}}.{{patch}}",),
         ),
+        Tool("knative", {"knative-serving": "."}, _KNATIVE),
     )
 }
 

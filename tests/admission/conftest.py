@@ -23,9 +23,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.runtime_annotat
 from kubernetes import client
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from nimops_account import Account, install_account, is_installed, remove_account
 from nimops_harness.api_server import api_server, apply_crds
-from nimops_harness.cluster import kubectl
+from nimops_harness.cluster import Api, kubectl
 
 __all__ = ["api_server"]
 
@@ -265,3 +267,17 @@ def cluster(api_server: client.ApiClient) -> Iterator[Cluster]:
     found.apply_policies()
     yield found
     drop_namespace(found, core)
+
+
+@pytest.fixture(scope="module")
+def account(api_server: client.ApiClient) -> Iterator[Account]:
+    """The operator's account, with its permissions and policies."""
+    was_there = is_installed()
+    yield install_account()
+    if not was_there:
+        remove_account()
+
+
+@pytest.fixture(scope="module")
+def admin(api_server: client.ApiClient) -> Api:
+    return Api()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes that the operator's account may make, as real requests with its token and permissions.
 
-`make attack` covers the forbidden writes, in the family account.
+`test_stolen_token.py` has the forbidden writes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import
     owner_reference,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names
-from nimops_harness.account import NAMESPACE as HOME
-from nimops_harness.account import POLICY, Account, install_account, is_installed, remove_account
+from nimops_account import NAMESPACE as HOME
+from nimops_account import POLICY
 from nimops_harness.cluster import Api, NotFoundError, kubectl, path_of
 
 Manifest = dict[str, Any]
@@ -108,19 +108,11 @@ def identify(item: Manifest) -> str:
     return f"{item['kind']}-{item['metadata']['name']}"
 
 
-@pytest.fixture(scope="module")
-def account(api_server: Any) -> Iterator[Account]:
+@pytest.fixture(scope="module", autouse=True)
+def namespace(api_server: Any) -> Iterator[None]:
     kubectl("create", "namespace", NAMESPACE)
-    was_there = is_installed()
-    yield install_account()
+    yield
     kubectl("delete", "namespace", NAMESPACE)
-    if not was_there:
-        remove_account()
-
-
-@pytest.fixture(scope="module")
-def admin(account: Account) -> Api:
-    return Api()
 
 
 @pytest.fixture

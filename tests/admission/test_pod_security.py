@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 from nimops_harness.cluster import HarnessError, kubectl, serves_devices
-from nimops_harness.sample_pods import FACTS, SAMPLES, pods_of
+from nimops_sample_pods import FACTS, SAMPLES, pods_of
 
 NAMESPACE = "nimops-restricted"
 LEVEL = "pod-security.kubernetes.io/enforce"

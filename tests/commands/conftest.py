@@ -16,13 +16,14 @@ import urllib3
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sandbox"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "release"))
 
 from nimops_harness.api_server import api_server
 from nimops_harness.cluster import kubectl
-from nimops_harness.openshift import DEFINITION, SCC, serves_constraints
 from nimops_harness.progress import wait_until
+from nimops_openshift import DEFINITION, SCC, serves_constraints
 
 __all__ = ["api_server"]
 

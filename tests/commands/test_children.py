@@ -21,8 +21,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply i
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from nimops_harness.cluster import kubectl
-from nimops_harness.openshift import SCC, serves_constraints
 from nimops_harness.progress import wait_until
+from nimops_openshift import SCC, serves_constraints
 
 Json = dict[str, Any]
 

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tutorials"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from nimops_first_steps.cli import main

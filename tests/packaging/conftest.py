@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "release"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from nimops_release.manifests import LOADER, Manifest, Project
 from nimops_release.programs import run_program

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from nimops_harness.checkout import clone, commit, git
+from nimops_checkout import clone, commit, git
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHER = "release/publisher.yaml"

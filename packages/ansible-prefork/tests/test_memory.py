@@ -88,12 +88,17 @@ def make_group(site):
 def test_memory_heavy_runs_at_once(site, make_group, version):
     group = make_group(1000, version=version)
     parent = site.parent(env=group.environment)
-    started = [site.start(TAKE, "290", "0.3", env=group.environment) for _ in range(4)]
-    assert [process.communicate(timeout=60) for process in started] == [("", "")] * 4
-    assert [process.returncode for process in started] == [0] * 4
+    # On a busy machine, runs may take memory while the parent has no processor: not three times in a row.
+    for _ in range(3):
+        group.most, logged = 0, site.log()
+        started = [site.start(TAKE, "290", "0.3", env=group.environment) for _ in range(4)]
+        assert [process.communicate(timeout=60) for process in started] == [("", "")] * 4
+        assert [process.returncode for process in started] == [0] * 4
+        if group.most <= 1000:
+            break
     assert 490 < group.most <= 1000
     assert parent.poll() is None
-    assert site.log().count("runs wait for other runs to end") == 1
+    assert site.log().removeprefix(logged).count("runs wait for other runs to end") == 1
 
 
 @pytest.mark.parametrize(

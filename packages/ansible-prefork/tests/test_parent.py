@@ -170,11 +170,12 @@ def test_parent_idle_renewal(site):
 
 def test_parent_renewal_fails(site):
     mark = site.root / "mark"
-    warm = f"import os\nif os.path.exists({str(mark)!r}): raise RuntimeError('spoiled')"
+    warm = (
+        f"import os\nif os.path.exists({str(mark)!r}): raise RuntimeError('spoiled')\nopen({str(mark)!r}, 'w').close()"
+    )
     parent = site.parent("--runs", 1, env={"PREFORK_FAKE_WARM": warm})
     slow = site.start("import sys, time; print('on', flush=True); time.sleep(1.5); sys.exit(7)")
     assert slow.stdout.readline() == "on\n"
-    mark.touch()
     done = site.run(PARENT)
     assert (done.returncode, done.stdout) == (0, f"{os.getpid()}\n")
     assert "the warm-up failed: spoiled: running stock" in done.stderr

@@ -19,10 +19,11 @@ def copy_json(value: T) -> T:
 
 def _copy(value: t.Any) -> t.Any:
     if isinstance(value, dict):
-        return {
-            key: _copy(item) if isinstance(item, _CONTAINERS) else item
-            for key, item in value.items()
-        }
+        copied = dict(value)
+        for key, item in copied.items():
+            if isinstance(item, _CONTAINERS):
+                copied[key] = _copy(item)
+        return copied
     if isinstance(value, list):
         return [_copy(item) if isinstance(item, _CONTAINERS) else item for item in value]
     return value

@@ -64,7 +64,7 @@ def _runs_pods(live: Manifest) -> bool:
     if live.get("kind") not in _COUNTED or not status:
         return True
     refusal = creation_failure(live).get("message")
-    return bool(status.get("replicas")) and not violates_pod_security(refusal)
+    return bool(status.get("replicas")) and not violates_pod_security(refusal, "restricted")
 
 
 Change = t.Callable[[Manifest], Manifest]

@@ -39,6 +39,10 @@ _CHANGING = re.compile(
 )
 """Parts of messages that differ at each attempt: source ports, IDs of containers and requests."""
 
+_COMBINED = "(combined from similar events): "
+_GENERATED = re.compile(r'(?<=pods ")([^"]{1,253}-)[bcdfghjklmnpqrstvwxz2456789]{5}(?=")')
+"""The name of a pod that the API server completed with five random characters."""
+
 
 def explain_pods(pods: t.Iterable[Fields], *, are_outdated: bool = False) -> str:
     """The problems of a workload's pods: each once, with the first affected pod.
@@ -108,9 +112,20 @@ def creation_failure(live: Fields | None) -> Fields:
     return failure if failure.get("status") == "True" else {}
 
 
-def violates_pod_security(message: object) -> bool:
-    """Whether a refusal of a pod is one by the Pod Security Standard `restricted`."""
-    return 'violates PodSecurity "restricted' in str(message)
+def violates_pod_security(message: object, standard: str = "") -> bool:
+    """Whether a refusal of a pod is one by a Pod Security Standard; by default, by any."""
+    return f'violates PodSecurity "{standard}' in str(message)
+
+
+def describe_refusal(message: str) -> str:
+    """The message of an event `FailedCreate`, with the same text for each attempt."""
+    text = _GENERATED.sub(r"\1…", without_count(message))
+    return describe({"reason": "FailedCreate", "message": text})
+
+
+def without_count(message: str) -> str:
+    """The message of an event, which Kubernetes marks when it combines many similar ones."""
+    return message.removeprefix(_COMBINED)
 
 
 def describe(item: Fields) -> str:

@@ -9,7 +9,13 @@ from .._base.types import Fields
 from .._engine.conditions import find_condition
 from .._engine.reads import Read, ReadPods, ReadRefusals
 from .app import App
-from .pod_problems import creation_failure, describe, explain_pods, violates_pod_security
+from .pod_problems import (
+    creation_failure,
+    describe,
+    describe_refusal,
+    explain_pods,
+    violates_pod_security,
+)
 from .quota_advice import quota_advice
 from .tenant_limits import POD_SECURITY_ANNOTATION, restricts_pods
 
@@ -43,14 +49,12 @@ def why_unready(app: App, pods: ReadPods, live: Fields | None) -> str:
 def why_refused(app: App, refusals: ReadRefusals) -> str:
     """Why the API server refused the last pod of a Job or of a group; empty if it is unknown."""
     message = str(app.observed.get(refusals.key) or "")
-    if not message:
-        return ""
-    return describe({"reason": "FailedCreate", "message": message}) + _remedy(app, message)
+    return describe_refusal(message) + _remedy(app, message) if message else ""
 
 
 def _remedy(app: App, message: str) -> str:
     """Advice by which the API server admits the pods; empty if there is none."""
-    if not violates_pod_security(message) or restricts_pods(app):
+    if not violates_pod_security(message, "restricted") or restricts_pods(app):
         return quota_advice(message, of_download=app.kind == "NIMCache")
     return f" (set the annotation {POD_SECURITY_ANNOTATION}: restricted)"
 

@@ -59,6 +59,8 @@ def keep_order(want: t.Any, live: t.Any, name: str = "") -> t.Any:
     Items that ``live`` lacks keep their position. Environment variables keep the wanted order if
     the other one would change the meaning of a `$(NAME)`. Returns ``want`` itself if nothing moves.
     """
+    if want == live:
+        return want
     if isinstance(want, dict) and isinstance(live, dict):
         return _keep_in_fields(want, live)
     if not isinstance(want, list) or not isinstance(live, list):
@@ -83,7 +85,7 @@ def _keep_in_fields(want: Json, live: Json) -> Json:
 def _keep_in_list(want: list[Item], live: list[Item], name: str) -> list[Item]:
     identify = _UNORDERED.get(name)
     ordered = want
-    if identify and want != live:
+    if identify:
         ordered = _in_order_of(want, [identify(item) for item in live], identify)
         if name == "env" and ordered is not want and _references(ordered) != _references(want):
             ordered = want

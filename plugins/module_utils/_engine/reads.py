@@ -477,7 +477,7 @@ class ReadServed(Read):
 
 @dataclass(frozen=True)
 class ReadRefusals(Read):
-    """The last refusal of a pod of a Job, or of the StatefulSets of a LeaderWorkerSet.
+    """The last refusal of a pod of a Job or DaemonSet, or of a LeaderWorkerSet's StatefulSets.
 
     One StatefulSet has the name of the LeaderWorkerSet; that of each group ends with its number.
     Answer: the API server's message from the controller's event; empty if there is no event.
@@ -493,16 +493,15 @@ class ReadRefusals(Read):
         return f"{object_key(self.kind, self.namespace, self.name)}#refusals"
 
     def answer(self, source: Source) -> str:
-        is_one = self.kind == "Job"
-        field = f"involvedObject.name={self.name}" if is_one else f"reason={_FAILED_CREATE}"
-        found = source.list_objects("Event", self.namespace, field=field, limit=MAX_PODS)
-        refusals = [item for item in found or [] if self._is_mine(item)]
-        return str(max(refusals, key=_time_of, default={}).get("message") or "")
+        has_groups = self.kind == "StatefulSet"
+        field = f"reason={_FAILED_CREATE}" if has_groups else f"involvedObject.name={self.name}"
+        event = _last_event(source, self.namespace, field, self._is_mine)
+        return str(event.get("message") or "")
 
     def _is_mine(self, event: Manifest) -> bool:
         about = event.get("involvedObject") or {}
         name = str(about.get("name") or "")
-        group = name.removeprefix(f"{self.name}-") if self.kind != "Job" else ""
+        group = name.removeprefix(f"{self.name}-") if self.kind == "StatefulSet" else ""
         return (
             event.get("reason") == _FAILED_CREATE
             and about.get("kind") == self.kind
@@ -510,8 +509,42 @@ class ReadRefusals(Read):
         )
 
 
-def _time_of(event: Manifest) -> str:
-    return str(event.get("lastTimestamp") or event.get("eventTime") or "")
+@dataclass(frozen=True)
+class ReadLastEvent(Read):
+    """The last event of a reason about an object. Answer: the event; empty if there is none."""
+
+    kind: str
+    namespace: str
+    name: str
+    reason: str
+    is_optional = True
+
+    @property
+    def key(self) -> str:
+        return f"{object_key(self.kind, self.namespace, self.name)}#{self.reason}"
+
+    def answer(self, source: Source) -> Manifest:
+        field = f"involvedObject.name={self.name}"
+        return _last_event(source, self.namespace, field, self._is_meant)
+
+    def _is_meant(self, event: Manifest) -> bool:
+        kind = (event.get("involvedObject") or {}).get("kind")
+        return (kind, event.get("reason")) == (self.kind, self.reason)
+
+
+def _last_event(
+    source: Source, namespace: str, field: str, is_meant: t.Callable[[Manifest], bool]
+) -> Manifest:
+    """The last event of those that a field selector finds; empty if there is none."""
+    found = source.list_objects("Event", namespace, field=field, limit=MAX_PODS)
+    return max(filter(is_meant, found or []), key=time_of_event, default={})
+
+
+def time_of_event(event: Manifest) -> str:
+    """The time of an event, the last one if it repeats."""
+    series = event.get("series") or {}
+    found = (event.get("lastTimestamp"), series.get("lastObservedTime"), event.get("eventTime"))
+    return str(next(filter(None, found), ""))
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from .._base.types import Manifest
+from .._builders.pod_problems import describe_refusal, violates_pod_security
 from .._engine.conditions import RECONCILING, find_condition
 from .._engine.desired import Event
-from .._engine.reads import Read, ReadRedacted, ReadUnready
+from .._engine.reads import Read, ReadRedacted, ReadRefusals, ReadUnready
 from .._engine.status_builder import StatusBuilder
 from .app import StackApp
 from .components import VALIDATOR, Component, component_of
@@ -27,10 +28,17 @@ from .node_problems import (
 )
 from .nodes import GPU_PRESENT, Nodes
 from .pods import APP
-from .readiness import describe_progress, is_ready, lacks_nodes
+from .readiness import describe_progress, is_ready, lacks_nodes, lacks_pods
 from .upgrade.labels import VALIDATOR_PODS
 
 _MAX_REASONS = 3
+_PRIORITY_QUOTA = "insufficient quota to match these scopes"
+"""Some clusters admit pods of a system PriorityClass only in namespaces with a quota for it."""
+_FIELDS = {
+    "ClusterPolicy": ("spec.psa.enabled", "spec.daemonsets.priorityClassName"),
+    "NVIDIADriver": ("spec.psa.enabled of the ClusterPolicy", "spec.priorityClassName"),
+}
+"""Fields that set the namespace's Pod Security labels, and the PriorityClass of the pods."""
 _NODES = ReadRedacted("Node", selector=f"{GPU_PRESENT}=true")
 
 
@@ -52,6 +60,8 @@ def problem_reads(
         reads: list[Read] = []
         if not is_ready(live):
             reads = [unready_pods(app, str(live["metadata"]["name"]))]
+            if lacks_pods(live):
+                reads.append(_refusals(app, live))
             if component_of(live).name == VALIDATOR:
                 reads += [_validators_on(app, node) for node in _suspects(nodes, deployed)]
         elif _lacks_nodes(live, nodes):
@@ -70,6 +80,8 @@ def explain(app: StackApp, live: Manifest) -> str:
     for pod in app.observed.get(unready_pods(app, name).key) or []:
         if why := explain_pod(component_of(live), pod):
             reasons.setdefault(why, f"Pod {pod['metadata']['name']}{_place(pod)}{why}")
+    if lacks_pods(live) and (why := str(app.observed.get(_refusals(app, live).key) or "")):
+        reasons[why] = describe_refusal(why) + _remedy(app, why)
     summary = f"DaemonSet {name}: {describe_progress(live)}"
     return "; ".join([summary, *list(reasons.values())[:_MAX_REASONS]])
 
@@ -99,6 +111,23 @@ def report_problems(
     new = [text for text in found[:MAX_NODES] if text not in before]
     builder.events += [Event("Warning", reason, text) for text in new]
     return found
+
+
+def _refusals(app: StackApp, live: Manifest) -> ReadRefusals:
+    return ReadRefusals("DaemonSet", app.namespace, str(live["metadata"]["name"]))
+
+
+def _remedy(app: StackApp, message: str) -> str:
+    """Advice by which the API server admits the pods; empty if there is none."""
+    labels_field, priority_field = _FIELDS[app.kind]
+    if violates_pod_security(message):
+        return f" (set {labels_field}, or relax the Pod Security labels of the namespace)"
+    if _PRIORITY_QUOTA in message:
+        return (
+            " (create a ResourceQuota for this PriorityClass in the namespace, or set another"
+            f" in {priority_field})"
+        )
+    return " (ask for a larger quota)" if "exceeded quota" in message else ""
 
 
 def _lacks_nodes(live: Manifest, nodes: Nodes) -> str:

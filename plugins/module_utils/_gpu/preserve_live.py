@@ -130,6 +130,8 @@ def _graft(
     want: t.Any, have: t.Any, texts: t.Collection[str], is_trusted: _Trust, path: _Path
 ) -> t.Any:
     """Return ``want`` with the texts of ``have``; `_DiffersError` if anything else differs."""
+    if want == have:
+        return want
     if isinstance(want, dict):
         live = have if isinstance(have, dict) else {}
         return {

@@ -67,6 +67,13 @@ def lacks_nodes(live: Manifest, selected: int) -> str:
     return f"{wanted} of {selected} nodes can get a pod"
 
 
+def lacks_pods(live: Manifest) -> bool:
+    """Whether nodes of a DaemonSet have no pod of it yet."""
+    status = live.get("status") or {}
+    wanted = int(status.get("desiredNumberScheduled") or 0)
+    return wanted > int(status.get("currentNumberScheduled", wanted) or 0)
+
+
 def describe_progress(live: Manifest) -> str:
     """Describe the rollout progress of a DaemonSet."""
     status = live.get("status") or {}

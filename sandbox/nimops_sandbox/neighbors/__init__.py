@@ -19,13 +19,14 @@ from .base import Neighbor, Place, api_registrations, webhook_configurations
 from .epp import EPP
 from .gateway import GATEWAY
 from .keda import KEDA
+from .knative import KNATIVE
 from .kserve import KSERVE
 from .lws import LWS
 from .metrics import METRICS
 from .prometheus import PROMETHEUS
 
 # In the order of NEIGHBORS, in which they start.
-_TABLE: tuple[Neighbor, ...] = (LWS, EPP, PROMETHEUS, KSERVE, METRICS, GATEWAY, KEDA)
+_TABLE: tuple[Neighbor, ...] = (LWS, EPP, PROMETHEUS, KSERVE, METRICS, GATEWAY, KEDA, KNATIVE)
 BY_NAME = {neighbor.name: neighbor for neighbor in _TABLE}
 
 

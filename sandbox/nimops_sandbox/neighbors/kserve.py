@@ -25,16 +25,10 @@ def _arguments(place: Place) -> list[str]:
 
 
 def _objects(_: Place) -> list[dict[str, Any]]:
-    """Return the namespaces, and the Deployment that the program replaces."""
+    """Return the namespace, and the Deployment that the program replaces."""
     labels = {"control-plane": _NAME}
     return [
-        *map(_namespace, (_NAMESPACE, "knative-serving")),
-        # KServe reads it in Knative mode. Knative's own has the same defaults.
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": "config-autoscaler", "namespace": "knative-serving"},
-        },
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _NAMESPACE}},
         {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
@@ -51,10 +45,6 @@ def _objects(_: Place) -> list[dict[str, Any]]:
     ]
 
 
-def _namespace(name: str) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-
-
 KSERVE = Neighbor(
     "kserve",
     {_NAME: _arguments},
@@ -63,7 +53,6 @@ KSERVE = Neighbor(
             f"config/crd/full/serving.kserve.io_{plural}.yaml"
             for plural in ("clusterservingruntimes", "servingruntimes", "trainedmodels")
         ],
-        "knative.dev/serving": ["config/core/300-resources/service.yaml"],
     },
     webhooks=(
         Webhook(

@@ -24,10 +24,7 @@ from nimops_harness.sandbox import Sandbox
 
 from .harness import ATTACKS, Harness
 
-MODULES = (
-    "generated", "tenants", "races", "models", "manifests", "people", "process", "switches", "registry",
-    "secrets", "runtime_annotations", "sizes", "products", "account", "foreign", "oversized",
-)  # fmt: skip
+MODULES = ("generated", "tenants", "models", "manifests", "secrets", "settings", "sizes")
 """Modules with attacks, in the order in which these take place."""
 
 SIDES: tuple[Side, ...] = ("prefork", "stock")

@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import typing as t
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 
+import yaml
 from nimops_harness.cluster import Json
+from nimops_harness.crds import read_samples, read_schemas
 from nimops_harness.errors import HarnessError
-from nimops_harness.workload import make_nimservice
+from nimops_harness.mentions import list_texts
+from nimops_harness.workload import make, make_nimservice
 
-from .bases import rename
 from .fields import list_places
 from .harness import KINDS, Scene, attack, refusal_of
 from .pack import Ask, Packed, Packer, Packing, Refusal
@@ -33,6 +36,22 @@ JINJA = CLASSES[0]
 NOT_EVALUATED = "refused at admission, or taken as text; the resource is answered, and deleted"
 
 
+@cache
+def read_bases() -> dict[str, list[Json]]:
+    """Resources for payloads by kind: the samples, and those of bases.yaml; pipelines have the specs of services."""
+    found = {kind: list(samples) for kind, samples in read_samples().items()}
+    for item in yaml.safe_load(Path(__file__).with_name("bases.yaml").read_text()):
+        found[item["kind"]].append(make(item["kind"], "base", item["spec"]))
+    for service in found["NIMService"]:
+        entry = {"name": "one", "enabled": True, "spec": service["spec"]}
+        found["NIMPipeline"].append(make("NIMPipeline", "base", {"services": [entry]}))
+    return found
+
+
+def rename(resource: Json, name: str) -> Json:
+    return resource | {"metadata": resource["metadata"] | {"name": name}}
+
+
 def pack(
     scene: Scene,
     payload: PayloadClass,
@@ -42,7 +61,7 @@ def pack(
     ask: Ask | None = None,
 ) -> Packing:
     """Pack payloads into resources of a kind, in all places, or in keys or texts only."""
-    kind, schema = bases[0]["kind"], scene.harness.crds[bases[0]["kind"]]
+    kind, schema = bases[0]["kind"], read_schemas()[bases[0]["kind"]]
     places = [it for it in list_places(schema, *parts) if is_key in (None, it.is_key)]
     return Packer(kind, schema, payload, scene.canary, ask or scene.dry_run).pack(bases, places)
 
@@ -58,15 +77,11 @@ def judge(scene: Scene) -> None:
     scene.expect_unevaluated()
 
 
-def as_marker(key: str) -> PayloadClass:
-    return PayloadClass(key, key, key)
-
-
 # --- text in every field -------------------------------------------------------------------------
 
 
 def attack_fields(kind: str, payload: PayloadClass, scene: Scene) -> str:
-    packing = pack(scene, payload, scene.harness.bases[kind])
+    packing = pack(scene, payload, read_bases()[kind])
     packed = some(scene, packing.packed)
     scene.expect(packed, "no resource carries a payload: the attack did not take place")
     scene.make(*(rename(item.resource, f"p{number}") for number, item in enumerate(packed)))
@@ -88,22 +103,11 @@ def expect_quoted_in_cel(scene: Scene, packed: t.Iterable[Packed]) -> None:
         for place, token in item.tokens.items()
         if "celExpressions" not in place.path
     }
-    claims = scene.cluster.ask("GET", scene.path("ResourceClaimTemplate")).body.get("items")
-    for expression in find_expressions(claims):
+    claims = scene.cluster.ask("GET", scene.path("ResourceClaimTemplate")).body
+    for expression in [it for path, it, _ in list_texts(claims) if path.endswith(".expression")]:
         for token, place in tokens.items():
             is_loose = find_loose_in_cel(expression, token)
             scene.expect(not is_loose, f"{place} got out of its text in {expression[:80]!r}")
-
-
-def find_expressions(value: t.Any) -> t.Iterator[str]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if key == "expression" and isinstance(item, str):
-                yield item
-            yield from find_expressions(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from find_expressions(item)
 
 
 # --- keys that Ansible takes for something else --------------------------------------------------
@@ -111,27 +115,10 @@ def find_expressions(value: t.Any) -> t.Iterator[str]:
 
 def with_markers(scene: Scene, kind: str, keys: t.Sequence[str]) -> t.Iterator[Packing]:
     """By key: resources with it in every free map, and with templates in every text."""
-    bases = scene.harness.bases[kind]
+    bases = read_bases()[kind]
     texts = pack(scene, JINJA, bases[:1], is_key=False).packed[0].resource
     for key in keys:
-        yield pack(scene, as_marker(key), [texts, *bases], is_key=True)
-
-
-def attack_markers(kind: str, scene: Scene) -> str:
-    """New resources, refused by admission or by the operator."""
-    refused = 0
-    keys = MARKER_KEYS[:1] if scene.quick else MARKER_KEYS
-    for number, packing in enumerate(with_markers(scene, kind, keys)):
-        refused += len(packing.refused)
-        for index, item in enumerate(some(scene, packing.packed)):
-            scene.make(rename(item.resource, f"m{number}{index}"))
-    count = len(scene.read_made())
-    judge(scene)
-    scene.expect_deleted()
-    return (
-        f"{refused} keys refused at admission;"
-        f" {count} resources with others: nothing evaluated, all deleted"
-    )
+        yield pack(scene, PayloadClass(key, key, key), [texts, *bases], is_key=True)
 
 
 @attack(
@@ -180,7 +167,7 @@ def service_with_markers(name: str, key: str, canary: str) -> Json:
 def attack_status(scene: Scene) -> str:
     """The operator starts beside resources whose status has payloads."""
     scene.harness.stop()
-    markers = map(as_marker, MARKER_KEYS[:2])
+    markers = [PayloadClass(key, key, key) for key in MARKER_KEYS[:2]]
     payloads = some(scene, (PACKED, JINJA, *markers))
     written = [write_status(scene, kind, payload) for kind in KINDS for payload in payloads]
     scene.harness.start()
@@ -196,7 +183,7 @@ def attack_status(scene: Scene) -> str:
 def write_status(scene: Scene, kind: str, payload: PayloadClass) -> int:
     """Create a resource and fill its status; the number of fields with a payload."""
     name = f"{kind.lower()}-{payload.name.strip('_').replace('_', '-')}"
-    if refusal := scene.create(rename(scene.harness.bases[kind][0], name)):
+    if refusal := scene.create(rename(read_bases()[kind][0], name)):
         raise HarnessError(f"{name}: {refusal}")
     path = f"{scene.path(kind, name)}/status"
     base = scene.read(kind, name) | {"kind": kind}
@@ -214,10 +201,6 @@ def write_status(scene: Scene, kind: str, payload: PayloadClass) -> int:
     return 0
 
 
-for _kind in KINDS:
-    attack(f"keys-{_kind.lower()}", NOT_EVALUATED, quick=_kind == "NIMService")(
-        partial(attack_markers, _kind)
-    )
 for _kind in KINDS:
     for _payload in (PACKED, *CLASSES):
         attack(

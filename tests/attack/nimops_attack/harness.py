@@ -11,19 +11,16 @@ import re
 import shutil
 import time
 import typing as t
+import unicodedata
 from dataclasses import dataclass
-from pathlib import Path
 
 import yaml
-from nimops_harness.cases import recording
+from nimops_harness.cases import Cases, recording
 from nimops_harness.cluster import Answer, Json, Kind, path_of
-from nimops_harness.crds import read_schemas
-from nimops_harness.files import list_paths
 from nimops_harness.runtime import ROOT, Side
 from nimops_harness.sandbox import Restartable, Sandbox
-from nimops_harness.workload import create_namespace, make_nimservice
+from nimops_harness.workload import conditions_of, create_namespace, make_nimservice
 
-from .bases import read_bases
 from .pack import Refusal
 from .payloads import find_evaluated
 
@@ -60,10 +57,6 @@ def find_field(said: str) -> str:
     return found[1].replace("[]", "[0]") if found else ""
 
 
-def conditions_of(resource: Json) -> list[Json]:
-    return (resource.get("status") or {}).get("conditions") or []
-
-
 def messages_of(resource: Json) -> list[str]:
     """The messages of its conditions that have one."""
     return [item["message"] for item in conditions_of(resource) if item.get("message")]
@@ -77,8 +70,6 @@ class Harness(Restartable):
         self.quick = quick
         self._namespaces: list[str] = []
         self.cluster = sandbox.api
-        self.crds = read_schemas()
-        self.bases = read_bases()
         self.canary = sandbox.folder / "canary"
         shutil.rmtree(self.canary, ignore_errors=True)
         self.canary.mkdir(parents=True)
@@ -151,6 +142,10 @@ class Scene:
         whole = {**(body or {}), "metadata": {"name": name, **meta}}
         return self.cluster.request("POST", self.path(kind), whole)
 
+    @property
+    def events(self) -> list[Json]:
+        return self.cluster.items("Event", self.namespace)
+
     def expect_untouched(self, kind: str, before: Json) -> None:
         """A problem if an object of another owner was changed, adopted or deleted."""
         name = before["metadata"]["name"]
@@ -170,9 +165,9 @@ class Scene:
     def dry_run(self, resource: Json) -> Refusal | None:
         return self.post(resource, "?dryRun=All")
 
-    def create(self, resource: Json, query: str = "") -> Refusal | None:
+    def create(self, resource: Json) -> Refusal | None:
         """Create a resource; without a refusal, it is among those that were made."""
-        refusal = self.post(resource, query)
+        refusal = self.post(resource)
         if refusal is None:
             self.made.setdefault(resource["kind"], []).append(resource["metadata"]["name"])
         return refusal
@@ -224,8 +219,7 @@ class Scene:
     def wait_state(
         self, name: str, state: str = "Ready", limit: float = 60.0, kind: str = "NIMService"
     ) -> bool:
-        is_so = self.wait_for(lambda: self.status(kind, name).get("state") == state, limit)
-        return bool(is_so)
+        return bool(self.wait_for(lambda: self.status(kind, name).get("state") == state, limit))
 
     def delete(self) -> None:
         """Ask for the deletion of all made resources."""
@@ -240,26 +234,19 @@ class Scene:
         self.problems += [f"{place} could not be deleted" for place in self.read_made()]
         self.made.clear()
 
-    def serve(self, name: str = "bystander", limit: float = 60.0) -> str:
-        """Empty if an ordinary NIMService becomes Ready and can be deleted, else the problem."""
-        place = self.path("NIMService", name)
-        if refusal := self.post(make_nimservice(name)):
-            return f"an ordinary NIMService was refused: {refusal}"
-        if not self.wait_state(name, limit=limit):
-            return f"an ordinary NIMService was not Ready after {limit:.0f} s"
-        self.cluster.ask("DELETE", place)
-        if not self.wait_for(lambda: self.cluster.find(place) is None, limit):
-            return "an ordinary NIMService could not be deleted"
-        return ""
-
     def expect_served(self, limit: float = 60.0) -> None:
-        problem = self.serve(limit=limit)
-        self.expect(not problem, problem)
+        """A problem unless an ordinary NIMService becomes Ready and can be deleted."""
+        place = self.path("NIMService", "bystander")
+        if refusal := self.post(make_nimservice("bystander")):
+            self.problems.append(f"an ordinary NIMService was refused: {refusal}")
+            return
+        is_ready = self.wait_state("bystander", limit=limit)
+        self.expect(is_ready, f"an ordinary NIMService was not Ready after {limit:.0f} s")
+        self.cluster.ask("DELETE", place)
+        is_gone = self.wait_for(lambda: self.cluster.find(place) is None, limit)
+        self.expect(is_gone, "an ordinary NIMService could not be deleted")
 
     # --- traces ----------------------------------------------------------------------------------
-
-    def events(self) -> list[Json]:
-        return self.cluster.items("Event", self.namespace)
 
     def list_texts(self) -> t.Iterator[tuple[str, str]]:
         """Name and text of everything outside of Secrets: objects, logs, files in /tmp."""
@@ -274,8 +261,19 @@ class Scene:
         """The logs of operators, and the files in their /tmp."""
         for log in sorted(self.harness.sandbox.logs.glob(f"{self.side}-*.log")):
             yield f"log {log.name}", log.read_text(errors="replace")
-        if self.harness.operator:
-            yield from read_folder(self.harness.operator.tmp)
+        if operator := self.harness.operator:
+            for name in operator.list_files():
+                path = operator.tmp / name
+                with contextlib.suppress(OSError):  # of files that disappear meanwhile
+                    if path.is_file() and path.stat().st_size < _BIG:
+                        yield f"file {name}", path.read_text(errors="replace")
+
+    def expect_printable(self, name: str, *texts: str) -> None:
+        """Problems are control characters, except line feeds, in conditions and events."""
+        said = [*texts, *messages_of(self.read("NIMService", name))]
+        for text in [*said, *(item.get("message") or "" for item in self.events)]:
+            odd = [c for c in text if unicodedata.category(c) in ("Cc", "Cf") and c != "\n"]
+            self.expect(not odd, f"{name}: control characters in {text[:40]!r}")
 
     def expect_unevaluated(self) -> None:
         """Problems are files that a payload created, and templates that were evaluated."""
@@ -290,36 +288,16 @@ class Scene:
         ]
 
 
-def read_folder(folder: Path) -> t.Iterator[tuple[str, str]]:
-    """Small files below a folder, without those that disappear meanwhile."""
-    for name in list_paths(folder):
-        with contextlib.suppress(OSError):
-            path = folder / name
-            if path.is_file() and path.stat().st_size < _BIG:
-                yield f"file {name}", path.read_text(errors="replace")
-
-
-Run = t.Callable[[Scene], str]
-"""Returns what was seen if there were no problems; raises an error if it could not take place."""
-
-
 @dataclass(frozen=True)
 class Attack:
+    """`run` gets a Scene, and returns what is seen without problems; it raises an error if it could not take place."""
+
     name: str
     expected: str
-    run: Run
+    run: t.Callable[[Scene], str]
     sides: tuple[str, ...] = ("prefork", "stock")
     quick: bool = False
 
 
-ATTACKS: list[Attack] = []
-
-
-def attack(name: str, expected: str, **options: t.Any) -> t.Callable[[Run], Run]:
-    """Add a function to ATTACKS."""
-
-    def add(run: Run) -> Run:
-        ATTACKS.append(Attack(name, expected, run, **options))
-        return run
-
-    return add
+ATTACKS = Cases(Attack)
+attack = ATTACKS.add

@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import http.server
 import json
+import threading
 import time
 import typing as t
-import unicodedata
 
 from nimops_harness.errors import HarnessError
-from nimops_harness.serving import Serving
 from nimops_harness.workload import make_nimservice
 
-from .harness import Scene, attack, messages_of
+from .harness import Scene, attack
 from .payloads import CLASSES, INJECTED_HEADER, apply_defaults, make_token
 
 OFF = {"sandbox.nimops/model": "off"}
@@ -26,13 +24,21 @@ OFF = {"sandbox.nimops/model": "off"}
 SLOW_SECONDS = 2.9
 
 
-class Hostile(Serving, http.server.ThreadingHTTPServer):
-    """A model server; `asked` are the requests to it."""
+class Hostile(http.server.ThreadingHTTPServer):
+    """A model server, during a block; `asked` are the requests to it."""
 
     def __init__(self, address: tuple[str, int], answer: Answerer) -> None:
         self.answer = answer
         self.asked: list[str] = []
         super().__init__(address, Question)
+
+    def __enter__(self) -> t.Self:
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
 
 
 Answerer = t.Callable[["Question"], None]
@@ -58,20 +64,9 @@ class Question(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def listing(name: t.Any, root: t.Any = None) -> bytes:
-    entry = {"id": name, "object": "model", "root": name if root is None else root}
+def listing(name: str) -> bytes:
+    entry = {"id": name, "object": "model", "root": name}
     return json.dumps({"object": "list", "data": [entry]}).encode()
-
-
-def say_html(handler: Question) -> None:
-    handler.say(b"<html><script>alert(1)</script></html>", Content_Type="text/html")
-
-
-def say_much(handler: Question) -> None:
-    handler.send_response(200)
-    handler.end_headers()
-    for _ in range(4096):
-        handler.wfile.write(b"[" * 65536)
 
 
 def say_slowly(handler: Question) -> None:
@@ -88,42 +83,6 @@ def drip(handler: Question) -> None:
         handler.wfile.write(b" ")
         handler.wfile.flush()
         time.sleep(0.2)
-
-
-def say_bomb(handler: Question) -> None:
-    handler.say(b'{"object": "list", "data": ' + b"[" * 500_000)
-
-
-def say_headers(handler: Question) -> None:
-    handler.wfile.write(b"HTTP/1.1 200 OK\r\n" + b"X: " + b"a" * 60_000 + b"\r\n")
-    for number in range(2000):
-        handler.wfile.write(f"X-{number}: {number}\r\n".encode())
-    handler.wfile.write(b"\r\n\0\0\0")
-
-
-def say_compressed(handler: Question) -> None:
-    handler.say(gzip.compress(b" " * (64 << 20)), Content_Encoding="gzip")
-
-
-def say_odd_types(handler: Question) -> None:
-    handler.say(json.dumps({"object": "list", "data": [{"id": {"a": [1]}, "root": None}]}).encode())
-
-
-def make_naming(canary: str, token: str) -> Answerer:
-    template = apply_defaults(CLASSES[0].text, token, canary)
-    name = f"{template}\n\r\0\x1b[31m\u202e\u2028{INJECTED_HEADER}"
-    return lambda handler: handler.say(listing(name))
-
-
-ANSWERS: dict[str, Answerer] = {
-    "html": say_html,
-    "much": say_much,
-    "drip": drip,
-    "bomb": say_bomb,
-    "headers": say_headers,
-    "compressed": say_compressed,
-    "odd-types": say_odd_types,
-}
 
 
 def redirect(goal: str) -> Answerer:
@@ -150,11 +109,14 @@ def serving(scene: Scene, answers: t.Mapping[str, Answerer]) -> t.Iterator[dict[
 
 @attack("model-answers", "any answer is read in bounded time and size, and shown as plain text")
 def attack_answers(scene: Scene) -> str:
+    template = apply_defaults(CLASSES[0].text, make_token("model", "name"), scene.canary)
+    hostile = f"{template}\n\r\0\x1b[31m\u202e\u2028{INJECTED_HEADER}"
     with Hostile(("127.0.0.1", 0), lambda it: it.say(listing("redirected"))) as target:
-        answers = ANSWERS | {
+        answers = {
+            "drip": drip,
             "redirect": redirect(f"http://127.0.0.1:{target.server_port}/v1/models"),
             "redirect-proxy": redirect("http://127.0.0.1:8888/api/v1/secrets"),
-            "naming": make_naming(scene.canary, make_token("model", "name")),
+            "naming": lambda it: it.say(listing(hostile)),
         }
         with serving(scene, answers) as servers:
             scene.wait_for(lambda: all(server.asked for server in servers.values()), 90)
@@ -170,18 +132,10 @@ def attack_answers(scene: Scene) -> str:
         model = (scene.status("NIMService", name).get("model") or {}).get("name") or ""
         is_known = not model or name == "naming"
         scene.expect(is_known, f"{name}: has a model name, {model[:40]!r}")
-        expect_printable(scene, name, model)
+        scene.expect_printable(name, model)
     scene.expect_unevaluated()
     scene.expect_deleted()
     return f"{len(answers)} kinds of answers: taken for what they are, no redirect followed"
-
-
-def expect_printable(scene: Scene, name: str, *texts: str) -> None:
-    """Problems are control characters, except line feeds, in conditions and events."""
-    said = [*texts, *messages_of(scene.read("NIMService", name))]
-    for text in [*said, *(item.get("message") or "" for item in scene.events())]:
-        odd = [c for c in text if unicodedata.category(c) in ("Cc", "Cf") and c != "\n"]
-        scene.expect(not odd, f"{name}: control characters in {text[:40]!r}")
 
 
 @attack("model-slow", "a fifth tenant is served about as fast as alone")
@@ -214,41 +168,3 @@ def time_of(scene: Scene, name: str) -> float:
     seconds = time.monotonic() - began
     scene.cluster.ask("DELETE", scene.path("NIMService", name))
     return seconds if is_ready else 120.0
-
-
-@attack("pod-statuses", "statuses of pods are shown as plain text")
-def attack_pods(scene: Scene) -> str:
-    """Conditions and reasons of pods, which a pod's author controls."""
-    token = make_token("pod", "status")
-    first, second = (apply_defaults(item.text, token, scene.canary) for item in CLASSES[:2])
-    text = f"{first}\n\x1b[31m{second}"
-    env = [{"name": "SANDBOX_BEHAVE", "value": "unready"}]
-    scene.make(make_nimservice("failing", env=env))
-    pods = scene.wait_for(lambda: scene.cluster.items("Pod", scene.namespace)) or []
-    said = {"status": "False", "reason": text, "message": text}
-    written = 0
-    for pod in pods:
-        status = {
-            "message": text,
-            "reason": text,
-            "conditions": [said | {"type": "Ready"}],
-            "containerStatuses": [
-                {
-                    "name": pod["spec"]["containers"][0]["name"], "image": "x", "imageID": "x",
-                    "ready": False, "restartCount": 7,
-                    "state": {"waiting": {"reason": "CrashLoopBackOff", "message": text}},
-                    "lastState": {"terminated": {"exitCode": 1, "message": text, "reason": text}},
-                }
-            ],
-        }  # fmt: skip
-        place = f"{scene.path('Pod', pod['metadata']['name'])}/status"
-        written += not scene.cluster.merge(place, {"status": status}).refusal
-    progress = {"status": {"conditions": [said | {"type": "Progressing"}]}}
-    scene.cluster.merge(f"{scene.path('Deployment', 'failing')}/status", progress)
-    scene.change("failing", {"spec": {"replicas": 2}})
-    scene.expect(written, "no pod took the status: the attack did not take place")
-    scene.expect_answered()
-    expect_printable(scene, "failing")
-    scene.expect_unevaluated()
-    scene.expect_deleted()
-    return f"{written} pods: shown as text without control characters, or not at all"

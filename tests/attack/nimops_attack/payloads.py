@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-import typing as t
 from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
 
 TOKEN, CANARY = "@TOKEN@", "@CANARY@"
 EVALUATED = re.compile(r"mk42(t[0-9a-f]{9})")
@@ -22,69 +24,26 @@ INJECTED_HEADER = "X-Injected"
 
 @dataclass(frozen=True)
 class PayloadClass:
-    """A kind of payload. `short` is for fields that allow few characters."""
+    """A kind of payload of payloads.yaml."""
 
     name: str
     text: str
     short: str
 
 
-_PIPE = f"lookup('ansible.builtin.pipe', 'touch {CANARY}/{TOKEN}')"
-
-CLASSES = (
-    PayloadClass(
-        "jinja",
-        f"mk{{{{ 6*7 }}}}{TOKEN} mk{{% if 1 %}}42{{% endif %}}{TOKEN} mk{{# #}}42{TOKEN} {{{{ {_PIPE} }}}}",
-        f"mk{{{{6*7}}}}{TOKEN}",
-    ),
-    PayloadClass(
-        "yaml",
-        f"{TOKEN}: !!python/object/apply:os.system ['touch {CANARY}/{TOKEN}']\n---\n- *{TOKEN}\n? [",
-        f"- &{TOKEN} !!x [",
-    ),
-    PayloadClass(
-        "shell",
-        f"'\"; touch {CANARY}/{TOKEN}; $(touch {CANARY}/{TOKEN}) `touch {CANARY}/{TOKEN}` | touch {CANARY}/{TOKEN} & #",
-        f"'\";${{IFS}}{TOKEN}#",
-    ),
-    PayloadClass(
-        "cel",
-        f'x"] == "{TOKEN}" || true || {TOKEN}(self) == device.attributes["x',
-        f'"]||{TOKEN}()||["',
-    ),
-    PayloadClass(
-        "regex",
-        f"^(([a-z])+.)+[A-Z]([a-z])+$(a+)+$(?P<{TOKEN}>((((" + "a" * 40 + "!",
-        f"(a+)+${TOKEN}[",
-    ),
-    PayloadClass("path", "../" * 12 + f"..{CANARY}/{TOKEN}", f"../../{TOKEN}"),
-    PayloadClass(
-        "header",
-        f"x\r\n{INJECTED_HEADER}: {TOKEN}\r\n\r\nGET /{TOKEN} HTTP/1.1\r\n\r\n",
-        f"\r\n{INJECTED_HEADER}: {TOKEN}\r\n",
-    ),
-    PayloadClass(
-        "newline", f"a\n{TOKEN}: b\n- {TOKEN}\r\n\t{TOKEN}\u2028\u0085\u202e", f"\n{TOKEN}\r"
-    ),
-    PayloadClass("nul", f"a\0{TOKEN}\1\x1b[31m\x7f\uffff", f"\0{TOKEN}"),
-    PayloadClass(
-        "format", f"{{0.__class__.__mro__}} %({TOKEN})s %n${{{TOKEN}}}$({TOKEN})", f"{{0}}%s{TOKEN}"
-    ),
+CLASSES = tuple(
+    PayloadClass(**item)
+    for item in yaml.safe_load(Path(__file__).with_name("payloads.yaml").read_text())
 )
-"""Many fields refuse line breaks and NUL: each class has its own resources."""
 
 MARKER_KEYS = ("__ansible_unsafe", "__ansible_vault", "__ansible_type", "__ansible_new_marker")
 """Keys that ansible-core's JSON decoders interpret, and one that a later version may."""
 
 
-def combine(classes: t.Iterable[PayloadClass]) -> PayloadClass:
-    """All classes in one text, for a single resource."""
-    chosen = tuple(classes)
-    return PayloadClass("packed", " ".join(item.text for item in chosen), chosen[0].short)
-
-
-PACKED = combine(item for item in CLASSES if item.name != "nul")
-"""Without NUL, which some parts of the API refuse as a whole."""
+PACKED = PayloadClass(
+    "packed", " ".join(item.text for item in CLASSES if item.name != "nul"), CLASSES[0].short
+)
+"""All classes in one text, but NUL, which some parts of the API refuse as a whole."""
 
 
 def make_token(*names: str) -> str:

@@ -9,24 +9,13 @@ import contextlib
 import typing as t
 
 from nimops_harness.cluster import Api, Json, path_of
+from nimops_harness.crds import strip
 
 from .harness import KINDS
 
 _BINDINGS = path_of("ValidatingAdmissionPolicyBinding", "")
 _OF_SERVER = ("resourceVersion", "uid", "creationTimestamp", "generation", "managedFields")
 _BOUNDS = ("maxItems", "maxLength", "maxProperties", "x-kubernetes-validations")
-
-IsDropped = t.Callable[[t.Any], bool]
-
-
-def strip(schema: t.Any, is_dropped: IsDropped) -> t.Any:
-    """A schema without the keys, and the items of lists, of which this is true."""
-    if isinstance(schema, dict):
-        kept = {key: value for key, value in schema.items() if not is_dropped(key)}
-        return {key: strip(value, is_dropped) for key, value in kept.items()}
-    if isinstance(schema, list):
-        return [strip(item, is_dropped) for item in schema if not is_dropped(item)]
-    return schema
 
 
 def is_bound(part: t.Any) -> bool:
@@ -39,7 +28,7 @@ def is_rule_about_keys(part: t.Any) -> bool:
 
 @contextlib.contextmanager
 def without(
-    cluster: Api, is_dropped: IsDropped, kinds: t.Sequence[str] = KINDS
+    cluster: Api, is_dropped: t.Callable[[t.Any], bool], kinds: t.Sequence[str] = KINDS
 ) -> t.Iterator[None]:
     """During the block, the CRDs of these kinds lack some parts; it takes effect a moment later."""
     specs: list[tuple[str, Json]] = []

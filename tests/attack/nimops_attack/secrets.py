@@ -1,22 +1,22 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Canary secrets: values of Secrets must only be in Secrets."""
+"""Values of Secrets, in what the operator and the commands of users write; files that it leaves in its /tmp."""
 
 from __future__ import annotations
 
 import base64
 import html
 import json
+import subprocess
 import tarfile
 import typing as t
 from pathlib import Path
 
 from nimops_harness.cluster import Json
-from nimops_harness.workload import make_nimcache, make_nimservice
+from nimops_harness.workload import make_nimbuild, make_nimcache, make_nimservice
 
 from .harness import Scene, attack
-from .people import play
 
 CANARIES = {
     "ngc-api-secret": "canary-of-the-auth-secret-4711",
@@ -25,6 +25,7 @@ CANARIES = {
     "proxy-secret": "canary-of-the-proxy-secret-4714",
 }
 _SHORTEST = 12
+PLAIN = "plain-value-of-an-environment-4715"
 
 
 def fill_secrets(scene: Scene) -> None:
@@ -94,31 +95,24 @@ def attack_secrets(scene: Scene) -> str:
     needles = list_needles(scene)
     has_key = any(whose.startswith("group-ssh-pk[") for whose in needles.values())
     scene.expect(has_key, "no private key was made: that part of the attack did not take place")
-    scene.problems += find_needles(scene.list_texts(), needles)
-    scene.problems += find_needles(read_archive(scene), needles)
-    scene.problems += find_needles(read_report(scene), needles)
+    for texts in (scene.list_texts(), read_verb(scene, "gather"), read_verb(scene, "report")):
+        scene.problems += find_needles(texts, needles)
     scene.expect_deleted()
     scene.problems += find_needles(scene.list_own_texts(), needles)
     return f"{len(needles)} values of Secrets: in no log, diff, object, archive or file"
 
 
-def read_archive(scene: Scene) -> t.Iterator[tuple[str, str]]:
-    """The archive and the output of `gather`."""
-    yield from read_tar((yield from play_verb(scene, "gather", "tar.gz")))
-
-
-def read_report(scene: Scene) -> t.Iterator[tuple[str, str]]:
-    """The file and the output of `report`."""
-    yield "report", html.unescape((yield from play_verb(scene, "report", "html")).read_text())
-
-
-def play_verb(scene: Scene, verb: str, ending: str) -> t.Generator[tuple[str, str], None, Path]:
-    """The output of a verb; returns the path of the file that it wrote."""
+def read_verb(scene: Scene, verb: str) -> t.Iterator[tuple[str, str]]:
+    """The output of `gather` or `report`, and the content of the file that it wrote."""
+    ending = "tar.gz" if verb == "gather" else "html"
     path = scene.harness.sandbox.folder / f"{scene.side}-{verb}.{ending}"
-    variables = {"nim_namespace": scene.namespace, "path": str(path)}
-    _, said = play(scene, f"nimops.nim.{verb}", variables)
-    yield f"what {verb} prints", said
-    return path
+    variables = json.dumps({"nim_namespace": scene.namespace, "path": str(path)})
+    done = subprocess.run(
+        ["ansible-playbook", f"nimops.nim.{verb}", "--extra-vars", variables],
+        cwd=path.parent, capture_output=True, text=True, check=False, timeout=180,
+    )  # fmt: skip
+    yield f"what {verb} prints", done.stdout + done.stderr
+    yield from read_tar(path) if verb == "gather" else [(verb, html.unescape(path.read_text()))]
 
 
 def read_tar(path: Path) -> t.Iterator[tuple[str, str]]:
@@ -126,3 +120,27 @@ def read_tar(path: Path) -> t.Iterator[tuple[str, str]]:
         for member in archive.getmembers():
             if file := archive.extractfile(member):
                 yield f"gather {member.name}", file.read().decode(errors="replace")
+
+
+@attack("leftovers", "the work folder is as before when resources are gone")
+def attack_leftovers(scene: Scene) -> str:
+    """Create and delete resources."""
+    operator = scene.harness.ensure()
+    count = 10 if scene.quick else 20 if scene.side == "stock" else 200
+    for number in range(count):
+        make = make_nimbuild if number % 4 else make_nimservice
+        scene.make(make(f"s{number}", env=[{"name": "A", "value": PLAIN}]))
+    scene.expect_answered(300)
+    scene.expect_deleted(300)
+
+    def list_rest() -> list[str]:
+        """The files in the folder of the namespace."""
+        inside = f"/{scene.namespace}/"
+        return [path for path in operator.list_files() if path.partition(inside)[2]]
+
+    scene.wait_for(lambda: not list_rest(), 60)
+    rest = list_rest()
+    scene.expect(not rest, f"{len(rest)} files and empty folders are left, such as {rest[:1]}")
+    for where, text in scene.list_own_texts():
+        scene.expect(PLAIN not in text, f"a plain value of env is left in {where}")
+    return f"{count} resources made and deleted: nothing of them is left in /tmp"

@@ -1,195 +1,119 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The bounds of the CRDs: one above each, and the largest resources below all of them."""
+"""Large resources that were stored before the CRDs had bounds."""
 
 from __future__ import annotations
 
-import json
+import re
 import typing as t
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
 
 from nimops_harness.cluster import Json
+from nimops_harness.errors import HarnessError
+from nimops_harness.workload import conditions_of, make_nimservice
 
-from .bases import rename
-from .fields import ELEMENT, Place, build, is_text, make_plain, value_schema, walk
-from .harness import KINDS, Scene, attack, conditions_of
-from .pack import Ask, Refusal
+from .harness import Scene, attack
+from .policies import is_bound, without
 
-ROOM = 1_000_000
-"""Bytes of a request with many values; the API server accepts 3 MiB."""
-TRIED = 24
-"""The number of values that are maximized; the spec as a whole is also bounded."""
-
-
-@dataclass(frozen=True)
-class Bound:
-    """The bound of a list, a map or a text."""
-
-    place: Place
-    most: int
-
-    @property
-    def schema(self) -> Json:
-        return self.place.schema
-
-    def make(self, size: int) -> t.Any:
-        """A value of that size, as plain as possible."""
-        if "items" in self.schema:
-            return [make_plain(self.schema["items"])] * size
-        if is_text(self.schema):
-            return "1" * size
-        plain = make_plain(value_schema(self.schema))
-        return {f"k{number}": plain for number in range(size)}
+MOST_MIB = {"the runtime": 200, "nimops-apiproxy": 80}
+"""Peaks with 20 resources of 1.3 MB. The limit of the pod is 1.5 GiB."""
+ENTRIES, DEPTH = 40_000, 800
+DEEP_FIELD = "spec.expose.router.eppConfig.config" + ".a" * 3
+LARGE_ENV = [{"name": f"VARIABLE_{number}", "value": "v"} for number in range(ENTRIES)]
 
 
-def list_bounds(schema: Json) -> list[Bound]:
-    """All of a spec, outer ones before inner ones."""
-    found = [
-        Bound(Place(path, schema=inner), inner.get(keyword, -1))
-        for path, inner in walk(schema["properties"]["spec"], ("spec",))
-        if (keyword := _keyword(inner))
-    ]
-    return sorted(found, key=lambda bound: len(bound.place.path))
+def make_deep(name: str) -> Json:
+    """A deep value in a field that preserves unknown fields, which has no bounds."""
+    config: Json = {}
+    for _level in range(DEPTH):
+        config = {"a": config}
+    config["plugins"] = [{"type": "queue-scorer"}]
+    scorer = {"pluginRef": "queue-scorer"}
+    config["schedulingProfiles"] = [{"name": "default", "plugins": [scorer]}]
+    image = {"repository": "registry.example/acme/epp", "tag": "1.0.0"}
+    resource = make_nimservice(name)
+    picker = {"containerSpec": {"name": "epp", "image": image}, "config": config}
+    resource["spec"]["expose"]["router"] = {"eppConfig": picker}
+    return resource
 
 
-def list_unbounded(schema: Json) -> list[str]:
-    """Paths of the lists, maps and texts of a spec that take any size."""
-    return [str(bound.place) for bound in list_bounds(schema) if bound.most < 0]
+def expect_stored(scene: Scene, store: t.Callable[[], object], name: str) -> None:
+    """Repeat a request until the CRD has no bounds."""
+    if not scene.wait_for(store, 30):
+        raise HarnessError(f"{name} could not be stored")
 
 
-def _keyword(schema: Json) -> str:
-    """The keyword that bounds a schema's values, empty if they need none."""
-    if "items" in schema:
-        return "maxItems"
-    if "additionalProperties" in schema:
-        return "maxProperties"
-    return "maxLength" if is_text(schema) and "enum" not in schema else ""
-
-
-# --- one above each bound ------------------------------------------------------------------------
-
-
-def exceed(schema: Json, base: Json, factor: int = 1) -> Iterator[tuple[Json, list[Bound]]]:
-    """Resources with values one above their bounds, as many in each as fit, and their bounds.
-
-    With a factor, the values are so many times as large.
-    """
-    left = list_bounds(schema)
-    while left:
-        chosen, room = [left[0]], ROOM
-        for bound in left[1:]:
-            room -= len(json.dumps(bound.make(bound.most * factor + 1)))
-            if room > 0 and not any(_is_below(bound, other) for other in chosen):
-                chosen.append(bound)
-        values = {bound.place: bound.make(bound.most * factor + 1) for bound in chosen}
-        yield build(schema, base, values), chosen
-        left = [bound for bound in left if bound not in chosen]
-
-
-def _is_below(bound: Bound, other: Bound) -> bool:
-    """Whether a bound is inside the value of another; outer ones come first."""
-    inner, outer = bound.place.path, other.place.path
-    return inner[: len(outer)] == outer
-
-
-def find_unnamed(refusal: Refusal | None, bounds: Sequence[Bound]) -> list[str]:
-    """The bounds that a refusal does not name."""
-    causes = refusal.causes if refusal else ()
-    named = {field for field, text in causes if text.startswith(("Too many", "Too long"))}
-    names = {bound.place.name: bound.most for bound in bounds}
-    return [f"{name} of {most + 1}" for name, most in names.items() if name not in named]
-
-
-# --- the largest that is accepted ----------------------------------------------------------------
-
-Order = Callable[[Sequence[Bound]], list[Bound]]
-
-
-def _many(bounds: Sequence[Bound]) -> list[Bound]:
-    """Lists and maps of small values, which grow most when they are decoded."""
-    return [bound for bound in bounds if not is_text(bound.schema)]
-
-
-def _containers(bounds: Sequence[Bound]) -> list[Bound]:
-    """Containers first, into which the other values are copied."""
-    return sorted(_many(bounds), key=lambda bound: "ontainers" not in bound.place.path[-1])
-
-
-def _long(bounds: Sequence[Bound]) -> list[Bound]:
-    return [bound for bound in bounds if is_text(bound.schema)]
-
-
-SHAPES: dict[str, Order] = {"many": _many, "containers": _containers, "long": _long}
-
-
-def enlarge(schema: Json, base: Json, bounds: Sequence[Bound], ask: Ask) -> Json:
-    """The base with one value after the other as large as the API server accepts."""
-    largest = base
-    for bound in bounds[:TRIED]:
-        if not _is_free(bound.place, largest):
-            continue
-        for size in (bound.most, bound.most // 2, bound.most // 8):
-            grown = build(schema, largest, {bound.place: _name_apart(bound.make(size))})
-            if ask(grown) is None:
-                largest = grown
-                break
-    return largest
-
-
-def _is_free(place: Place, resource: Json) -> bool:
-    """Whether the base has no value there."""
-    found: t.Any = resource
-    for part in place.path:
-        if part == ELEMENT:
-            found = found[0] if found else None
-        elif isinstance(found, dict):
-            found = found.get(part)
-        if found in (None, [], {}):
-            return True
-    return False
-
-
-def _name_apart(value: t.Any) -> t.Any:
-    """Items of a list with names of their own, as most lists require."""
-    if not isinstance(value, list):
-        return value
-    return [
-        {**item, "name": f"n{number}"} if isinstance(item, dict) and "name" in item else item
-        for number, item in enumerate(value)
-    ]
-
-
-def attack_largest(kind: str, scene: Scene) -> str:
-    """The largest resources at once: each gets a status, and an ordinary one is served."""
-    schema, base = scene.harness.crds[kind], scene.harness.bases[kind][0]
-    bytes_ = []
-    for shape, order in SHAPES.items():
-        bounds = order(list_bounds(schema))[: 8 if scene.quick else None]
-        resource = rename(enlarge(schema, base, bounds, scene.dry_run), shape)
-        bytes_.append(len(json.dumps(resource["spec"])))
-        scene.make(resource)
-    is_large = max(bytes_) >= 32 << 10
-    scene.expect(is_large, f"the largest has {max(bytes_)} bytes: the attack did not take place")
-    scene.expect_answered()
-    for place, found in scene.read_made().items():
-        for item in conditions_of(found):
-            text = f"{item.get('reason')}: {item.get('message')}"
-            is_limit = item["status"] == "True" and any(word in text for word in _OF_LIMITS)
-            scene.expect(not is_limit, f"{place} met a limit: {text[:200]}")
-    scene.expect_deleted()
+@attack(
+    "size-oversized-stored",
+    "resources of 1.3 MB, and deep ones, take no memory; conditions and events name the field",
+    sides=("prefork",),
+    quick=True,
+)
+def attack_stored(scene: Scene) -> str:
+    """The operator starts beside stored resources; one of them is shortened, all are deleted."""
+    scene.harness.stop()
+    names = [f"large-{number}" for number in range(2 if scene.quick else 20)]
+    stored = [make_nimservice(name, env=LARGE_ENV) for name in names] + [make_deep("deep")]
+    with without(scene.cluster, is_bound, ["NIMService"]):
+        for item in stored:
+            expect_stored(scene, lambda: scene.create(item) is None, item["metadata"]["name"])  # noqa: B023 called at once
+    scene.harness.start()
+    scene.expect_answered(180)
+    for name in names:
+        judge_refusal(scene, name, "spec.env")
+        env = (scene.read("NIMService", name).get("spec") or {}).get("env") or []
+        scene.expect(len(env) == ENTRIES, f"{name}: it has {len(env)} variables left")
+    judge_refusal(scene, "deep", DEEP_FIELD)
+    about = [it["involvedObject"]["name"] for it in scene.events if "more than" in str(it.get("message"))]  # fmt: skip
+    for name in (*names, "deep"):
+        scene.expect(about.count(name) == 1, f"{name}: {about.count(name)} events")
+    memory = judge_memory(scene)
+    judge_shortened(scene, names[0])
     scene.expect_served()
-    return f"specs of {', '.join(map(str, bytes_))} bytes: answered and deleted"
+    scene.expect_deleted(180)
+    return f"{len(stored)} reported, and deleted; {memory}"
 
 
-_OF_LIMITS = ("memory", "time limit", "too large", "TooLarge", "RunFailed")
+def judge_refusal(scene: Scene, name: str, field: str) -> None:
+    """Problems with the conditions of one resource."""
+    found = scene.read("NIMService", name)
+    conditions = {item["type"]: item for item in conditions_of(found)}
+    for kind in ("Failed", "Stalled"):
+        said = conditions.get(kind) or {}
+        reason, message = said.get("reason"), str(said.get("message"))
+        is_named = reason == "TooLarge" and message.startswith(f"{field}: ")
+        scene.expect(is_named, f"{name}: {kind} says {reason}: {message}")
+    is_whole = found["metadata"].get("finalizers") and found.get("spec")
+    scene.expect(is_whole, f"{name}: it lost its spec, or got no finalizer")
 
-for _kind in KINDS:
-    attack(
-        f"size-largest-{_kind.lower()}",
-        "the largest that is accepted is answered within the limits of a run, and deleted",
-        sides=("prefork",),
-        quick=_kind == "NIMService",
-    )(partial(attack_largest, _kind))
+
+def judge_memory(scene: Scene) -> str:
+    operator = scene.harness.ensure()
+    pids = {"the runtime": [operator.runtime_pid], "nimops-apiproxy": operator.api_proxy_pids()}
+    peaks = {name: max(map(peak_mib, found), default=0.0) for name, found in pids.items()}
+    for name, most in MOST_MIB.items():
+        scene.expect(peaks[name] <= most, f"{name} took {peaks[name]:.0f} MiB")
+    return f"at most {', '.join(f'{name} {peak:.0f} MiB' for name, peak in peaks.items())}"
+
+
+def peak_mib(pid: int) -> float:
+    """The peak memory of a process."""
+    found = re.search(r"^VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def judge_shortened(scene: Scene, name: str) -> None:
+    """A shortened resource is served; when it is too large again, its pods stay unchanged."""
+    scene.change(name, {"spec": {"env": [{"name": "A", "value": "b"}]}})
+    if not scene.wait_state(name, limit=90):
+        raise HarnessError(f"{name}: it is not Ready when it has been shortened")
+    before = scene.read("Deployment", name)
+    place, change = scene.path("NIMService", name), {"spec": {"env": LARGE_ENV}}
+    with without(scene.cluster, is_bound, ["NIMService"]):
+        expect_stored(scene, lambda: not scene.cluster.merge(place, change).refusal, name)
+    is_failed = scene.wait_state(name, "Failed")
+    scene.expect(is_failed, f"{name}: it is not Failed when it is too large again")
+    is_same = scene.read("Deployment", name).get("spec") == before.get("spec")
+    scene.expect(is_same, f"{name}: its Deployment was changed")
+    judge_refusal(scene, name, "spec.env")

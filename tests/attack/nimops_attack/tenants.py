@@ -1,43 +1,19 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names and labels of other objects."""
+"""Names, labels and objects of others: each is left alone, and nothing of ours refers to it."""
 
 from __future__ import annotations
 
 from nimops_harness.cluster import Json
 from nimops_harness.errors import HarnessError
-from nimops_harness.workload import make_nimcache, make_nimservice
+from nimops_harness.mentions import mentions
+from nimops_harness.workload import make_nimservice
 
-from .harness import Scene, attack, messages_of
+from .harness import CHILDREN, Scene, attack, messages_of
 from .models import OFF, Hostile, listing
 
-ACCOUNT = "nim-cache-sa"
-
-
-def make_deployment(labels: Json) -> Json:
-    """The content of a Deployment without pods."""
-    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "c"}]}}
-    return {"spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": pod}}
-
-
-@attack("name-of-account", "the account of the caches stays")
-def attack_account(scene: Scene) -> str:
-    """A NIMService with the name of the caches' account."""
-    scene.make(make_nimcache("cache"))
-    before = scene.wait_for(lambda: scene.find("ServiceAccount", ACCOUNT))
-    if before is None:
-        raise HarnessError("no NIMCache made its account")
-    refusal = scene.create(make_nimservice(ACCOUNT))
-    if refusal is None:
-        scene.wait_answered()
-        scene.expect_deleted()
-        scene.wait_for(lambda: scene.find("ServiceAccount", ACCOUNT) is None, 15)
-    after = scene.read("ServiceAccount", ACCOUNT)
-    is_same = after["metadata"].get("uid") == before["metadata"]["uid"]
-    scene.expect(is_same, "the account of the caches went with the NIMService")
-    scene.expect_deleted()
-    return f"the account is there as before; {refusal or 'the name is harmless'}"
+SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}
 
 
 @attack("foreign-service", "neither asked for its model nor changed", quick=True)
@@ -62,59 +38,74 @@ def attack_foreign_service(scene: Scene) -> str:
     return f"neither asked nor changed; the NIMService is {status.get('state')}"
 
 
-@attack("foreign-objects", "objects of others are left alone, and a condition reports it")
-def attack_foreign_objects(scene: Scene) -> str:
-    """Objects of other owners with the names of our children."""
-    bodies = {
-        "ServiceAccount": {},
-        "Service": {"spec": {"ports": [{"port": 1}]}},
-        "Deployment": make_deployment({"app": "theirs"}),
+@attack("foreign-identity", "no pod, binding or autoscaler uses what others own", quick=True)
+def attack_identity(scene: Scene) -> str:
+    """Names of an account, of the default account, and of a role that reads Secrets."""
+    names = ["ci-deployer", "default", "secret-reader"]
+    scene.plant("ServiceAccount", "ci-deployer")
+    scene.plant("Role", "secret-reader", {"rules": [SECRETS]})
+    scene.wait_for(lambda: scene.find("ServiceAccount", "default"), 30)
+    scene.make(*map(make_nimservice, names))
+    scene.expect_answered()
+    for kind in CHILDREN:
+        for item in scene.cluster.ask("GET", scene.path(kind)).body.get("items") or []:
+            what = f"{kind} {item['metadata']['name']}"
+            managers = item["metadata"].get("managedFields") or []
+            is_ours = any(entry.get("manager") == "nimops.nim" for entry in managers)
+            for name in names[:2]:
+                is_used = is_ours and mentions(item | {"kind": kind}, "ServiceAccount", name)
+                is_run = kind == "Pod" and item["spec"].get("serviceAccountName") == name
+                scene.expect(not is_used and not is_run, f"{what} uses ServiceAccount {name}")
+    for name in names:
+        may = may_list_secrets(scene, name)
+        scene.expect(not may, f"ServiceAccount {name} may list Secrets")
+    said = messages_of(scene.read("NIMService", "ci-deployer"))
+    scene.expect_deleted()
+    return f"nothing runs or is granted: {str(said[-1:])[:120]}"
+
+
+def may_list_secrets(scene: Scene, account: str) -> bool:
+    """The answer of `kubectl auth can-i list secrets --as=system:serviceaccount:…`."""
+    namespace = scene.namespace
+    asked = {
+        "user": f"system:serviceaccount:{namespace}:{account}",
+        "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"],
+        "resourceAttributes": {"namespace": namespace, "verb": "list", "resource": "secrets"},
     }
-    made = {kind: scene.plant(kind, "taken", body) for kind, body in bodies.items()}
-    scene.make(make_nimservice("taken"))
+    path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    answer = scene.cluster.request("POST", path, {"spec": asked})
+    return bool(answer["status"].get("allowed"))
+
+
+def make_deployment(name: str) -> Json:
+    """A Deployment of another owner, without pods."""
+    labels = {"app": "theirs"}
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "c"}]}}
+    spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": pod}
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+@attack("races", "objects that others create first are left alone", sides=("prefork",))
+def attack_races(scene: Scene) -> str:
+    """A Deployment of a child's name is created when the operator has decided to create it.
+
+    That is so once its account is there, for which the operator's Deployment waits.
+    """
+    names = [f"race-{number}" for number in range(20)]
+    theirs: dict[str, Json] = {}
+    for name in names:
+        scene.make(make_nimservice(name))
+        account = scene.path("ServiceAccount", name)
+        if not scene.wait_for(lambda: scene.cluster.find(account), pause=0.002):  # noqa: B023 called at once
+            raise HarnessError(f"{name} got no child")
+        answer = scene.cluster.ask("POST", scene.path("Deployment"), make_deployment(name))
+        if answer.status < 300:
+            theirs[name] = answer.body
     scene.expect_answered()
-    found = scene.read("NIMService", "taken")
     scene.expect_deleted()
-    scene.wait_for(lambda: any(scene.find(kind, "taken") is None for kind in made), 5)
-    for kind, before in made.items():
-        scene.expect_untouched(kind, before)
-    is_ready = (found.get("status") or {}).get("state") == "Ready"
-    scene.expect(not is_ready, "the NIMService is Ready with objects of others")
-    return f"left alone: {str(messages_of(found)[-1:])[:120]}"
-
-
-@attack("posing-as-kserve", "services of KServe work as before")
-def attack_kserve(theirs: Scene) -> str:
-    """A NIMService with the labels of KServe's controller."""
-    mine = theirs.open("posing")
-    labels = {"control-plane": "kserve-controller-manager"}
-    settings = {"data": {"deploy": '{"defaultDeploymentMode": "Standard"}'}}
-    theirs.plant("ConfigMap", "inferenceservice-config", settings)
-    controller = "kserve-controller-manager"
-    theirs.plant("Deployment", controller, make_deployment(labels), labels=labels)
-    refusal = mine.create(make_nimservice("poser", labels=labels))
-    poses = mine.wait_for(lambda: refusal or mine.find("Deployment", "poser"))
-    theirs.make(make_nimservice("victim", inferencePlatform="kserve"))
-    found = theirs.wait_for(lambda: theirs.find("InferenceService", "victim"))
-    said = messages_of(theirs.read("NIMService", "victim"))
-    theirs.expect(found, f"a service of KServe is not made: {str(said[-1:])[:160]}")
-    theirs.expect(poses, "the posing NIMService has no Deployment: the attack did not take place")
-    mine.expect_deleted()
-    theirs.expect_deleted()
-    theirs.cluster.ask("DELETE", theirs.path("Deployment", controller))
-    return "the service of KServe is made as without it"
-
-
-@attack("field-manager", "the name of a field manager is taken as text")
-def attack_managers(scene: Scene) -> str:
-    """A template as the name of a field manager, which is part of the resource."""
-    template = "{{lookup('pipe','touch%20" + scene.canary + "/tmanager00')}}"
-    if len(template) > 128:
-        template = "mk{{6*7}}tfacade0123"
-    query = f"?fieldManager={template.replace('{', '%7B').replace('}', '%7D')}"
-    if refusal := scene.create(make_nimservice("managed"), query):
-        raise HarnessError(f"not created: {refusal}")
-    scene.expect_answered()
-    scene.expect_unevaluated()
-    scene.expect_deleted()
-    return "nothing evaluated"
+    places = [scene.path("Deployment", name) for name in names if name not in theirs]
+    scene.wait_for(lambda: not any(map(scene.cluster.find, places)), 10)
+    for before in theirs.values():
+        scene.expect_untouched("Deployment", before)
+    scene.expect(theirs, "none came first: the attack did not take place")
+    return f"{len(theirs)} of {len(names)} came first, and are left alone"

@@ -5,28 +5,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import statistics
 import time
+import typing as t
+from collections import defaultdict
 from pathlib import Path
 
 from nimops_harness.cluster import CHILDREN, Api, Json, path_of
 from nimops_harness.errors import HarnessError
 from nimops_harness.metrics import Snapshot
 from nimops_harness.progress import say, wait_until
-from nimops_harness.runtime import MemoryWatch, Side
+from nimops_harness.runtime import Side
 from nimops_harness.workload import state_of
 
-from .bulk import Original, in_parallel
-from .changes import Changes, describe
-from .results import BY_ROLE, SIDES, Results, is_share_right
+from .bulk import PLAIN, create_all, make_plain
+from .results import BY_ROLE, SIDES, Results
 from .runtime import MeasuredOperator
 from .workload import Workload
 
 STEADY = "steady"
 RUN_SECONDS = 120.0
+PLAIN_SECONDS = 1200.0
 LEAST_SECONDS = 0.05
 ATTEMPTS = 4
+PLAIN_KINDS = ("ServiceAccount", "Service", "Deployment")
+"""Children of a NIMService of the bench, on a cluster that is not OpenShift."""
 
 
 class Bench:
@@ -39,18 +44,29 @@ class Bench:
         self._api = api
         self._logs = logs
         self._serial = 0
-        self._usual: dict[Side, float] = {}  # asking for metrics costs what is measured: not early
-        self._usual_first: dict[Side, float] = {}
+        self._usual: dict[tuple[Side, str], float] = {}
+        """Seconds of the last reconcile: asking for metrics costs what is measured, so not early."""
 
+    @contextlib.contextmanager
     def start(
-        self, side: Side, namespace: str | None = None, **environment: str
-    ) -> MeasuredOperator:
-        """An operator for this namespace, by default the bench's first."""
-        if namespace is None:
-            namespace = self.work.namespace
-        workers = os.cpu_count() or 1
-        log = self._logs / f"operator-{side}.log"
-        return MeasuredOperator(side, namespace, log, workers, **environment)
+        self,
+        side: Side = "prefork",
+        namespace: str | None = None,
+        *,
+        waits: bool = True,
+        **environment: str,
+    ) -> t.Iterator[MeasuredOperator]:
+        """An operator for this namespace, by default the bench's first, during the block.
+
+        `waits`: until it is ready.
+        """
+        namespace = self.work.namespace if namespace is None else namespace
+        log, workers = self._logs / f"operator-{side}.log", os.cpu_count() or 1
+        with MeasuredOperator(side, namespace, log, workers, **environment) as operator:
+            operator.wait_until_launched()
+            if waits:
+                operator.wait_until_ready()
+            yield operator
 
     # --- stock beside prefork --------------------------------------------------------------------
 
@@ -64,36 +80,31 @@ class Bench:
                     self._run_round(operator)
 
     def _run_round(self, operator: MeasuredOperator) -> None:
-        operator.wait_until_ready()
         steady = self.work.path(STEADY)
-        self.work.wait_until_ready(steady, operator)
+        self.work.wait_until_ready(operator, steady)
         operator.wait_until_calm()
         for _ in range(self.sizes.warm):
             self.touch(operator, steady)
         operator.wait_until_calm()
         pairs = [self.touch(operator, steady) for _ in range(self.sizes.unchanged)]
-        self._add_round(operator.side, "unchanged_wall", [wall for wall, _ in pairs])
-        self._add_round(operator.side, "unchanged_cpu", [cpu for _, cpu in pairs])
+        walls, cpus = zip(*pairs, strict=True)
         created = [self._create(operator) for _ in range(self.sizes.created)]
-        self._add_round(operator.side, "create_wall", created)
-        self.note_share(operator)
-
-    def _add_round(self, side: Side, measure: str, values: list[float]) -> None:
-        self.results.rounds[side, measure].append(values)
-        say(f"  {measure}: {statistics.fmean(values):.3f} s each, {len(values)} times")
-
-    def note_share(self, operator: MeasuredOperator) -> None:
-        """Record the part of the CPU that the runtime's own children used."""
-        share = operator.direct_share()
-        self.results.shares[operator.side].append(share)
-        if not is_share_right(operator.side, share):
-            say(
-                f"  WARNING: {operator.side}, but {share:.0%} of the CPU went to the runtime's own children"
-            )
+        if operator.has_parent() == (operator.side == "stock"):
+            raise HarnessError(f"the side {operator.side} did not run in its mode")
+        for measure, values in (
+            ("unchanged_wall", walls),
+            ("unchanged_cpu", cpus),
+            ("create_wall", created),
+        ):
+            self.results.rounds[operator.side, measure].append(list(values))
+            say(f"  {measure}: {statistics.fmean(values):.3f} s each, {len(values)} times")
 
     def _name(self, what: str) -> str:
         self._serial += 1
         return f"{what}-{self._serial}"
+
+    def _sleep_as_usual(self, side: Side, what: str) -> None:
+        time.sleep(0.8 * self._usual.get((side, what), 0))
 
     def touch(
         self, operator: MeasuredOperator, place: str, namespace: str = ""
@@ -108,46 +119,39 @@ class Bench:
             before, used = operator.metrics.read(), operator.cpu()
             seen = self._see_children(namespace)
             touched = self.work.touch(place, self._name("touch"))
-            time.sleep(0.8 * self._usual.get(operator.side, 0))
+            self._sleep_as_usual(operator.side, "touch")
             after = operator.wait_for(before.finished + 1, RUN_SECONDS)
             cpu = operator.cpu_after_run() - used
-            why = self._find_disturbance(before, after, (place, touched), namespace, seen)
+            why = self._find_disturbance(before, after, place, touched)
+            changed = {*self._see_children(namespace).items()} ^ {*seen.items()}
+            why = why or ", ".join(sorted({f"{name} was written" for name, _ in changed}))
             if not why:
-                self._usual[operator.side] = wall = after.seconds - before.seconds
+                self._usual[operator.side, "touch"] = wall = after.seconds - before.seconds
                 return wall, cpu
             say(f"  again: {why}")
             operator.wait_until_calm()
         raise HarnessError(f"reconcile of an unchanged {place}: {why}, {ATTEMPTS} times in a row")
 
     def _find_disturbance(
-        self,
-        before: Snapshot,
-        after: Snapshot,
-        touched: tuple[str, Json],
-        namespace: str,
-        children: dict[str, str],
+        self, before: Snapshot, after: Snapshot, place: str, touched: Json
     ) -> str:
-        """The reason why this was not one reconcile that wrote nothing; empty if it was."""
+        """The reason why this was not one reconcile that left the resource unchanged; empty if it was."""
         if after.errors > before.errors:
             return "the reconcile failed"
         if after.finished != before.finished + 1:
             return f"{after.finished - before.finished} reconciles instead of one"
-        place, resource = touched
         now = self._api.get(place)
-        if now["metadata"]["resourceVersion"] != resource["metadata"]["resourceVersion"]:
+        if now["metadata"]["resourceVersion"] != touched["metadata"]["resourceVersion"]:
             return f"the {now['kind']} was written, and is {state_of(now)}"
-        seen = self._see_children(namespace)
-        changed = {*seen.items()} ^ {*children.items()}
-        return f"written: {', '.join(sorted({name for name, _ in changed}))}" if changed else ""
+        return ""
 
     def _see_children(self, namespace: str) -> dict[str, str]:
         """Versions of all objects of the kinds that the operator makes."""
-        found = {}
-        for kind in (*CHILDREN, "DaemonSet"):
-            for item in self._api.list_metadata(kind, namespace):
-                name = f"{kind}/{item['metadata']['name']}"
-                found[name] = item["metadata"]["resourceVersion"]
-        return found
+        return {
+            f"{kind}/{item['metadata']['name']}": item["metadata"]["resourceVersion"]
+            for kind in (*CHILDREN, "DaemonSet")
+            for item in self._api.list_metadata(kind, namespace)
+        }
 
     def _create(self, operator: MeasuredOperator) -> float:
         """Wall seconds of the first reconcile of a new NIMService, which made its children."""
@@ -155,13 +159,13 @@ class Bench:
             name = self._name("fresh")
             before = operator.wait_until_calm(1.5)
             self.work.create(name)
-            time.sleep(0.8 * self._usual_first.get(operator.side, 0))
+            self._sleep_as_usual(operator.side, "create")
             after = self._wait_for_first(operator, before)
             made = self._api.find(path_of("Deployment", self.work.namespace, name)) is not None
-            self.work.wait_until_ready(self.work.path(name), operator)
+            self.work.wait_until_ready(operator, self.work.path(name))
             self.work.delete(name, operator)
             if made and after.errors == before.errors:
-                self._usual_first[operator.side] = wall = after.seconds - before.seconds
+                self._usual[operator.side, "create"] = wall = after.seconds - before.seconds
                 return wall
             say(f"  again: {after.errors - before.errors} errors, children made: {made}")
         raise HarnessError(f"the first reconcile could not be distinguished {ATTEMPTS} times")
@@ -186,104 +190,83 @@ class Bench:
     def compare_kinds(self) -> None:
         """An unchanged resource of each NeMo kind, in turns with an unchanged NIMService."""
         places = {"NIMService": self.work.path(STEADY), **self.work.create_samples()}
-        say(f"unchanged: {', '.join(places)}")
-        with self.start("prefork") as operator:
-            operator.wait_until_ready()
-            for place in places.values():
-                self.work.wait_until_ready(place, operator)
-            for number in range(self.sizes.warm + self.sizes.turns):
-                for kind, place in places.items():
-                    operator.wait_until_calm(0.5)
-                    wall, _cpu = self.touch(operator, place)
-                    if number >= self.sizes.warm:
-                        self.results.kinds[kind].append(wall)
-        for kind, walls in self.results.kinds.items():
-            say(f"  {kind:16}: {statistics.fmean(walls):.3f} s each")
+        with self.start() as operator:
+            self.work.wait_until_ready(operator, *places.values())
+            pairs = self.touch_in_turns(operator, dict.fromkeys(places.values(), ""))
+        for kind, place in places.items():
+            self.results.kinds[kind] = [wall for wall, _cpu in pairs[place]]
+
+    def touch_in_turns(
+        self, operator: MeasuredOperator, namespaces: t.Mapping[str, str]
+    ) -> dict[str, list[tuple[float, float]]]:
+        """Wall and CPU seconds of unchanged resources, one after the other; path → namespace."""
+        pairs = defaultdict(list)
+        for number in range(self.sizes.warm + self.sizes.turns):
+            for place, namespace in namespaces.items():
+                operator.wait_until_calm(0.5)
+                pair = self.touch(operator, place, namespace)
+                if number >= self.sizes.warm:
+                    pairs[place].append(pair)
+        for place, measured in pairs.items():
+            say(f"  unchanged {place}: {statistics.fmean(wall for wall, _ in measured):.3f} s each")
+        return pairs
 
     # --- many ------------------------------------------------------------------------------------
 
-    def names(self, begin: int, end: int) -> list[str]:
-        return [f"nim-{number:04}" for number in range(begin, end)]
+    def names(self, count: int) -> list[str]:
+        return [f"nim-{number:04}" for number in range(count)]
+
+    def settle(self, work: Workload, count: int) -> list[str]:
+        """Names of so many NIMServices that the operator reconciled, those that exist included."""
+        if not work.exists:
+            work.create_namespace()
+        there = {item["metadata"]["name"] for item in work.list_all()}
+        if missing := [name for name in self.names(count) if name not in there]:
+            say(f"{len(missing)} NIMServices more in {work.namespace}")
+            with self.start(namespace=work.namespace) as operator:
+                work.apply_all(missing, operator, limit_for(count))
+                operator.wait_until_calm()
+        return self.names(count)
 
     def apply_few(self) -> None:
         """The first NIMServices, which have the namespace and the operator for themselves."""
         self.work.clear()
         few = self.sizes.few
         say(f"{few} NIMServices at once")
-        with self.start("prefork") as operator:
-            operator.wait_until_ready()
+        with self.start() as operator:
             operator.wait_until_calm()
-            ready = self.work.apply_all(self.names(0, few), operator, limit_for(few))
-            say(f"  all Ready after {ready[-1]:.1f} s")
+            ready = self.work.apply_all(self.names(few), operator, limit_for(few))
             operator.wait_until_calm()
             memory = operator.memory()
-            self.note_share(operator)
-            say(f"  idle: {memory.pss:.0f} MiB (PSS)")
+        say(f"  all Ready after {ready[-1]:.1f} s, idle: {memory.pss:.0f} MiB (PSS)")
         self.results.add("hundred_", ready_s=ready[-1], ready_median_s=statistics.median(ready))
         self.results.add("rss_idle_", mib=memory.pss, sum_mib=memory.rss)
-        self.results.add(hundred_plain_s=self._create_plain())
+        self.results.add(hundred_plain_s=self._time_children())
 
-    def _create_plain(self) -> float:
-        """Seconds until as many children exist and their pods are ready, without an operator.
+    def time_plain(
+        self, namespace: str, items: t.Sequence[Json], are_ready: t.Callable[[], bool]
+    ) -> float:
+        """Seconds until these objects exist and their pods are ready, without an operator.
 
         That is what the machine and its control plane need for them, for comparison.
         """
-        namespace = self.work.namespace
-        original = Original(self._api, namespace, self.names(0, 1)[0])
-        names = [f"plain-{number:04}" for number in range(self.sizes.few)]
         began = time.monotonic()
-        in_parallel(names, lambda api, name: original.copy_children(api, namespace, name), "copies")
-        what = "pods of children without an operator"
-        wait_until(
-            lambda: self.work.are_deployed(names), what, limit_for(self.sizes.few), pause=0.1
-        )
+        create_all(self._api, namespace, items, "objects")
+        wait_until(are_ready, "pods without an operator", PLAIN_SECONDS, pause=0.1)
         seconds = time.monotonic() - began
-        say(f"  their children alone, by a plain client: {seconds:.1f} s")
-        in_parallel(names, lambda api, it: original.delete_children(api, namespace, it), "copies")
+        say(f"  the same, by a plain client: {seconds:.1f} s")
         return seconds
 
-    def apply_rest(self) -> None:
-        """The rest of the NIMServices, for the number alone."""
-        names = self.names(self.sizes.few, self.sizes.many)
-        say(f"{len(names)} NIMServices more")
-        with self.start("prefork") as operator:
-            operator.wait_until_ready()
-            ready = self.work.apply_all(names, operator, limit_for(self.sizes.many))
-            say(f"  all Ready after {ready[-1]:.1f} s")
-            operator.wait_until_calm()
-
-    def restart_few(self) -> None:
-        """A start of the operator with the first NIMServices."""
-        _, changes = self._restart("restart_100_", self.sizes.few)
-        self.results.add(change_during_restart_100_s=statistics.median(changes))
-
-    def restart_many(self) -> None:
-        """A start of the operator with all NIMServices."""
-        self.apply_rest()
-        memory, changes = self._restart("restart_500_", self.sizes.many)
-        self.results.add_seconds("change_during_restart", changes)
-        self.results.add("rss_peak_", mib=memory.peak.pss, sum_mib=memory.peak.rss)
-        values, times = self.results.values, self.sizes.many / self.sizes.few
-        many, few = values["restart_500_s"], values["restart_100_s"]
-        self.results.add_growth("restart", many or 0, few or 0, times)
-
-    def _restart(self, prefix: str, count: int) -> tuple[MemoryWatch, list[float]]:
-        """A start with so many NIMServices that are Ready: memory, seconds of changes."""
-        say(f"restart with {count} NIMServices")
-        with self.start("prefork") as operator, MemoryWatch(operator.memory) as memory:
-            operator.wait_until_ready()
-            operator.wait_for_first()
-            names = self.names(0, count)
-            with Changes(self.work, names, self.sizes.change_pause) as changes:
-                seconds = operator.wait_for_all(names, limit_for(count))
-                errors = operator.metrics.read().errors
-            say(f"  {describe(changes.seconds)}")
-            say(f"  empty after {seconds:.1f} s, {errors} errors")
-            operator.wait_until_calm()
-            self.work.check_all_ready(operator)
-            self.note_share(operator)
-        self.results.add(prefix, s=seconds, errors=errors)
-        return memory, changes.seconds
+    def _time_children(self) -> float:
+        """The time of as many children, by a plain client."""
+        namespace, first = self.work.namespace, self.names(1)[0]
+        found = [(kind, self._api.get(path_of(kind, namespace, first))) for kind in PLAIN_KINDS]
+        names = [f"plain-{number:04}" for number in range(self.sizes.few)]
+        items = [make_plain(kind, item, name) for name in names for kind, item in found]
+        seconds = self.time_plain(namespace, items, lambda: self.work.are_deployed(names))
+        for kind in PLAIN_KINDS:
+            self._api.request("DELETE", path_of(kind, namespace, labelSelector=PLAIN))
+        return seconds
 
 
 def limit_for(count: int) -> float:

@@ -15,7 +15,7 @@ from nimops_harness.runtime import Side
 SIDES: tuple[Side, ...] = ("stock", "prefork")
 BY_ROLE: Side = "role"
 
-Value = float | int | bool | None
+Value = float | int | None
 Samples = t.Sequence[float]
 
 
@@ -57,7 +57,7 @@ class Sizes:
 
 
 QUICK = Sizes(
-    rounds=1, warm=1, unchanged=3, created=1, turns=3, few=8, many=12, change_pause=0.5,
+    rounds=1, warm=1, unchanged=3, created=1, turns=3, few=8, many=12, change_pause=2,
     foreign=80, starts=1, drifts=2, hanging=2, hanging_changes=2,
     loading=4, loading_wait=2, loading_window=5, delays=2,
     idle_window=3, steady_begin=20, steady_window=5, gpu_few=2, gpu_many=4, gpu_idle=5, nodes=20, nodes_new=1,
@@ -80,13 +80,8 @@ class Results:
         """The samples behind a figure, by its name."""
         self.rounds: dict[tuple[Side, str], list[list[float]]] = defaultdict(list)
         """Samples of each round, by side and measure."""
-        self.kinds: dict[str, list[float]] = defaultdict(list)
+        self.kinds: dict[str, list[float]] = {}
         """Wall seconds of unchanged reconciles, by kind."""
-        self.shares: dict[Side, list[float]] = defaultdict(list)
-        """The part of the CPU time that the runtime's own children used, for each operator that ran.
-
-        With stock, all runs are such children; with prefork, they are only clients of a parent.
-        """
 
     def add(self, prefix: str = "", **values: Value) -> None:
         self.values |= {prefix + name: value for name, value in values.items()}
@@ -107,23 +102,22 @@ class Results:
         self._compare("unchanged_wall", "unchanged{}_median_s", median_of_all)
         self._compare("unchanged_cpu", "unchanged{}_cpu_s", median_of_means)
         self._compare("create_wall", "create{}_median_s", median_of_all)
-        if samples := flatten(self.rounds["prefork", "unchanged_wall"]):
-            self.samples["unchanged_median_s"] = samples
+        for name in ("unchanged", "create"):
+            prefork, role = (
+                median_of_all(self.rounds[side, f"{name}_wall"]) for side in ("prefork", BY_ROLE)
+            )
+            self.add(f"{name}_role_", s=role, ratio=divide(role, prefork))
         medians = {kind: statistics.median(walls) for kind, walls in self.kinds.items()}
         service = medians.pop("NIMService", None)
         ratios = {f"{kind.lower()}_ratio": divide(wall, service) for kind, wall in medians.items()}
         known = [ratio for ratio in ratios.values() if ratio is not None]
         self.values |= {**ratios, "nemo_ratio": max(known, default=None)}
-        was_on = [is_share_right(side, share) for side in SIDES for share in self.shares[side]]
-        self.values["prefork_was_on"] = (
-            all(was_on) if all(self.shares[side] for side in SIDES) else None
-        )
 
     def _compare(
-        self, measure: str, name: str, middle: t.Callable[[list[list[float]]], float | None]
+        self, measure: str, name: str, middle: t.Callable[[t.Iterable[Samples]], float | None]
     ) -> None:
-        """Stock by prefork, and for wall time the tasks of a role by prefork."""
-        stock, prefork, role = (self.rounds[side, measure] for side in (*SIDES, BY_ROLE))
+        """Stock by prefork; `name`: of the figures of each."""
+        stock, prefork = (self.rounds[side, measure] for side in SIDES)
         self.values |= {
             f"{measure}_ratio": divide(middle(stock), middle(prefork)),
             name.format("_stock"): middle(stock),
@@ -132,22 +126,10 @@ class Results:
         pairs = zip(stock, prefork, strict=False)
         ratios = [divide(middle([above]), middle([below])) for above, below in pairs]
         self.samples[f"{measure}_ratio"] = [ratio for ratio in ratios if ratio is not None]
-        if measure.endswith("_wall"):
-            figure, ratio = measure.removesuffix("_wall"), divide(middle(role), middle(prefork))
-            self.values |= {f"{figure}_role_s": middle(role), f"{figure}_role_ratio": ratio}
-
-
-def is_share_right(side: Side, share: float) -> bool:
-    """Whether the runtime's own children used as much of the CPU as they do on this side."""
-    return share > 0.5 if side == "stock" else share < 0.25
-
-
-def flatten(rounds: t.Iterable[Samples]) -> list[float]:
-    return [value for samples in rounds for value in samples]
 
 
 def median_of_all(rounds: t.Iterable[Samples]) -> float | None:
-    samples = flatten(rounds)
+    samples = [value for samples in rounds for value in samples]
     return statistics.median(samples) if samples else None
 
 

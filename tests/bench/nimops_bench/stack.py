@@ -7,27 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import statistics
-import threading
 import time
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
-from nimops_harness.cluster import CHILDREN, Api, Json, path_of
+from nimops_harness.cluster import CHILDREN, Api, Json, kubectl, path_of
+from nimops_harness.crds import read_schemas
 from nimops_harness.errors import HarnessError
-from nimops_harness.progress import Every, say, wait_until
-from nimops_harness.runtime import MemoryWatch
+from nimops_harness.progress import say, wait_until
+from nimops_harness.runtime import ROOT
+from nimops_harness.workload import NODE_LABELS, make
 
-from .bulk import applied_part
+from .bulk import create_all, in_parallel, make_plain
 from .measure import Bench, limit_for
-from .nodes import (
-    create_nodes,
-    delete_nodes,
-    hide_gpus,
-    is_labeled,
-    list_policies,
-    make_policy,
-    show_gpus,
-)
 from .results import divide
 from .runtime import MeasuredOperator
 
@@ -37,10 +30,15 @@ OWNED = (
     "DaemonSet",
     *("ClusterRole", "ClusterRoleBinding", "RuntimeClass", "ServiceMonitor"),
 )
-TOLD = "nimops.nim/nodes"
+CHANGED_NODES = "nimops.nim/nodes"
 """The annotation by which nimops-apiproxy triggers policies when nodes change."""
 KUBELETS = 12
 """Connections that write at the same time: one alone waits for the API server most of the time."""
+NODES_OF_SANDBOX = ROOT / "sandbox" / "objects" / "nodes.yaml"
+SIMULATED = "sandbox.nimops/simulated"
+BENCH = "bench.nimops.nim/node"
+OF_GPUS = ("nvidia.com/", "nimops.nim/", "feature.node.kubernetes.io/")
+ROOM = {"cpu": "256", "memory": "2Ti", "pods": "1000", "nvidia.com/gpu": "1000"}
 
 
 class Stack:
@@ -52,36 +50,39 @@ class Stack:
         self._results = bench.results
         self._api = bench.work.api
         self._namespace = f"{bench.work.namespace}-gpu"
-        self._home = path_of("Namespace", "", self._namespace)
         self._policy = path_of("ClusterPolicy", "", POLICY)
 
-    def remove(self) -> None:
-        """Remove everything that this bench or an earlier one created."""
-        if self._api.find(self._home):
-            self._clear()
-            self._api.request("DELETE", self._home)
-            show_gpus(self._api)
-
     @contextlib.contextmanager
-    def prepared(self) -> t.Iterator[None]:
+    def _prepared(self) -> t.Iterator[None]:
         """During the block, the sandbox's nodes have no GPUs, and the components have a namespace."""
-        if found := [name for name in list_policies(self._api) if name != POLICY]:
+        names = [item["metadata"]["name"] for item in self._api.items("ClusterPolicy", "")]
+        if found := [name for name in names if name != POLICY]:
             raise HarnessError(f"there is a ClusterPolicy {found[0]}, and only one is served")
-        self.remove()
-        what = f"deletion of the namespace {self._namespace}"
-        wait_until(lambda: not self._api.find(self._home), what, 60)
+        home = path_of("Namespace", "", self._namespace)
+        if self._api.find(home):
+            self._remove()
         hide_gpus(self._api)
         self._api.request("POST", path_of("Namespace", ""), {"metadata": {"name": self._namespace}})
         try:
             yield
         finally:
-            self.remove()
+            self._remove()
+
+    def _remove(self) -> None:
+        """Remove everything that this bench or an earlier one created."""
+        self._clear()
+        home = path_of("Namespace", "", self._namespace)
+        self._api.request("DELETE", home)
+        show_gpus(self._api)
+        what = f"deletion of the namespace {self._namespace}"
+        wait_until(lambda: not self._api.find(home), what, 60)
 
     def measure(self) -> None:
         """A ClusterPolicy on few nodes, and on many."""
         times = self._sizes.gpu_many / self._sizes.gpu_few
-        ready, cpu = self._measure("gpu_few_", self._sizes.gpu_few, waits=True)
-        ready_many, cpu_many = self._measure("gpu_many_", self._sizes.gpu_many, waits=False)
+        with self._prepared():
+            ready, cpu = self._measure("gpu_few_", self._sizes.gpu_few, waits=True)
+            ready_many, cpu_many = self._measure("gpu_many_", self._sizes.gpu_many, waits=False)
         self._results.add_growth("gpu_ready", ready_many, ready, times)
         self._results.add_growth("gpu_cpu", cpu_many, cpu, times)
 
@@ -91,48 +92,53 @@ class Stack:
         `waits`: then also with a component that does not become ready.
         """
         say(f"a ClusterPolicy on {count} GPU nodes")
-        create_nodes(f"bench-gpu-{number:04}" for number in range(count))
-        with self._start() as operator, MemoryWatch(operator.memory) as memory:
+        create_nodes(self._api, list_names(count))
+        with self._start() as operator, operator.watching_memory():
             before, used = operator.wait_until_calm(), operator.cpu()
             not_ready, ready = self._bring_up(limit_for(count), operator)
             cpu, passes = operator.cpu() - used, operator.metrics.read().finished - before.finished
             say(f"  notReady after {not_ready:.1f} s, ready after {ready:.1f}, {cpu:.2f} s of CPU")
-            self._results.add(
-                prefix, not_ready_s=not_ready, ready_s=ready, passes=passes, cpu_s=cpu
-            )
             operator.wait_until_calm()
-            idle, peak = operator.memory().pss, memory.peak.pss
+            idle, peak = operator.memory().pss, operator.peak.pss
             say(f"  memory: {idle:.0f} MiB, {peak:.0f} at the peak (PSS)")
-            self._results.add(prefix, idle_mib=idle, peak_mib=peak, idle_cores=self._rest(operator))
+            self._results.add(
+                prefix,
+                not_ready_s=not_ready,
+                ready_s=ready,
+                passes=passes,
+                cpu_s=cpu,
+                idle_mib=idle,
+                peak_mib=peak,
+                idle_cores=self._rest(operator),
+            )
             self._touch(prefix, operator)
             if waits:
                 self._results.add(gpu_waiting_cores=self._wait_in_vain(operator))
-        self._results.add(prefix, plain_s=self._time_plain(count))
+        self._results.add(prefix, plain_s=self._time_plain())
         self._clear()
         return ready, cpu
 
-    @contextlib.contextmanager
-    def _start(self) -> t.Iterator[MeasuredOperator]:
-        with self._bench.start("prefork", "", OPERATOR_NAMESPACE=self._namespace) as operator:
-            operator.wait_until_ready()
-            yield operator
-            self._bench.note_share(operator)
+    def _start(self) -> t.ContextManager[MeasuredOperator]:
+        return self._bench.start(namespace="", OPERATOR_NAMESPACE=self._namespace)
 
     def _bring_up(self, limit: float, operator: MeasuredOperator) -> tuple[float, float]:
         """Seconds from the creation of the policy until its first notReady, and until it is ready."""
-        version = self._api.get(path_of("ClusterPolicy", ""))["metadata"]["resourceVersion"]
-        began, due = time.monotonic(), Every(10)
-        self._api.request("POST", path_of("ClusterPolicy", ""), make_policy(POLICY))
+        policies = path_of("ClusterPolicy", "")
+        version = self._api.get(policies)["metadata"]["resourceVersion"]
+        required = read_schemas()["ClusterPolicy"]["properties"]["spec"]["required"]
+        policy = make("ClusterPolicy", POLICY, {field: {} for field in required})
+        began = time.monotonic()
+        self._api.request("POST", policies, policy)
         seen: dict[str, float] = {}
         for event in self._api.follow("ClusterPolicy", "", version, began + limit):
-            if event and (status := event["object"].get("status")):
+            status = event["object"].get("status") or {} if event else {}
+            if status.get("observedGeneration", -1) > 0:  # the default status has -1
                 seen.setdefault(status["state"], time.monotonic() - began)
                 if "ready" in seen:
                     return seen.get("notReady", seen["ready"]), seen["ready"]
-            if due.is_due():
-                say(f"  {', '.join(seen) or 'no status'} so far")
             operator.check()
-        raise HarnessError(f"the ClusterPolicy is not ready within {limit:g} s")
+        states = ", ".join(seen) or "no status"
+        raise HarnessError(f"the ClusterPolicy is not ready within {limit:g} s: {states}")
 
     def _rest(self, operator: MeasuredOperator) -> float:
         """Cores that are used while nothing happens."""
@@ -147,25 +153,13 @@ class Stack:
         work = self._bench.work
         service = work.path(SERVICE)
         work.create(SERVICE)
-        work.wait_until_ready(service, operator)
+        work.wait_until_ready(operator, service)
         namespaces = {self._policy: self._namespace, service: work.namespace}
-        pairs: dict[str, list[tuple[float, float]]] = {place: [] for place in namespaces}
-        for number in range(self._sizes.warm + self._sizes.turns):
-            for place, namespace in namespaces.items():
-                operator.wait_until_calm(0.5)
-                pair = self._bench.touch(operator, place, namespace)
-                if number >= self._sizes.warm:
-                    pairs[place].append(pair)
         figures = []
-        for place, measured in pairs.items():
-            walls, cpus = zip(*measured, strict=True)
-            wall, cpu, children = (
-                statistics.median(walls),
-                statistics.fmean(cpus),
-                self._count_children(place),
-            )
-            say(f"  unchanged {place}, {children} children: {wall:.3f} s, {cpu:.3f} s of CPU")
-            figures.append((wall, cpu, children))
+        for place, pairs in self._bench.touch_in_turns(operator, namespaces).items():
+            walls, cpus = zip(*pairs, strict=True)
+            children = self._count_owned(self._api.get(place)["metadata"]["uid"])
+            figures.append((statistics.median(walls), statistics.fmean(cpus), children))
         (wall, cpu, children), (service_wall, service_cpu, service_children) = figures
         times = divide(children, service_children)
         self._results.add(
@@ -178,12 +172,8 @@ class Stack:
         )
         work.delete(SERVICE, operator)
 
-    def _count_children(self, place: str) -> int:
-        """The objects that a custom resource owns; none if it is gone."""
-        owner = self._api.find(place)
-        return self._count_owned(owner["metadata"]["uid"]) if owner else 0
-
     def _count_owned(self, uid: str) -> int:
+        """The objects that a custom resource owns."""
         return sum(
             any(owner["uid"] == uid for owner in item["metadata"].get("ownerReferences") or [])
             for kind in OWNED
@@ -201,33 +191,19 @@ class Stack:
             "the ClusterPolicy notReady", 120, operator.check,
         )  # fmt: skip
         time.sleep(self._sizes.gpu_idle)
-        cores, passes = operator.use(self._sizes.gpu_idle)
-        say(f"  while a component is not ready: {passes} reconciles, {cores:.2%} of a core")
-        return cores
+        say("  a component is not ready")
+        return self._rest(operator)
 
     # --- without an operator ---------------------------------------------------------------------
 
-    def _time_plain(self, count: int) -> float:
-        """Seconds until the same DaemonSets have their pods, without an operator.
-
-        What the control plane and the simulated nodes need.
-        """
+    def _time_plain(self) -> float:
+        """Seconds until the same DaemonSets have their pods, without an operator."""
         listed = self._api.items("DaemonSet", self._namespace)
-        wanted = [
-            applied_part(item | {"apiVersion": "apps/v1", "kind": "DaemonSet"}) for item in listed
-        ]
-        self._delete_components()
-        began = time.monotonic()
+        wanted = [make_plain("DaemonSet", item) for item in listed]
         for item in wanted:
-            del item["metadata"]["ownerReferences"]
-            pod = item["spec"]["template"]["spec"]
-            del pod["serviceAccountName"]
-            pod.pop("runtimeClassName", None)
-            self._api.request("POST", path_of("DaemonSet", self._namespace), item)
-        wait_until(self._are_ready, "pods of DaemonSets without an operator", limit_for(count))
-        seconds = time.monotonic() - began
-        say(f"  their DaemonSets alone, by a plain client: {seconds:.1f} s")
-        return seconds
+            item["spec"]["template"]["spec"].pop("runtimeClassName", None)  # it is deleted
+        self._delete_components()
+        return self._bench.time_plain(self._namespace, wanted, self._are_ready)
 
     def _are_ready(self) -> bool:
         """Whether all DaemonSets have their pods, except for those that are kept unready."""
@@ -241,51 +217,62 @@ class Stack:
 
     # --- nodes -----------------------------------------------------------------------------------
 
-    def measure_crowd(self) -> None:
+    def measure_nodes(self) -> None:
         """Many GPU nodes without operands, and new ones among them."""
         sizes = self._sizes
-        names = [f"bench-gpu-{number:04}" for number in range(sizes.nodes)]
+        names = list_names(sizes.nodes)
         say(f"{len(names)} GPU nodes at rest")
-        create_nodes(names, **{"nvidia.com/gpu.deploy.operands": "false"})
-        with self._start() as operator:
-            self._bring_up(limit_for(len(names)), operator)
-            operator.wait_until_calm()
-            self._results.add(
-                "nodes_", idle_mib=operator.memory().pss, idle_cores=self._rest(operator)
-            )
-            told, labeled = self._add_nodes(operator)
-            say(f"  a new node is labeled after {max(labeled):.2f} s at most")
-            with Heartbeats(names, sizes.nodes_heartbeat) as beats:
-                cores, passes = operator.use(sizes.gpu_idle)
-            rate = beats.count / sizes.gpu_idle
-            say(f"  {rate:.0f} heartbeats a second: {passes} reconciles, {cores:.2%} of a core")
-        self._clear()
+        with self._prepared():
+            create_nodes(self._api, names, **{"nvidia.com/gpu.deploy.operands": "false"})
+            with self._start() as operator:
+                self._bring_up(limit_for(len(names)), operator)
+                operator.wait_until_calm()
+                memory, cores = operator.memory().pss, self._rest(operator)
+                self._results.add("nodes_", idle_mib=memory, idle_cores=cores)
+                self._add_nodes(operator)
+                self._beat(operator, names)
+
+    def _beat(self, operator: MeasuredOperator, names: t.Sequence[str]) -> None:
+        """Cores that are used while kubelets write the status of each node."""
+        every, seconds = self._sizes.nodes_heartbeat, self._sizes.gpu_idle
+        parts = [part for number in range(KUBELETS) if (part := names[number::KUBELETS])]
+        with ThreadPoolExecutor(KUBELETS) as pool:
+            beats = [
+                pool.submit(write_heartbeats, self._api, part, every, seconds) for part in parts
+            ]
+            cores, passes = operator.use(seconds)
+        rate = sum(beat.result() for beat in beats) / seconds
+        say(f"  {rate:.0f} heartbeats a second: {passes} reconciles, {cores:.2%} of a core")
         self._results.add(
             "nodes_", heartbeats_s=rate, beating_cores=cores, beating_reconciles=passes
         )
-        self._results.add_seconds("node_told", told)
-        self._results.add_seconds("node_labelled", labeled)
 
-    def _add_nodes(self, operator: MeasuredOperator) -> tuple[list[float], list[float]]:
-        """Seconds until the policy is annotated for a new node, and until that is labeled, for each."""
-        told, labeled = list[float](), list[float]()
+    def _add_nodes(self, operator: MeasuredOperator) -> None:
+        """Seconds until the policy is annotated for a new node, and until that is labeled."""
+        annotated, labeled = list[float](), list[float]()
         for number in range(self._sizes.nodes_new):
             name = f"bench-gpu-new-{number}"
-            before = self._told()
+            before = self._read_annotation()
             began = time.monotonic()
-            create_nodes([name])
+            create_nodes(self._api, [name])
             for seconds, is_so in (
-                (told, lambda: self._told() != before),  # noqa: B023 called at once
-                (labeled, lambda: is_labeled(self._api, name)),  # noqa: B023
+                (annotated, lambda: self._read_annotation() != before),  # noqa: B023 called at once
+                (labeled, lambda: self._is_labeled(name)),  # noqa: B023
             ):
                 wait_until(is_so, f"labels of the node {name}", 60, operator.check, pause=0.02)
                 seconds.append(time.monotonic() - began)
             operator.wait_until_calm()
-        return told, labeled
+        say(f"  a new node is labeled after {max(labeled):.2f} s at most")
+        self._results.add_seconds("node_told", annotated)
+        self._results.add_seconds("node_labelled", labeled)
 
-    def _told(self) -> str:
+    def _read_annotation(self) -> str:
         annotations = self._api.get(self._policy)["metadata"].get("annotations") or {}
-        return str(annotations.get(TOLD))
+        return str(annotations.get(CHANGED_NODES))
+
+    def _is_labeled(self, node: str) -> bool:
+        labels = self._api.get(path_of("Node", "", node))["metadata"]["labels"]
+        return bool(labels.get("nvidia.com/gpu.present") == "true")
 
     # --- the end ---------------------------------------------------------------------------------
 
@@ -307,44 +294,68 @@ class Stack:
         )  # fmt: skip
 
 
-class Heartbeats:
-    """While the block runs, the status of each node is written once in so many seconds, evenly."""
+def list_names(count: int) -> list[str]:
+    return [f"bench-gpu-{number:04}" for number in range(count)]
 
-    def __init__(self, names: t.Sequence[str], every: float) -> None:
-        self._every = every
-        self._end = threading.Event()
-        self._counts = [0] * min(KUBELETS, len(names))
-        self._threads = [
-            threading.Thread(target=self._beat, args=(number, names[number::KUBELETS]), daemon=True)
-            for number in range(len(self._counts))
-        ]
 
-    @property
-    def count(self) -> int:
-        """How many there were."""
-        return sum(self._counts)
+# --- nodes as Node Feature Discovery labels them -------------------------------------------------
 
-    def _beat(self, number: int, names: t.Sequence[str]) -> None:
-        api, began = Api(), time.monotonic()
-        while not self._end.is_set():
-            for at, name in enumerate(names, self._counts[number]):
-                now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-                change: Json = {
-                    "status": {"conditions": [{"type": "Ready", "lastHeartbeatTime": now}]}
-                }
-                kind = "application/strategic-merge-patch+json"
-                api.request("PATCH", f"{path_of('Node', '', name)}/status", change, kind)
-                self._counts[number] += 1
-                due = began + (at + 1) * self._every / len(names)
-                if self._end.wait(max(0, due - time.monotonic())):
-                    return
 
-    def __enter__(self) -> Heartbeats:
-        for thread in self._threads:
-            thread.start()
-        return self
+def make_node(name: str, **more: str) -> Json:
+    """A node with a GPU, and with as many labels as Node Feature Discovery gives a real one.
 
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        for thread in self._threads:
-            thread.join()
+    It is Ready already, so that the simulator leaves its status alone. `more`: further labels.
+    """
+    labels = {f"feature.node.kubernetes.io/cpu-cpuid.F{number}": "true" for number in range(90)}
+    labels |= NODE_LABELS | {"kubernetes.io/hostname": name, BENCH: "true"}
+    labels |= {"feature.node.kubernetes.io/pci-10de.present": "true"} | more
+    ready = {"type": "Ready", "status": "True", "reason": "Simulated", "message": ""}
+    info = {"containerRuntimeVersion": "containerd://2.1.0"}
+    status = {"conditions": [ready], "nodeInfo": info, "capacity": ROOM, "allocatable": ROOM}
+    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
+
+
+def create_nodes(api: Api, names: t.Iterable[str], **labels: str) -> None:
+    """Create nodes, with further labels."""
+    create_all(api, "", [make_node(name, **labels) for name in names], "nodes")
+
+
+def delete_nodes(api: Api) -> None:
+    """Delete all nodes of a bench."""
+    names = [item["metadata"]["name"] for item in api.items("Node", "", labelSelector=BENCH)]
+    in_parallel(names, lambda name: api.request("DELETE", path_of("Node", "", name)), "nodes")
+
+
+def write_heartbeats(api: Api, names: t.Sequence[str], every: float, seconds: float) -> int:
+    """Write the status of each node once in `every` seconds, evenly; the number of writes."""
+    began, count = time.monotonic(), 0
+    while (due := count * every / len(names)) < seconds:
+        time.sleep(max(0, began + due - time.monotonic()))
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        change = {"status": {"conditions": [{"type": "Ready", "lastHeartbeatTime": now}]}}
+        place = f"{path_of('Node', '', names[count % len(names)])}/status"
+        api.request("PATCH", place, change, "application/strategic-merge-patch+json")
+        count += 1
+    return count
+
+
+def hide_gpus(api: Api) -> None:
+    """Remove the GPU labels of the sandbox's nodes; HarnessError on other clusters."""
+    nodes = [item["metadata"] for item in api.items("Node", "")]
+    for node in nodes:
+        if not {SIMULATED, BENCH} & node["labels"].keys():
+            raise HarnessError(
+                f"the node {node['name']} is none of the sandbox's: its labels are not touched"
+            )
+    for node in nodes:
+        gone = {
+            field: {key: None for key in node.get(field) or {} if key.startswith(OF_GPUS)}
+            for field in ("labels", "annotations")
+        }
+        api.patch(path_of("Node", "", node["name"]), {"metadata": gone})
+
+
+def show_gpus(api: Api) -> None:
+    """Restore the sandbox's nodes."""
+    hide_gpus(api)
+    kubectl("apply", "--server-side", "--force-conflicts", f"--filename={NODES_OF_SANDBOX}")

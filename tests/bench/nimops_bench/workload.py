@@ -1,20 +1,23 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The custom resources that are measured, and the namespace that they are in."""
+"""The custom resources that are measured, their namespace, and changes to them."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import subprocess
+import random
+import statistics
+import threading
 import time
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 
 from nimops_harness.cluster import CHILDREN, Api, Json, kubectl, path_of
+from nimops_harness.crds import SAMPLES
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import Deadline, Every, say, wait_until
-from nimops_harness.runtime import ROOT
 from nimops_harness.workload import (
     create_namespace,
     describe_unready,
@@ -27,8 +30,9 @@ from nimops_harness.workload import (
 
 from .runtime import MeasuredOperator
 
-SAMPLES = ROOT / "config" / "samples"
 MARK = "bench.nimops.nim/touched"
+SERVE_SECONDS = 120.0
+PATIENCE = 3600.0
 
 
 class Workload:
@@ -41,29 +45,37 @@ class Workload:
     def path(self, name: str = "") -> str:
         return path_of("NIMService", self.namespace, name)
 
+    @property
+    def exists(self) -> bool:
+        return self.api.find(path_of("Namespace", "", self.namespace)) is not None
+
     def create_namespace(self) -> None:
-        """Create the namespace, without what an earlier bench left, and the Secrets of the NIMServices."""
-        if self.exists:
-            say(f"removing the namespace {self.namespace} of an earlier bench")
-            self.remove()
+        """Create the namespace, without what an earlier bench left, with the Secrets of NIMServices."""
+        self.remove()
         create_namespace(self.api, self.namespace)
 
     def remove(self) -> None:
         """Remove the namespace and the work folders of its runs; no operator is needed."""
-        remove_namespace(self.api, self.namespace)
-        remove_runs(self.namespace)
+        if self.exists:
+            say(f"removing the namespace {self.namespace}")
+            remove_namespace(self.api, self.namespace)
+            remove_runs(self.namespace)
 
     def clear(self) -> None:
         """Delete all custom resources and Deployments; no operator is needed."""
         discard_resources(self.api, self.namespace)
         wait_until(
             lambda: not self.list_all() and not self.api.items("Deployment", self.namespace),
-            f"deletion of everything in the namespace {self.namespace}", 300, pause=0.5,
+            f"deletion of the NIMServices in {self.namespace}", 300, pause=1,
         )  # fmt: skip
 
-    @property
-    def exists(self) -> bool:
-        return self.api.find(path_of("Namespace", "", self.namespace)) is not None
+    def list_all(self) -> list[Json]:
+        return self.api.items("NIMService", self.namespace)
+
+    def version_of(self, kind: str) -> str:
+        """The current version of a collection, to watch what changes later."""
+        listing = self.api.get(path_of(kind, self.namespace, limit="1"))
+        return str(listing["metadata"]["resourceVersion"])
 
     def are_deployed(self, names: t.Iterable[str]) -> bool:
         """Whether these Deployments have all their pods."""
@@ -74,15 +86,9 @@ class Workload:
         }
         return ready.issuperset(names)
 
-    def list_all(self) -> list[Json]:
-        return self.api.items("NIMService", self.namespace)
-
     def create(self, name: str) -> None:
-        self.create_by(self.api, name)
-
-    def create_by(self, api: Api, name: str) -> None:
-        """Create a NIMService over this connection."""
-        api.request("POST", self.path(), make_nimservice(name))
+        """Create a NIMService."""
+        self.api.request("POST", self.path(), make_nimservice(name))
 
     def touch(self, place: str, value: str) -> Json:
         """The resource after a change without meaning, which triggers a reconcile."""
@@ -94,22 +100,19 @@ class Workload:
         options = ("--namespace", self.namespace, "--output", "json")
         applied = kubectl("apply", *options, *(f"--filename={file}" for file in files))
         return {
-            item["kind"]: path_of(
-                item["kind"],
-                self.namespace,
-                item["metadata"]["name"],
-            )
+            item["kind"]: path_of(item["kind"], self.namespace, item["metadata"]["name"])
             for item in json.loads(applied)["items"]
             if item["kind"].startswith("Nemo")
         }
 
     def wait_until_ready(
-        self, place: str, operator: MeasuredOperator, limit: float = 120.0
+        self, operator: MeasuredOperator, *places: str, limit: float = 120.0
     ) -> None:
-        deadline = Deadline(limit, f"{place} Ready")
-        while not is_settled(resource := self.api.get(place)):
+        """Wait until these are Ready, by default all NIMServices of the namespace."""
+        deadline = Deadline(limit, f"{', '.join(places) or 'all NIMServices'} Ready")
+        while unready := describe_unready(map(self.api.get, places) if places else self.list_all()):
             operator.check()
-            deadline.check(describe_unready([resource]))
+            deadline.check(unready)
             time.sleep(0.1)
 
     def delete(self, name: str, operator: MeasuredOperator, limit: float = 120.0) -> None:
@@ -128,50 +131,82 @@ class Workload:
         self, names: t.Sequence[str], operator: MeasuredOperator, limit: float
     ) -> list[float]:
         """Apply these by one kubectl; the seconds from its start until each is Ready, sorted."""
-        version = self.api.get(self.path())["metadata"]["resourceVersion"]
-        text = json.dumps({
-            "apiVersion": "v1", "kind": "List", "items": [make_nimservice(name) for name in names],
-        })  # fmt: skip
+        version, items = self.version_of("NIMService"), [make_nimservice(name) for name in names]
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
         began, due = time.monotonic(), Every(10)
         ready: dict[str, float] = {}
-        latest: dict[str, Json] = {}
-        with _start_apply(self.namespace, text) as process:
+        with ThreadPoolExecutor(1) as pool:
+            options = ("--namespace", self.namespace, "--filename=-")
+            applied = pool.submit(kubectl, "apply", *options, stdin=text)
             for event in self.api.follow("NIMService", self.namespace, version, began + limit):
-                if event and (name := event["object"]["metadata"]["name"]) in names:
-                    latest[name] = event["object"]
-                    if is_settled(latest[name]):
-                        ready.setdefault(name, time.monotonic() - began)
-                if len(ready) == len(names):
-                    return sorted(ready.values())
+                if event and is_settled(event["object"]):
+                    ready.setdefault(event["object"]["metadata"]["name"], time.monotonic() - began)
+                if ready.keys() >= set(names):
+                    return sorted(ready[name] for name in names)
                 if due.is_due():
-                    say(f"{len(ready)} of {len(names)} Ready")
+                    say(f"  {len(ready)} of {len(names)} Ready")
                 operator.check()
-                if process.poll():
-                    raise HarnessError(f"kubectl apply ended with exit code {process.returncode}")
-        missing = [latest.get(name, make_nimservice(name)) for name in names if name not in ready]
-        raise HarnessError(
-            f"{len(missing)} of {len(names)} NIMServices not Ready within {limit:g} s: "
-            + describe_unready(missing)
-        )
+                if applied.done():
+                    applied.result()
+        raise HarnessError(f"not Ready within {limit:g} s: {describe_unready(self.list_all())}")
 
-    def check_all_ready(self, operator: MeasuredOperator, limit: float = 120.0) -> None:
-        """Wait until every NIMService of the namespace is Ready."""
-        deadline = Deadline(limit, "all NIMServices Ready")
-        while unready := describe_unready(self.list_all()):
-            operator.check()
-            deadline.check(unready)
-            time.sleep(1)
+
+def change_replicas(
+    work: Workload,
+    names: t.Sequence[str],
+    pause: float,
+    most: int,
+    end: threading.Event,
+    seconds: list[float],
+) -> None:
+    """Change `spec.replicas` of one NIMService after another, in no order, at most so many times.
+
+    `seconds` gets for each the time from the write until the Deployment has it.
+    """
+    api, version = work.api, work.version_of("Deployment")
+    events = api.follow("Deployment", work.namespace, version, time.monotonic() + PATIENCE)
+    for name in random.Random(1).choices(names, k=most):
+        place = work.path(name)
+        replicas = 3 - api.get(place)["spec"]["replicas"]
+        began = time.monotonic()
+        api.patch(place, {"spec": {"replicas": replicas}})
+        wait_for_replicas(events, name, replicas)
+        seconds.append(time.monotonic() - began)
+        if end.wait(pause):
+            return
 
 
 @contextlib.contextmanager
-def _start_apply(namespace: str, text: str) -> t.Iterator[subprocess.Popen[bytes]]:
-    """Run kubectl apply of a manifest during the block."""
-    command = ["kubectl", "apply", "--namespace", namespace, "--filename", "-"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+def changing(work: Workload, names: t.Sequence[str], pause: float) -> t.Iterator[list[float]]:
+    """While the block runs, NIMServices change; the list is complete after it."""
+    end, seconds = threading.Event(), list[float]()
+    with ThreadPoolExecutor(1) as pool:
+        changes = pool.submit(change_replicas, work, names, pause, 1000, end, seconds)
         try:
-            assert process.stdin is not None
-            process.stdin.write(text.encode())
-            process.stdin.close()
-            yield process
+            yield seconds
         finally:
-            process.terminate()
+            end.set()
+        changes.result()
+
+
+def wait_for_replicas(events: t.Iterator[Json | None], name: str, replicas: int) -> None:
+    """Wait for the event of a Deployment that asks for so many; HarnessError if that takes long."""
+    limit = Deadline(SERVE_SECONDS, f"the change of {name} in its Deployment")
+    for event in events:
+        found = event["object"] if event else {"metadata": {}}
+        if found["metadata"].get("name") == name and found["spec"]["replicas"] == replicas:
+            return
+        limit.check()
+    raise HarnessError(f"no events of Deployments for {PATIENCE:g} s")
+
+
+def describe(seconds: t.Sequence[float]) -> str:
+    if not seconds:
+        return "no changes"
+    median = statistics.median(seconds)
+    return f"{len(seconds)} changes, each served after {median:.2f} s, {max(seconds):.2f} at most"
+
+
+def spread(names: t.Sequence[str], count: int) -> t.Sequence[str]:
+    """So many of them, evenly apart."""
+    return names[:: max(1, len(names) // count)][:count]

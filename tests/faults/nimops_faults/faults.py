@@ -13,68 +13,49 @@ import time
 import typing as t
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
-from nimops_harness.cluster import Json, kubectl, path_of
+from nimops_harness.api_server import apply_crds
+from nimops_harness.cases import Cases, F
+from nimops_harness.cluster import path_of
+from nimops_harness.crds import read_crds
 from nimops_harness.errors import HarnessError
 from nimops_harness.proc import send, stopped
 from nimops_harness.progress import poll, say, wait_until
-from nimops_harness.runtime import ROOT
-from nimops_harness.workload import is_settled
 
 from .harness import Harness, Replica
-from .proxy import Proxy, Trouble, render_kubeconfig
 
 ALWAYS = "all Ready; nothing lost, made twice, of a foreign owner or left behind"
 LEASE = path_of("Lease", "kube-system", "a0715c6e.nvidia.com")
-SERVICE_MONITORS = ROOT / "sandbox" / "crds" / "monitoring.coreos.com_servicemonitors.yaml"
 ELECT = {"LEADER_ELECT": "1"}
-OWN_DEFINITIONS = ROOT / "config" / "crd" / "bases"
-
-Inject = t.Callable[[Harness], None]
-Function = t.TypeVar("Function", bound=Inject)
-Surround = t.Callable[[Harness], contextlib.AbstractContextManager[t.Any]]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """`inject` is called when a part of the resources, `midway`, is Ready; before they exist if it is 0.
+    """`run` gets a Harness when a part of the resources, `midway`, is Ready; before they exist if it is 0.
 
-    `surround` is entered before the operator starts, which gets `environment`.
+    The operator gets `environment`; with `is_forwarded`, it reaches the API server through us.
     """
 
     name: str
     expected: str
-    inject: Inject
+    run: t.Callable[[Harness], None]
     midway: float = 0.25
-    surround: Surround = contextlib.nullcontext
+    is_forwarded: bool = False
     environment: t.Mapping[str, str] = field(default_factory=dict)
 
     def play(self, harness: Harness) -> None:
         if self.midway:
             harness.apply()
             harness.wait_until_midway(self.midway)
-        self.inject(harness)
+        self.run(harness)
 
 
-FAULTS: list[Fault] = []
+FAULTS = Cases(Fault)
 
 
-def fault(name: str, expected: str = "", **options: t.Any) -> t.Callable[[Function], Function]:
-    """Add a function to FAULTS."""
-
-    def add(inject: Function) -> Function:
-        whole = f"{expected}; {ALWAYS}" if expected else ALWAYS
-        FAULTS.append(Fault(name, whole, inject, **options))
-        return inject
-
-    return add
-
-
-@fault("none", midway=0)
-def do_nothing(harness: Harness) -> None:
-    """No fault, for comparison."""
-    harness.apply()
+def fault(name: str, outcome: str, **options: t.Any) -> t.Callable[[F], F]:
+    """Add a function as a fault."""
+    return FAULTS.add(name, f"{outcome}; {ALWAYS}", **options)
 
 
 # --- the operator's processes ---------------------------------------------------------------------
@@ -110,14 +91,8 @@ def kill_operator_while_deleting(harness: Harness) -> None:
     )
     kill_operator(harness)
     harness.wait_until_deleted()
-    harness.census.forget()
+    harness.census.uids.clear()
     harness.apply()
-
-
-def wait_for_runs(harness: Harness, replica: Replica, seconds: float) -> float | None:
-    """Seconds until one more run of this replica succeeds; None if none does in time."""
-    before = replica.count_runs()
-    return poll(lambda: replica.count_runs() > before, seconds, harness.keep)
 
 
 @fault("parent-stopped", "runs succeed within 90 s though it stays stopped")
@@ -128,7 +103,8 @@ def stop_parent(harness: Harness, patience: float = 90.0) -> None:
         raise HarnessError("no parent of prefork runs")
     with stopped(parents):
         time.sleep(2)  # runs that were almost complete end
-        seconds = wait_for_runs(harness, harness.replica, patience)
+        before = harness.replica.count_runs()
+        seconds = poll(lambda: harness.replica.count_runs() > before, patience, harness.keep)
     harness.judge_time(seconds, "parent stopped: next run succeeded", patience)
 
 
@@ -279,64 +255,15 @@ fault("etcd-paused", "for 20 s")(partial(pause, "etcd", 20))
 fault("controller-manager-paused", "for 30 s")(partial(pause, "kube-controller-manager", 30))
 
 
-@contextlib.contextmanager
-def behind_proxy(harness: Harness) -> t.Iterator[None]:
-    """The operator reaches the API server through a proxy of ours."""
-    kubeconfig = harness.sandbox.folder / "proxy.kubeconfig"
-    with Proxy(harness.sandbox.api_port, harness.sandbox.directory / "pki") as proxy:
-        text = render_kubeconfig(harness.sandbox.kubeconfig.read_text(), proxy.server_port)
-        kubeconfig.touch(mode=0o600)
-        kubeconfig.write_text(text)
-        harness.environment["KUBECONFIG"] = str(kubeconfig)
-        harness.proxy = proxy
-        yield
-
-
-@fault(
-    "api-server-slow",
-    "2 s an answer for 60 s, every third write refused (409, 429, 500)",
-    surround=behind_proxy,
-)
+@fault("api-server-slow", "1 s more for each part of an answer, for 60 s", is_forwarded=True)
 def make_api_slow(harness: Harness) -> None:
     assert harness.proxy
-    harness.proxy.trouble = trouble = Trouble(delay=2.0, every=3)
+    harness.proxy.delay = 1.0
     harness.wait(60)
-    harness.proxy.trouble = Trouble()
-    harness.note(f"{trouble.refused} writes refused")
-
-
-@fault(
-    "connections-cut",
-    "all of the operator's, every 2 s for 20 s",
-    midway=0.1,
-    surround=behind_proxy,
-)
-def cut_connections(harness: Harness) -> None:
-    assert harness.proxy
-    count = 0
-    for _ in range(10):
-        count += harness.proxy.cut()
-        harness.wait(2)
-    harness.note(f"{count} connections cut")
+    harness.proxy.delay = 0.0
 
 
 # --- kinds ----------------------------------------------------------------------------------------
-
-
-def apply_files(*paths: Path) -> None:
-    arguments = [word for path in paths for word in ("--filename", str(path))]
-    kubectl("apply", "--server-side", "--force-conflicts", *arguments)
-    kubectl("wait", "--for=condition=Established", "--timeout=60s", *arguments)
-
-
-def delete_definitions(harness: Harness, *names: str) -> None:
-    for name in names:
-        harness.api.request("DELETE", path_of("CustomResourceDefinition", "", name))
-
-
-def wait_until_undefined(harness: Harness, name: str) -> None:
-    place = path_of("CustomResourceDefinition", "", name)
-    wait_until(lambda: not harness.api.find(place), f"removal of {name}", 180, harness.keep)
 
 
 @fault(
@@ -345,51 +272,21 @@ def wait_until_undefined(harness: Harness, name: str) -> None:
 )
 def remove_own_kinds(harness: Harness) -> None:
     """Delete the CRDs while resources are in progress; some resources lose their finalizer."""
-    names = ("nimservices.apps.nvidia.com", "nimcaches.apps.nvidia.com")
-    delete_definitions(harness, *names)
+    crds = [path_of("CustomResourceDefinition", "", f"{name}.apps.nvidia.com") for name in ("nimservices", "nimcaches")]  # fmt: skip
+    for crd in crds:
+        harness.api.request("DELETE", crd)
     for number in range(0, harness.sizes.alone, 3):
         place = path_of("NIMService", harness.namespace, f"nim-{number:02}")
         with contextlib.suppress(HarnessError):
             harness.api.patch(place, {"metadata": {"finalizers": None}})
-    for name in names:
-        wait_until_undefined(harness, name)
+    wait_until(
+        lambda: not any(map(harness.api.find, crds)), "removal of the CRDs", 180, harness.keep
+    )
     harness.wait_until_deleted()
     harness.wait(10)
-    apply_files(OWN_DEFINITIONS)
-    harness.census.forget()
+    apply_crds(*read_crds().values())
+    harness.census.uids.clear()
     harness.apply()
-
-
-def monitor(service: Json) -> None:
-    """Give every third NIMService a child of a kind that will be removed."""
-    if int(service["metadata"]["name"].rpartition("-")[2]) % 3 == 0:
-        service["spec"]["metrics"] = {"enabled": True, "serviceMonitor": {"interval": "30s"}}
-
-
-@contextlib.contextmanager
-def with_monitors(harness: Harness) -> t.Iterator[None]:
-    harness.change = monitor
-    try:
-        yield
-    finally:
-        apply_files(SERVICE_MONITORS)
-
-
-@fault(
-    "childs-kind-removed", "only what needs it waits for ServiceMonitors", surround=with_monitors
-)
-def remove_childs_kind(harness: Harness) -> None:
-    name = "servicemonitors.monitoring.coreos.com"
-    delete_definitions(harness, name)
-    wait_until_undefined(harness, name)
-    harness.wait(30)
-    unsettled = [it for it in harness.list_resources() if not is_settled(it)]
-    others = [it["metadata"]["name"] for it in unsettled if "metrics" not in it["spec"]]
-    harness.note(f"{len(unsettled)} not Ready without the kind")
-    if others:
-        harness.object(f"not Ready, though they need no ServiceMonitor: {', '.join(others[:4])}")
-    apply_files(SERVICE_MONITORS)
-    harness.census.forget("ServiceMonitor")
 
 
 # --- all ------------------------------------------------------------------------------------------

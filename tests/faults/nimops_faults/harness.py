@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import socket
 import time
 import typing as t
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from pathlib import Path
 from nimops_harness.cases import recording
 from nimops_harness.cluster import Api, Json, path_of
 from nimops_harness.errors import HarnessError
-from nimops_harness.files import list_paths
+from nimops_harness.forward import Forwarder
 from nimops_harness.progress import Every, poll, say, wait_until
 from nimops_harness.runtime import ContainedOperator
 from nimops_harness.sandbox import Sandbox
@@ -28,9 +30,7 @@ from nimops_harness.workload import (
     play_models,
 )
 
-from .children import KINDS, Census, Listing, judge_deleted, judge_settled
-from .leftovers import judge_paths, list_work
-from .proxy import Proxy
+from .judge import KINDS, Census, Listing, judge_deleted, judge_paths, judge_settled, list_work
 
 OURS = ("NIMService", "NIMCache")
 # As in config/manager, the probes too.
@@ -58,21 +58,15 @@ class Sizes:
 QUICK = Sizes(alone=5, waiting=1, caches=2)
 
 
-Change = t.Callable[[Json], None]
-
-
-def make_resources(sizes: Sizes, change: Change = lambda _: None) -> list[Json]:
-    """NIMCaches spread among the NIMServices; `change` is made to each NIMService."""
+def make_resources(sizes: Sizes) -> list[Json]:
+    """NIMCaches spread among the NIMServices."""
     services = [make_nimservice(f"nim-{number:02}") for number in range(sizes.alone)]
     for number in range(sizes.waiting):
         storage = {"nimCache": {"name": f"cache-{number % sizes.caches}"}}
         services.append(make_nimservice(f"cached-{number}", storage=storage))
-    for service in services:
-        change(service)
-    caches = [make_nimcache(f"cache-{number}") for number in range(sizes.caches)]
-    step = max(1, len(services) // max(1, len(caches)))
-    for number, cache in enumerate(caches):
-        services.insert(number * (step + 1), cache)
+    step = len(services) // sizes.caches + 1
+    for number in range(sizes.caches):
+        services.insert(number * step, make_nimcache(f"cache-{number}"))
     return services
 
 
@@ -155,8 +149,7 @@ class Harness:
         self.census = Census()
         self.replicas: list[Replica] = []
         self.environment = dict(environment)
-        self.proxy: Proxy | None = None
-        self.change: Change = lambda _: None
+        self.proxy: Forwarder | None = None
         create_namespace(self.api, self.namespace)
 
     def note(self, text: str) -> None:
@@ -194,6 +187,18 @@ class Harness:
         self.replicas.append(replica)
         return replica
 
+    def forward(self) -> None:
+        """The operator reaches the API server through connections that we forward."""
+        kubeconfig = self.sandbox.folder / "proxy.kubeconfig"
+        config = json.loads(self.sandbox.kubeconfig.read_text())
+        listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        address = f"https://127.0.0.1:{listener.getsockname()[1]}"
+        config["clusters"][0]["cluster"]["server"] = address
+        kubeconfig.touch(mode=0o600)
+        kubeconfig.write_text(json.dumps(config))
+        self.environment["KUBECONFIG"] = str(kubeconfig)
+        self.proxy = Forwarder(listener, self.sandbox.api_port)
+
     def keep(self) -> None:
         for replica in self.replicas:
             replica.keep()
@@ -205,7 +210,7 @@ class Harness:
     # --- resources -------------------------------------------------------------------------------
 
     def apply(self) -> None:
-        for resource in make_resources(self.sizes, self.change):
+        for resource in make_resources(self.sizes):
             self.api.request("POST", path_of(resource["kind"], self.namespace), resource)
 
     def list_resources(self) -> list[Json]:
@@ -286,7 +291,7 @@ class Harness:
         """Stop the replicas, check for leftovers, and clean up for the next fault."""
 
         def is_swept() -> bool:
-            return not any(judge_paths(list_work(replica.tmp)) for replica in self.replicas)
+            return not any(judge_paths(list_work(it.operator.list_files())) for it in self.replicas)
 
         # Work folders are removed some seconds after the last run of a resource.
         poll(is_swept, SWEEP_SECONDS, pause=LOOK_SECONDS)
@@ -296,8 +301,10 @@ class Harness:
             poll(lambda: not replica.operator.processes(), 10)  # noqa: B023 called at once
             if left := replica.clear():
                 self.object(f"processes left: {', '.join(left[:4])}")
-            for problem in judge_paths(list_paths(replica.tmp), replica.operator.kept):
+            for problem in judge_paths(replica.operator.list_files(), replica.operator.kept):
                 self.object(f"/tmp: {problem}")
+        if self.proxy:
+            self.proxy.close()
         with contextlib.suppress(HarnessError):
             discard_resources(self.api, self.namespace)
             self.api.request("DELETE", f"/api/v1/namespaces/{self.namespace}")

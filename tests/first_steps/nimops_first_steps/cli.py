@@ -16,13 +16,13 @@ from pathlib import Path
 
 from nimops_harness.cases import print_table
 from nimops_harness.cluster import kubectl
-from nimops_harness.definitions import add_foreign_definition, remove_definitions
 from nimops_harness.errors import HarnessError
 from nimops_harness.progress import say
 from nimops_harness.runtime import ROOT
 from nimops_harness.sandbox import enter, open_sandbox
-from nimops_harness.terminal import Terminal, make_places
 from nimops_harness.workload import label_nodes
+from nimops_tutorials.definitions import add_foreign_definition, remove_definitions
+from nimops_tutorials.terminal import Terminal, make_places
 
 from .page import read_steps
 

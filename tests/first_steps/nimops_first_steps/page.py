@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nimops_harness.errors import HarnessError
-from nimops_harness.markdown import read_blocks, read_section, split_commands
+from nimops_tutorials.markdown import read_blocks, read_section, split_commands
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
 from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys import (
@@ -27,25 +26,22 @@ from .schema import GPU_NAMESPACE, NAMESPACE
 from .simulated import SimulatedCluster
 
 _THREADS = 4
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|`[^`]*`')
-_BRACKETS = re.compile(r"\[(?:\d+|…)\]")
-
-T = t.TypeVar("T")
-V = t.TypeVar("V")
+_DETAIL = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|`[^`]*`|\{.*?\}|\d+')
 
 
 class Cluster:
-    """An API server on a loopback address, with our CRDs and a namespace."""
+    """An API server on a loopback address, with our CRDs and the namespaces.
+
+    ``refused``: the messages of refused children, by the kind of the child and of the message.
+    """
 
     def __init__(self) -> None:
+        self.refused: dict[str, list[str]] = defaultdict(list)
         self._api = Api()
         if not is_loopback(self._api.host):
             raise HarnessError(
                 f"the API server {self._api.host} is not on loopback: use the sandbox"
             )
-
-    def prepare(self) -> None:
-        """Apply our CRDs, and create the namespaces."""
         apply_crds(*read_crds().values())
         for name in (NAMESPACE, GPU_NAMESPACE):
             path = path_of("Namespace", "", name, fieldManager="nimops-fuzz", force="true")
@@ -63,16 +59,13 @@ class Cluster:
         remove_reserved_keys(answer.body)  # as the operator's client
         return answer.body, ""
 
-    def create_all(self, resources: Iterable[Json]) -> Iterator[tuple[Json | None, str]]:
+    def create_all(self, resources: t.Iterable[Json]) -> t.Iterator[tuple[Json | None, str]]:
         """`create` for many, in their order."""
         with ThreadPoolExecutor(_THREADS) as pool:
             yield from pool.map(self.create, resources)
 
-    def writer(self, simulated: SimulatedCluster, refused: dict[str, list[str]]) -> Apply:
-        """Has the API server judge children, and puts them into a simulated cluster.
-
-        ``refused`` gets the messages, by `kind_of_refusal`.
-        """
+    def writer(self, simulated: SimulatedCluster) -> Apply:
+        """Has the API server judge children, and puts them into a simulated cluster."""
 
         def write(manifest: Json) -> Json:
             metadata, kind = manifest["metadata"], manifest["kind"]
@@ -80,25 +73,10 @@ class Cluster:
             query = f"?dryRun=All&fieldManager={FIELD_MANAGER}&force=true"
             answer = self._api.ask("PATCH", path + query, manifest, APPLY)
             if answer.refusal:
-                refused.setdefault(kind_of_refusal(kind, answer.refusal), []).append(answer.refusal)
+                message = answer.refusal.partition(" is invalid: ")[2] or answer.refusal
+                self.refused[f"{kind}: {_DETAIL.sub('…', message)[:110]}"].append(answer.refusal)
                 raise ApiError(answer.status, answer.refusal)
             remove_reserved_keys(answer.body)  # as the operator's client
             return simulated.put({**answer.body, "kind": kind}, is_whole=True)
 
         return write
-
-
-def kind_of_refusal(kind: str, message: str) -> str:
-    """A refusal without its details: the kind of the child, the field, the error."""
-    text = _QUOTED.sub("…", message)
-    text = text.partition(" is invalid: ")[2] or text
-    text = _BRACKETS.sub("[]", text.lstrip("["))
-    text = re.sub(r"Invalid value: (\{.*?\}|[^:]*):", "Invalid value:", text)
-    text = re.sub(r"\d+", "N", text)
-    return f"{kind}: {text[:110]}"
-
-
-def batches(values: Iterator[T], size: int) -> Iterator[list[T]]:
-    """The values, some at a time."""
-    while batch := list(islice(values, size)):
-        yield batch

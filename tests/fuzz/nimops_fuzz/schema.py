@@ -1,13 +1,15 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The CRDs as they are in the tree, and a way through values along their schemas."""
+"""The schemas of the CRDs as they are in the tree, and the values of a resource beside them."""
 
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
 
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+    KINDS as RESOURCES,
+)
 from nimops_harness.cluster import Json
 from nimops_harness.crds import read_crds, read_schemas
 
@@ -17,27 +19,12 @@ NAMESPACE = "nimops-fuzz"
 GPU_NAMESPACE = "gpu-operator"
 """The default namespace of the children of cluster-scoped kinds."""
 
-_LEAST, _MAXIMUM = -(2**63), 2**63 - 1
-
-
 KINDS = tuple(sorted(read_crds()))
-
-
-def api_version_of(kind: str) -> str:
-    """The API version that a kind is served in."""
-    spec = read_crds()[kind]["spec"]
-    (version,) = spec["versions"]
-    return f"{spec['group']}/{version['name']}"
-
-
-def is_namespaced(kind: str) -> bool:
-    """Whether resources of a kind have a namespace."""
-    return bool(read_crds()[kind]["spec"]["scope"] == "Namespaced")
 
 
 def home_of(kind: str) -> str:
     """Where the children of a kind's resources are."""
-    return NAMESPACE if is_namespaced(kind) else GPU_NAMESPACE
+    return NAMESPACE if RESOURCES[kind].is_namespaced else GPU_NAMESPACE
 
 
 def schema_of(kind: str, part: str) -> Json:
@@ -46,26 +33,20 @@ def schema_of(kind: str, part: str) -> Json:
 
 
 def limits_of(schema: Json) -> tuple[int, int]:
-    """Least and greatest number that the API server takes: it does not heed the format int32."""
-    return int(schema.get("minimum", _LEAST)), int(schema.get("maximum", _MAXIMUM))
+    """The least and greatest number that the API server accepts: it ignores the format int32."""
+    return int(schema.get("minimum", -(2**63))), int(schema.get("maximum", 2**63 - 1))
 
 
-@dataclass(frozen=True)
-class Spot:
-    """A value in a resource, the schema it is to follow, and where it stands."""
+class Spot(t.NamedTuple):
+    """A value in a resource, its schema, and its place."""
 
     schema: Json
     value: t.Any
     place: Place
 
-    @property
-    def name(self) -> str:
-        """The nearest field name, which a refusal has to mention."""
-        return next((str(item) for item in reversed(self.place) if isinstance(item, str)), "")
-
 
 def walk(schema: Json, value: t.Any, place: Place = ()) -> t.Iterator[Spot]:
-    """All values below one, itself first."""
+    """All values in a value, itself first."""
     yield Spot(schema, value, place)
     if isinstance(value, dict):
         properties, others = schema.get("properties", {}), schema.get("additionalProperties")
@@ -79,23 +60,9 @@ def walk(schema: Json, value: t.Any, place: Place = ()) -> t.Iterator[Spot]:
 
 
 def replace(value: t.Any, place: Place, new: t.Any) -> t.Any:
-    """The value with another one at a place; `Ellipsis` takes what is there away."""
+    """A copy of the value with another one at a place."""
     if not place:
         return new
-    first, *rest = place
     copy: t.Any = dict(value) if isinstance(value, dict) else list(value)
-    if new is ... and not rest:
-        del copy[first]
-    elif rest:
-        copy[first] = replace(copy[first], tuple(rest), new)
-    else:
-        copy[first] = new
+    copy[place[0]] = replace(copy[place[0]], place[1:], new)
     return copy
-
-
-def show(place: Place) -> str:
-    """A place as Kubernetes writes it."""
-    text = ""
-    for item in place:
-        text += f"[{item}]" if isinstance(item, int) else f".{item}"
-    return text.lstrip(".")

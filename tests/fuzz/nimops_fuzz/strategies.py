@@ -12,63 +12,41 @@ from __future__ import annotations
 import re
 import typing as t
 from functools import cache
+from pathlib import Path
 
+import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+    KINDS as RESOURCES,
+)
+from hypothesis import HealthCheck, Phase, Verbosity, configuration, given, seed, settings
 from hypothesis import strategies as st
 from nimops_harness.cluster import Json
 from nimops_harness.crds import read_samples
+from nimops_harness.runtime import ROOT
 
-from .schema import (
-    NAMESPACE,
-    Spot,
-    api_version_of,
-    is_namespaced,
-    limits_of,
-    replace,
-    schema_of,
-    walk,
-)
+from .schema import NAMESPACE, Spot, limits_of, replace, schema_of, walk
 
+configuration.set_hypothesis_home_dir(ROOT / "build" / "hypothesis")
+
+T = t.TypeVar("T")
 Draw = st.DrawFn
 Values = st.SearchStrategy[t.Any]
 
-PLAIN_TEXTS = (
-    "model", "nim-1", "nvcr.io/nim/meta/llama:1.12.0", "ngc-secret", "/data/models", "1", "8000",
-    "100Gi", "http", "ReadWriteOnce", "ReadWriteMany", "nvidia.com/gpu", "all", "tensorrt_llm",
-    "https://hf.example/api", "registry.example:5000/a/b", "IfNotPresent", "example.com", "cpu",
-    "metadata.name", "Resource", "Utilization", "Secret", "Exact", "PathPrefix", "Prefix", "1.2.3",
-    "NIM_MODEL_NAME", "hf://meta/llama", "Exists", "NoSchedule", "ClusterIP", "LoadBalancer",
-)  # fmt: skip
-ODD_TEXTS = (
-    "", " ", "\n", "a\nb", "a\r\nSet: b", "\x00", "\x7f\x1b[31m", "\ufeff", "\u202egnp", "ünïcödé",
-    "日本語", "\U0001f600", "x" * 63, "x" * 64, "x" * 253, "x" * 254, "é" * 300, "y" * 40000,
-    "0", "-1", "007", "1e3", "NaN", "null", "true", "~", "{}", "[]", "*", "&a", "!!python/name:os",
-    "{{ lookup('env', 'HOME') }}", "{% raw %}", "${HOME}", "$(id)", "`id`", "'", '"', "\\", "%s%n",
-    "..", "../../etc/passwd", "/", "//", "a/b/c", ".hidden", "a.b", "-x", "x-", "A_B", "a=b,c in (d)",
-    "__ansible_unsafe", "__ansible_vault", "a: b", "# a", "---", "(a+)+$", "^(?i).*$", "self == 1",
-    "http://[::1", "https://user:secret@host:99999/?a#b", "file:///etc/passwd", "localhost:8888",
-    "1e999999999999999999999", "1e-99999", "1e99999", "0.0000000001", "9" * 400, "1E", ".5", "+1Ki",
-    "2026-13-01T00:00:00Z", "1.2.3-rc.1+x", "a@sha256:", ":", "@", "a:b:c", "a//b", "=", ",", "|",
-)  # fmt: skip
-ODD_KEYS = (
-    "a", "nvidia.com/gpu", "app", "app.kubernetes.io/name", "app.kubernetes.io/managed-by",
-    "control-plane", "", " ", "a/b/c", "a.b", "..", "x" * 63, "x" * 64, "/", "é", "a\nb", "-",
-    "__ansible_unsafe", "__ansible_vault", "{{ a }}", "kubernetes.io/", "*", "True", "1", "null",
-    "serving.kserve.io/deploymentMode", "nimops.nim/cache-state", "nvidia.com/parent-spec-hash",
-    "nimops.nim/service-state", "description", "sandbox.nimops/behave", "x.y/" + "z" * 63,
-)  # fmt: skip
-QUANTITIES = (
-    "1", "0", "500m", "0.5Gi", "100Gi", "1e3", "2E", "-1", "+.5", "1.", "0.000001n", "1e99999",
-    "1e999999999999999999999", "1e-99999", "1e1.5", "9" * 400, "99999999999999999999Ei", "16Ei",
-    0, 1, 2, -1, 2**31, 2**63 - 1,
-)  # fmt: skip
-NAMES = (
-    "a", "llm", "hold-llm", "1", "0-0", "a.b", "a.b.c-d", "x" * 50, "x" * 52, "x" * 58, "x" * 63,
-    "x" * 64, "a." + "b" * 60, ".".join(["x" * 62] * 4), "y" * 253, "nim-cache-sa", "default",
-    "kubernetes", "0x1f", "1e3", "null", "true", "xn--a",
-)  # fmt: skip
 
-TAKEN = ("default", "ci-deployer", "secret-reader", "billing", "builder", "all-taken")
-"""Names of which others already have objects: `simulated.EXISTING`."""
+class _Loader(yaml.SafeLoader):
+    """YAML with the tag !repeat: texts, each followed by how often it occurs."""
+
+
+def _repeat(loader: _Loader, node: yaml.SequenceNode) -> str:
+    parts = loader.construct_sequence(node)
+    return "".join(text * count for text, count in zip(parts[::2], parts[1::2], strict=True))
+
+
+_Loader.add_constructor("!repeat", _repeat)
+VALUES: dict[str, list[t.Any]] = yaml.load(
+    Path(__file__).parents[1].joinpath("values.yaml").read_text(), _Loader
+)
+ODD_TEXTS, ODD_KEYS, NAMES = VALUES["odd_texts"], VALUES["odd_keys"], VALUES["names"]
 
 _SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.sampled_from(ODD_TEXTS)
@@ -83,20 +61,13 @@ _NESTS: tuple[Json, ...] = (
 @cache
 def odd_json() -> Values:
     """Values of unknown fields."""
+    names = st.sampled_from(ODD_KEYS)
     tree = st.recursive(
         _SCALARS,
-        lambda below: st.one_of(
-            st.lists(below, max_size=3),
-            st.dictionaries(st.sampled_from(ODD_KEYS), below, max_size=3),
-        ),
+        lambda below: st.lists(below, max_size=3) | st.dictionaries(names, below, max_size=3),
         max_leaves=8,
     )
     return st.one_of(tree, st.integers(5, 90).map(_nest), st.sampled_from(_NESTS))
-
-
-def odd_object() -> Values:
-    """The same, for a field that must be a map."""
-    return odd_json().map(lambda value: value if isinstance(value, dict) else {"a": value})
 
 
 def _nest(depth: int) -> Json:
@@ -114,67 +85,59 @@ def has_match(pattern: str, text: str) -> bool:
 
 @cache
 def _texts(pattern: str, least: int, most: int) -> tuple[Values, Values]:
-    """(plain, odd) texts that a schema takes."""
+    """(plain, odd) texts that a schema accepts."""
 
     def fits(text: str) -> bool:
         return least <= len(text) <= most and has_match(pattern, text)
 
-    plain = [text for text in PLAIN_TEXTS if fits(text)]
-    odd = [text for text in ODD_TEXTS if fits(text)]
-    odd += ["z" * size for size in (least, most) if 0 < size < 10**6 and fits("z" * size)]
+    plain = [text for text in VALUES["plain_texts"] if fits(text)]
+    longest = ["z" * size for size in (least, most) if 0 < size < 10**6]
+    odd = [text for text in (*ODD_TEXTS, *longest) if fits(text)]
     if pattern:
         made = st.from_regex(pattern).filter(fits)
     else:
         made = st.text(min_size=least, max_size=min(most, max(least, 12)))
-    return (
-        st.sampled_from(plain) if plain else made,
-        st.one_of(st.sampled_from(odd), made) if odd else made,
-    )
+    return st.sampled_from(plain) if plain else made, st.sampled_from(odd) | made if odd else made
 
 
-def _of_string(schema: Json) -> tuple[Values, Values]:
-    if schema.get("format") == "date-time":
-        times = st.sampled_from(("2026-01-01T00:00:00Z", "1970-01-01T00:00:00Z"))
-        return times, st.sampled_from(("9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"))
-    sizes = schema.get("minLength", 0), schema.get("maxLength", 2**31)
-    return _texts(schema.get("pattern", ""), *sizes)
-
-
-def _of_integer(schema: Json) -> tuple[Values, Values]:
-    least, most = limits_of(schema)
+def _numbers(least: int, most: int) -> tuple[Values, Values]:
+    """(plain, odd) numbers that a schema accepts."""
     plain = [number for number in (1, 2, 80, 8000) if least <= number <= most] or [least]
-    odd = {
-        least,
-        most,
-        *(number for number in (0, -1, 2**31 - 1, 2**31) if least <= number <= most),
-    }
-    return st.sampled_from(plain), st.sampled_from(sorted(odd))
+    odd = {number for number in (0, -1, 2**31 - 1, 2**31) if least <= number <= most}
+    return st.sampled_from(plain), st.sampled_from(sorted(odd | {least, most}))
 
 
-def _of_quantity(schema: Json) -> tuple[Values, Values]:
-    pattern, most = schema.get("pattern", ""), schema.get("maxLength", 2**31)
-    texts = [item for item in (*QUANTITIES, *ODD_TEXTS) if isinstance(item, str)]
-    fit = [item for item in texts if len(item) <= most and has_match(pattern, item)]
-    numbers = [item for item in QUANTITIES if isinstance(item, int)]
-    return st.sampled_from(("1", 1, "1Gi")), st.sampled_from([*fit, *numbers])
+def _quantities(pattern: str, most: int) -> tuple[Values, Values]:
+    """(plain, odd) quantities that a schema accepts."""
+    odd = [
+        item
+        for item in (*VALUES["quantities"], *ODD_TEXTS)
+        if isinstance(item, int) or (len(item) <= most and has_match(pattern, item))
+    ]
+    return st.sampled_from(("1", 1, "1Gi")), st.sampled_from(odd)
 
 
 def _leaf(schema: Json) -> tuple[Values, Values]:
-    if "enum" in schema:
-        return st.sampled_from(schema["enum"]), st.sampled_from(schema["enum"])
+    """(plain, odd) values of a schema that is neither a map nor a list."""
+    kind, pattern = schema.get("type"), schema.get("pattern", "")
+    most = schema.get("maxLength", 2**31)
+    if "enum" in schema or kind == "boolean":
+        either = st.sampled_from(schema.get("enum", (True, False)))
+        return either, either
     if schema.get("x-kubernetes-int-or-string"):
-        return _of_quantity(schema)
-    if schema.get("type") == "string":
-        return _of_string(schema)
-    if schema.get("type") == "boolean":
-        return st.booleans(), st.booleans()
-    if schema.get("type") == "number":
+        return _quantities(pattern, most)
+    if schema.get("format") == "date-time":
+        times = st.sampled_from(("2026-01-01T00:00:00Z", "1970-01-01T00:00:00Z"))
+        return times, st.sampled_from(("9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"))
+    if kind == "string":
+        return _texts(pattern, schema.get("minLength", 0), most)
+    if kind == "number":
         return st.just(1), st.sampled_from((0, -1, 1e308, 0.1))
-    return _of_integer(schema)
+    return _numbers(*limits_of(schema))
 
 
 class Maker:
-    """Values of one schema; how odd is a number from 0 (not at all) to 1."""
+    """Values of a schema; `oddity` is the share of odd ones, from 0 to 1."""
 
     def __init__(self, draw: Draw, oddity: float) -> None:
         self._draw = draw
@@ -184,67 +147,66 @@ class Maker:
     def make(self, schema: Json, depth: int = 0) -> t.Any:
         """One value."""
         if schema.get("x-kubernetes-preserve-unknown-fields"):
-            return self._free(schema, depth)
+            return self._make_free(schema, depth)
         if schema.get("type") == "object":
-            return self._object(schema, depth)
+            return self._make_object(schema, depth)
         if schema.get("type") == "array":
-            return self._array(schema, depth)
+            return self._make_array(schema, depth)
         plain, odd = _leaf(schema)
         return self._draw(odd if self._is_odd() else plain)
 
     def _is_odd(self) -> bool:
         return self._draw(st.integers(0, 99)) >= 100 - self._oddity
 
-    def _free(self, schema: Json, depth: int) -> t.Any:
-        known = self._object(schema, depth) if "properties" in schema else {}
+    def _make_free(self, schema: Json, depth: int) -> t.Any:
+        known = self._make_object(schema, depth) if "properties" in schema else {}
         if not self._is_odd():
             return known
-        free = self._draw(odd_object() if schema.get("type") == "object" else odd_json())
-        return {**free, **known} if isinstance(free, dict) else free
+        free = self._draw(odd_json())
+        if isinstance(free, dict):
+            return {**free, **known}
+        return {"a": free} if schema.get("type") == "object" else free
 
-    def _object(self, schema: Json, depth: int) -> Json:
+    def _make_object(self, schema: Json, depth: int) -> Json:
         if "properties" not in schema:
-            return self._map(schema, depth)
+            return self._make_map(schema, depth)
         properties = schema["properties"]
-        required = [name for name in schema.get("required", []) if name in properties]
-        others = [name for name in properties if name not in required]
-        chosen = list(required)
+        chosen = [name for name in schema.get("required", []) if name in properties]
+        others = [name for name in properties if name not in chosen]
         if others and self._left > 0:
             most = min(len(others), max(1, 5 - depth))
             chosen += self._draw(st.lists(st.sampled_from(others), unique=True, max_size=most))
         self._left -= len(chosen)
-        return {name: self._field(properties[name], depth) for name in chosen}
+        return {name: self._make_field(properties[name], depth) for name in chosen}
 
-    def _field(self, schema: Json, depth: int) -> t.Any:
+    def _make_field(self, schema: Json, depth: int) -> t.Any:
         """A field; one that has a default may be null, which the API server replaces."""
         if "default" in schema and self._is_odd() and self._draw(st.integers(0, 4)) == 3:
             return None
         return self.make(schema, depth + 1)
 
-    def _map(self, schema: Json, depth: int) -> Json:
+    def _make_map(self, schema: Json, depth: int) -> Json:
         below = schema.get("additionalProperties")
         if not isinstance(below, dict):
             return {}
         most = min(schema.get("maxProperties", 3), 3)
-        keys = ODD_KEYS if self._is_odd() else ODD_KEYS[:3]
-        names = self._draw(st.lists(st.sampled_from(keys), unique=True, max_size=most))
+        keys = st.sampled_from(ODD_KEYS if self._is_odd() else ODD_KEYS[:3])
+        names = self._draw(st.lists(keys, unique=True, max_size=most))
         return {name: self.make(below, depth + 1) for name in names}
 
-    def _array(self, schema: Json, depth: int) -> list[t.Any]:
+    def _make_array(self, schema: Json, depth: int) -> list[t.Any]:
         least, most = schema.get("minItems", 0), schema.get("maxItems", 10**6)
         size = self._draw(st.integers(least, min(most, max(least, 2))))
         if self._left > 0 and self._is_odd():
             size = self._draw(st.sampled_from((least, min(most, 5))))
-        items = [self.make(schema["items"], depth + 1) for _number in range(size)]
-        return distinct(schema, items)
+        return distinct(schema, [self.make(schema["items"], depth + 1) for _number in range(size)])
 
 
 def distinct(schema: Json, items: list[t.Any]) -> list[t.Any]:
     """Without what the list's type does not allow twice."""
-    kind = schema.get("x-kubernetes-list-type")
+    kind, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys", ())
     if kind not in ("set", "map"):
         return items
-    keys = schema.get("x-kubernetes-list-map-keys", ())
     found: dict[str, t.Any] = {}
     for item in items:
         key = [item.get(name) for name in keys] if kind == "map" else item
@@ -263,7 +225,7 @@ def specs(draw: Draw, kind: str, oddity: float) -> Json:
     """A spec from the schema alone, or from a sample with some parts replaced."""
     schema, samples = schema_of(kind, "spec"), read_samples().get(kind, ())
     if not samples or draw(st.integers(0, 9)) in (4, 7):
-        return t.cast(Json, Maker(draw, oddity).make(schema))
+        return t.cast(Json, draw(values(schema, oddity)))
     spec = draw(st.sampled_from(samples))["spec"]
     for _number in range(draw(st.integers(0, 5))):
         spec = draw(grafted(schema, spec, oddity))
@@ -279,38 +241,73 @@ def grafted(draw: Draw, schema: Json, value: Json, oddity: float) -> t.Any:
     free = spot.schema.get("additionalProperties")
     if isinstance(spot.value, dict) and properties:
         name = draw(st.sampled_from(list(properties)))
-        made = maker.make(properties[name], len(spot.place))
-        return replace(value, spot.place, {**spot.value, name: made})
-    if isinstance(spot.value, dict) and isinstance(free, dict):
+        added = {name: maker.make(properties[name], len(spot.place))}
+    elif isinstance(spot.value, dict) and isinstance(free, dict):
         added = {draw(st.sampled_from(ODD_KEYS)): maker.make(free)}
-        return replace(value, spot.place, {**spot.value, **added})
-    if not spot.place:
+    elif spot.place:
+        return replace(value, spot.place, maker.make(spot.schema, len(spot.place)))
+    else:
         return value
-    return replace(value, spot.place, maker.make(spot.schema, len(spot.place)))
+    return replace(value, spot.place, {**spot.value, **added})
 
 
 @st.composite
 def resources(draw: Draw, kind: str, oddity: float = 0.3) -> Json:
     """Resources that are valid by schema."""
-    names = TAKEN if draw(st.integers(0, 3)) == 1 else NAMES
-    metadata: Json = {"name": draw(st.sampled_from(names))}
-    if is_namespaced(kind):
+    metadata: Json = {"name": draw(st.sampled_from(NAMES))}
+    if RESOURCES[kind].is_namespaced:
         metadata["namespace"] = NAMESPACE
     if draw(st.integers(0, 3)) == 2:
-        metadata["annotations"] = {
-            draw(
-                st.sampled_from(("nimops.nim/cache-state", "nimops.nim/service-state", "a"))
-            ): draw(st.sampled_from(ODD_TEXTS))
-        }
-    return {
-        "apiVersion": api_version_of(kind),
-        "kind": kind,
-        "metadata": metadata,
-        "spec": draw(specs(kind, oddity)),
-    }
+        keys = st.sampled_from(("nimops.nim/cache-state", "nimops.nim/service-state", "a"))
+        metadata["annotations"] = {draw(keys): draw(st.sampled_from(ODD_TEXTS))}
+    spec = draw(specs(kind, oddity))
+    version = RESOURCES[kind].version
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
-@st.composite
-def statuses(draw: Draw, kind: str) -> Json:
-    """The status that a resource may have had before."""
-    return t.cast(Json, Maker(draw, 0.2).make(schema_of(kind, "status")))
+def statuses(kind: str) -> st.SearchStrategy[Json]:
+    """The statuses that a resource may have had before."""
+    return values(schema_of(kind, "status"), 0.2)
+
+
+# --- many values of a strategy -------------------------------------------------------------------
+
+_BATCH = 10
+"""Values of each seed; after more, Hypothesis would repeat variations."""
+
+IN_TESTS = settings(
+    max_examples=12,
+    database=None,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+"""Settings for deterministic tests, on a machine of any speed."""
+
+_SETTINGS = settings(
+    IN_TESTS, max_examples=_BATCH, derandomize=False, phases=[Phase.generate], verbosity=Verbosity.quiet
+)  # fmt: skip
+
+
+def draw_many(strategy: st.SearchStrategy[T], number: int) -> t.Iterator[T]:
+    """Values without end, each once, from a seed on."""
+    seen: set[str] = set()
+    while True:
+        for value in _batch(strategy, number):
+            if (text := repr(value)) not in seen:
+                seen.add(text)
+                yield value
+        number += 1
+
+
+def _batch(strategy: st.SearchStrategy[T], number: int) -> list[T]:
+    found: list[T] = []
+
+    @seed(number)
+    @_SETTINGS
+    @given(strategy)
+    def take(value: T) -> None:
+        found.append(value)
+
+    take()
+    return found

@@ -15,7 +15,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources i
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadLog
 from hypothesis import strategies as st
 from nimops_harness.cluster import Json
-from nimops_harness.mentions import mentions
 
 from .chain import Apply, FlawError, Pass, make_pass, replay, signature
 from .schema import KINDS
@@ -26,17 +25,17 @@ PASSES = 6
 
 
 @dataclass(frozen=True)
-class Trial:
-    """``number`` is the seed of the simulated cluster."""
+class Surroundings:
+    """A former status or {}, what a read of each other kind finds, and the cluster's seed."""
 
-    resource: Json
+    status: Json
     neighbors: Json
     number: int
 
 
 @st.composite
-def surroundings(draw: Draw, kind: str) -> tuple[Json, Json, int]:
-    """(a former status or {}, the resources that a read of another kind finds, the seed)."""
+def surroundings(draw: Draw, kind: str) -> Surroundings:
+    """The surroundings of a resource of a kind."""
     former = draw(statuses(kind)) if draw(st.integers(0, 3)) == 2 else {}
     neighbors = {}
     for other in KINDS:
@@ -48,35 +47,26 @@ def surroundings(draw: Draw, kind: str) -> tuple[Json, Json, int]:
             if other == "NIMCache" and draw(st.booleans()):
                 found["status"] |= {"state": "Ready", "pvc": "cache-pvc"}
             neighbors[other] = found
-    return former, neighbors, draw(st.integers(0, 2**32))
+    return Surroundings(former, neighbors, draw(st.integers(0, 2**32)))
 
 
-@st.composite
-def trials(draw: Draw, kind: str, oddity: float = 0.3) -> Trial:
-    """Scenes of a kind, as its schema allows them."""
-    resource, around = draw(resources(kind, oddity)), draw(surroundings(kind))
-    return settle(resource, around)
-
-
-def settle(resource: Json, around: tuple[Json, Json, int]) -> Trial:
-    """A trial of a resource as the API server has it."""
-    former, neighbors, number = around
+def play(
+    resource: Json,
+    around: Surroundings,
+    writer: t.Callable[[SimulatedCluster], Apply] | None = None,
+) -> list[Pass]:
+    """Passes one after the other, while time passes; what they raise is a finding."""
     metadata = {
         "uid": "u-1", "generation": 2, "resourceVersion": "5",
         "creationTimestamp": "2026-01-01T00:00:00Z", **resource["metadata"],
     }  # fmt: skip
-    made = {**resource, "metadata": metadata} | ({"status": former} if former else {})
-    return Trial(made, neighbors, number)
-
-
-def play(trial: Trial, writer: t.Callable[[SimulatedCluster], Apply] | None = None) -> list[Pass]:
-    """Passes one after the other, while time passes; what they raise is a finding."""
-    simulated = SimulatedCluster(trial.number, trial.neighbors, trial.resource)
+    resource = resource | {"metadata": metadata}
+    resource |= {"status": around.status} if around.status else {}
+    simulated = SimulatedCluster(around.number, around.neighbors, resource)
     write = writer(simulated) if writer else simulated.put
-    resource, passes = copy.deepcopy(trial.resource), list[Pass]()
+    passes = list[Pass]()
     for number in range(PASSES):
         done = make_pass(resource, simulated.ask, write, simulated.take)
-        _check_foreign(done, simulated)
         passes.append(done)
         resource = resource | {"status": done.status} if done.status else resource
         if number % 2:
@@ -84,19 +74,6 @@ def play(trial: Trial, writer: t.Callable[[SimulatedCluster], Apply] | None = No
         else:
             _check_rest(resource, simulated, done)
     return passes
-
-
-def _check_foreign(done: Pass, simulated: SimulatedCluster) -> None:
-    """Check that nothing refers to a foreign object, unless the spec refers to it."""
-    given = json.dumps(done.resource["spec"])
-    for item in (*done.plan.get("apply", []), *done.plan.get("adopt", [])):
-        for kind, name in simulated.foreign:
-            if f'"{name}"' in given:
-                continue
-            if (item["kind"], item["metadata"]["name"]) == (kind, name):
-                raise FlawError(f"{kind} of others is written", done)
-            if paths := mentions(item, kind, name):
-                raise FlawError(f"{item['kind']} refers to {kind} of others: {paths[0]}", done)
 
 
 def _check_rest(resource: Json, simulated: SimulatedCluster, before: Pass) -> None:

@@ -40,6 +40,24 @@ class Case(t.Protocol):
 
 
 C = t.TypeVar("C", bound=Case)
+F = t.TypeVar("F", bound=t.Callable[..., t.Any])
+
+
+class Cases(list[C]):
+    """The cases of a program, which are functions with a decorator."""
+
+    def __init__(self, make: t.Callable[..., C]) -> None:
+        super().__init__()
+        self._make = make
+
+    def add(self, name: str, expected: str = "", **options: t.Any) -> t.Callable[[F], F]:
+        """Add a function as a case."""
+
+        def add(function: F) -> F:
+            self.append(self._make(name, expected, function, **options))
+            return function
+
+        return add
 
 
 @dataclass(frozen=True)
@@ -82,6 +100,12 @@ class Rows(list[Row]):
         new = self.path.with_name(f".{self.path.name}.new")
         new.write_text(json.dumps([asdict(row) for row in self], indent=2) + "\n")
         new.replace(self.path)
+
+    def print(self, header: t.Sequence[str] = ("", "name", "expected", "seen")) -> int:
+        """Print them as a table; the exit code of the program."""
+        marks = {True: "ok", False: "NOT"}
+        print_table(header, [(marks[it.ok], it.name, it.expected, it.seen) for it in self])
+        return 0 if self and all(row.ok for row in self) else 1
 
 
 def print_table(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]]) -> None:
@@ -148,10 +172,9 @@ def run_rows(
         with open_sandbox(folder) as sandbox:
             run(sandbox)
     finally:
-        marks = {True: "ok", False: "NOT"}
-        print_table(header, [(marks[it.ok], it.name, it.expected, it.seen) for it in rows])
+        code = rows.print(header)
     say(f"written: {rows.path}; logs: {folder / 'logs'}")
-    return 0 if rows and all(row.ok for row in rows) else 1
+    return code
 
 
 @contextlib.contextmanager

@@ -122,10 +122,10 @@ class Answer:
 
 
 class Api:
-    """Requests as the kubeconfig's user, or with another token, over one kept connection."""
+    """Requests as the kubeconfig's user, or with another token, over kept connections; also from threads."""
 
     def __init__(self, token: str = "") -> None:
-        configuration = client.Configuration()
+        configuration = client.Configuration(connection_pool_maxsize=32)
         try:
             config.load_kube_config(
                 os.environ.get("KUBECONFIG"), client_configuration=configuration
@@ -158,7 +158,7 @@ class Api:
         self, method: str, path: str, body: Json | None = None, kind: str = "", accept: str = ""
     ) -> Answer:
         """Any answer, also a refusal. `kind`: the media type of the body, by default JSON."""
-        status, text = self.exchange(method, path, body, kind, accept)
+        status, text = self._exchange(method, path, body, kind, accept)
         try:
             return Answer(status, json.loads(text or b"{}"))
         except ValueError:
@@ -170,13 +170,13 @@ class Api:
 
     def read_text(self, path: str) -> str:
         """An answer that is not JSON, such as metrics."""
-        status, text = self.exchange("GET", path, None, "", "text/plain")
+        status, text = self._exchange("GET", path, None, "", "text/plain")
         if status >= 300:
             raise HarnessError(f"GET {path}: {status}")
         return text.decode()
 
-    def exchange(
-        self, method: str, path: str, body: Json | None = None, kind: str = "", accept: str = ""
+    def _exchange(
+        self, method: str, path: str, body: Json | None, kind: str, accept: str
     ) -> tuple[int, bytes]:
         """Status and text of any answer; a request on a closed connection is repeated once."""
         headers = self._headers | {"Content-Type": kind or "application/json"}

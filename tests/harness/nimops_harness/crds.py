@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from functools import cache
 
 import yaml
@@ -14,6 +15,16 @@ from .runtime import ROOT
 
 CRDS = ROOT / "config" / "crd" / "bases"
 SAMPLES = ROOT / "config" / "samples"
+
+
+def strip(tree: t.Any, is_dropped: t.Callable[[t.Any], bool]) -> t.Any:
+    """A copy of a tree without the keys, and the items of lists, of which this is true."""
+    if isinstance(tree, dict):
+        kept = {key: value for key, value in tree.items() if not is_dropped(key)}
+        return {key: strip(value, is_dropped) for key, value in kept.items()}
+    if isinstance(tree, list):
+        return [strip(item, is_dropped) for item in tree if not is_dropped(item)]
+    return tree
 
 
 @cache

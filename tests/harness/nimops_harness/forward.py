@@ -1,19 +1,24 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Connections between two networks, through a process in one with a socket of the other."""
+"""Connections that are forwarded: between two networks, or slowly."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 import threading
+import time
 
 
 class Forwarder:
-    """Forwards connections of a listening socket, in any network, to an address in ours."""
+    """Forwards connections of a listening socket, in any network, to an address in ours.
+
+    `delay`: seconds before each part of an answer.
+    """
 
     def __init__(self, listener: socket.socket, port: int, host: str = "127.0.0.1") -> None:
+        self.delay = 0.0
         self._listener = listener
         self._target = host, port
         threading.Thread(target=self._accept, daemon=True).start()
@@ -30,25 +35,24 @@ class Forwarder:
                 threading.Thread(target=self._connect, args=(client,), daemon=True).start()
 
     def _connect(self, client: socket.socket) -> None:
-        try:
-            server = socket.create_connection(self._target, 5)
-        except OSError:
-            client.close()
-            return
-        server.settimeout(None)
-        back = threading.Thread(target=pump, args=(server, client), daemon=True)
-        back.start()
-        pump(client, server)
-        back.join()
-        client.close()
-        server.close()
+        with (
+            client,
+            contextlib.suppress(OSError),
+            socket.create_connection(self._target, 5) as server,
+        ):
+            server.settimeout(None)
+            back = threading.Thread(target=self._pump, args=(server, client, True), daemon=True)
+            back.start()
+            self._pump(client, server)
+            back.join()
 
-
-def pump(source: socket.socket, target: socket.socket) -> None:
-    """Copy bytes until one side ends, then end the other."""
-    with contextlib.suppress(OSError):
-        while data := source.recv(65536):
-            target.sendall(data)
-    for end, how in ((target, socket.SHUT_WR), (source, socket.SHUT_RD)):
+    def _pump(self, source: socket.socket, target: socket.socket, is_answer: bool = False) -> None:
+        """Copy bytes until one side ends, then end the other."""
         with contextlib.suppress(OSError):
-            end.shutdown(how)
+            while data := source.recv(65536):
+                if is_answer:
+                    time.sleep(self.delay)
+                target.sendall(data)
+        for end, how in ((target, socket.SHUT_WR), (source, socket.SHUT_RD)):
+            with contextlib.suppress(OSError):
+                end.shutdown(how)

@@ -20,7 +20,7 @@ _FIELDS = {
     "Service": r"serviceName|(service|backendRefs?|endpointPickerRef)\.name",
     "ServiceAccount": r"serviceAccount(Name)?",
 }
-_ELSEWHERE = re.compile(
+ELSEWHERE = re.compile(
     r"(^|\.)metadata(\.|$)|(^|\.)(labels|annotations|selector|matchLabels|nodeSelector|data)(\.|$)"
 )
 """Names and labels of the object itself, and of its pods."""
@@ -50,18 +50,9 @@ def mentions(item: Json, kind: str, name: str) -> list[str]:
         path
         for path, text, holder in list_texts({key: item[key] for key in item if key != "kind"})
         if text == name
-        and not _ELSEWHERE.search(path)
+        and not ELSEWHERE.search(path)
         and (
             (wanted and wanted.search(path) and "kind" not in holder)
             or (path.endswith(".name") and holder.get("kind") == kind)
         )
-    ]
-
-
-def suspects(item: Json, names: t.Collection[str]) -> list[tuple[str, str]]:
-    """The path and the text of all that could be the name of another object."""
-    return [
-        (path, text)
-        for path, text, _holder in list_texts({key: item[key] for key in item if key != "kind"})
-        if text in names and not _ELSEWHERE.search(path)
     ]

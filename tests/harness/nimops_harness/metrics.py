@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
-import http.client
 import re
 import typing as t
 from dataclasses import dataclass
+
+import urllib3
+
+from .cluster import RETRY
 
 CONTROLLERS = re.compile(r"[a-z]+-v[0-9][a-z0-9]*-controller")
 
@@ -69,19 +72,12 @@ class Metrics:
     """The operator's metrics endpoint on this machine, over one connection."""
 
     def __init__(self, port: int) -> None:
-        self.port = port
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        self.port, self.url = port, f"http://127.0.0.1:{port}/metrics"
+        self._pool = urllib3.PoolManager(timeout=10.0, retries=RETRY)
 
     def read(self) -> Snapshot:
-        """The state now; OSError if the operator does not answer.
-
-        It closes a connection that was idle for long: then another is tried, once.
-        """
-        for _ in range(2):
-            try:
-                self._connection.request("GET", "/metrics")
-                return take_snapshot(self._connection.getresponse().read().decode())
-            except (http.client.HTTPException, OSError) as error:
-                self._connection.close()
-                problem = error
-        raise OSError(f"the operator's metrics: {problem}") from problem
+        """The state now; OSError if the operator does not answer."""
+        try:
+            return take_snapshot(self._pool.request("GET", self.url).data.decode())
+        except urllib3.exceptions.HTTPError as error:
+            raise OSError(f"the operator's metrics: {error}") from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import types
 import typing as t
 from dataclasses import dataclass
 
@@ -16,16 +17,10 @@ import psutil
 ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
-@dataclass(frozen=True)
-class Process:
-    """A process at one moment; CPU seconds of its own and of the children that it has reaped."""
+Process = types.SimpleNamespace
+"""A process at one moment, with these attributes of psutil."""
 
-    pid: int
-    name: str
-    state: str
-    parent: int
-    own: float
-    reaped: float
+ATTRIBUTES = ("name", "status", "ppid", "cpu_times")
 
 
 @dataclass(frozen=True)
@@ -57,12 +52,8 @@ def _describe(processes: t.Iterable[psutil.Process]) -> dict[int, Process]:
     """The processes that do not end meanwhile."""
     found = {}
     for item in processes:
-        with contextlib.suppress(psutil.Error), item.oneshot():
-            cpu = item.cpu_times()
-            found[item.pid] = Process(
-                item.pid, item.name(), item.status(), item.ppid(),
-                cpu.user + cpu.system, cpu.children_user + cpu.children_system,
-            )  # fmt: skip
+        with contextlib.suppress(psutil.Error):
+            found[item.pid] = Process(**item.as_dict(ATTRIBUTES))
     return found
 
 
@@ -76,7 +67,7 @@ def read_command(pid: int) -> list[str]:
 
 def cpu_seconds(tree: t.Mapping[int, Process]) -> float:
     """CPU time of the processes of a tree and of all that they have reaped."""
-    return sum(process.own + process.reaped for process in tree.values())
+    return sum(sum(process.cpu_times[:4]) for process in tree.values())  # own, and reaped
 
 
 def read_memory(pids: t.Iterable[int]) -> Memory:

@@ -8,24 +8,26 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shlex
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import typing as t
 import urllib.request
 from pathlib import Path
 
+import psutil
+
 from . import proc
 from .errors import HarnessError
 from .forward import Forwarder
+from .isolation import call_in_network, raise_loopback
 from .metrics import Metrics
 from .progress import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "hack" / "operator.sh"
-CONTAIN = Path(__file__).with_name("contain.py")
 FIXED_PORTS = {8888: "the proxy", 5050: "the event API"}
 PORTS = range(20000, 26000)
 START_SECONDS = 90.0
@@ -69,6 +71,13 @@ def make_environment(side: Side, **extra: str) -> dict[str, str]:
     return kept | switches.get(side, {}) | extra
 
 
+def answers(url: str) -> bool:
+    """Whether a server answers with success."""
+    with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=2):
+        return True
+    return False
+
+
 class Operator:
     """One run of the operator, from hack/operator.sh to its end; a context manager.
 
@@ -81,7 +90,6 @@ class Operator:
         environment: t.Mapping[str, str],
         arguments: t.Sequence[str] = (),
         wrap: t.Sequence[str] = (),
-        descriptors: t.Sequence[int] = (),
     ) -> None:
         metrics, health, liveness = find_free_ports(3)
         self.log = log
@@ -96,7 +104,7 @@ class Operator:
             self._process = subprocess.Popen(
                 [*wrap, str(SCRIPT), *arguments],
                 cwd=ROOT, env={**environment, **ports}, stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT, start_new_session=True, pass_fds=descriptors,
+                stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
 
     def __enter__(self) -> t.Self:
@@ -139,18 +147,13 @@ class Operator:
 
     def is_live(self) -> bool:
         """Whether its liveness endpoint answers."""
-        with contextlib.suppress(OSError), urllib.request.urlopen(self._live_url, timeout=2):
-            return True
-        return False
+        return answers(self._live_url)
 
     def wait_until_ready(self) -> None:
         """Wait until its readiness endpoint and its metrics answer."""
 
         def is_ready() -> bool:
-            with contextlib.suppress(OSError), urllib.request.urlopen(self._ready_url, timeout=2):
-                self.metrics.read()
-                return True
-            return False
+            return answers(self._ready_url) and answers(self.metrics.url)
 
         what = f"readiness of the operator, see {self.log}"
         wait_until(is_ready, what, START_SECONDS, self.check, pause=0.05)
@@ -175,42 +178,44 @@ class ContainedOperator(Operator):
         tmp.mkdir(parents=True, exist_ok=True)
         tmp.chmod(0o1777)
         self.tmp = tmp
-        wrap = [sys.executable, "-IS", str(CONTAIN), f"--tmp={tmp}"]
         self.kept = list_kept(environment)
-        wrap += [f"--keep={path}" for path in self.kept]
         self._forwarder: Forwarder | None = None
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            if api_port:
-                wrap += ["--network", str(api_port), str(theirs.fileno())]
-            super().__init__(log, environment, arguments, [*wrap, "--"], [theirs.fileno()])
-            self._mounts = self._wait_for_mounts()
-            if api_port:
-                ours.settimeout(START_SECONDS)
-                listener = socket.socket(fileno=socket.recv_fds(ours, 1, 1)[1][0])
-                self._forwarder = Forwarder(listener, api_port)
+        script = " && ".join(["kill -STOP $$", *list_mounts(tmp, self.kept), 'exec "$@"'])
+        network = ["--net"] if api_port else []
+        wrap = ["unshare", "--mount", *network, "sh", "-c", script, "sh"]
+        super().__init__(log, environment, arguments, wrap)
+        self._wait_until_stopped()
+        self._mounts = read_mounts(str(self.pid))
+        if api_port:
+            listener = call_in_network(self.pid, lambda: open_network(api_port))
+            self._forwarder = Forwarder(listener, api_port)
+        proc.send([self.pid], signal.SIGCONT)
 
-    def _wait_for_mounts(self) -> str:
-        """The name of its mount namespace, once that differs from ours."""
+    def _wait_until_stopped(self) -> None:
+        """Wait until its script, in new namespaces, stops."""
 
-        def find() -> str:
-            mounts = read_mounts(str(self.pid))
-            return "" if mounts == read_mounts("self") else mounts
+        def is_stopped() -> bool:
+            found = proc.read_tree(self.pid).get(self.pid)
+            return found is not None and found.status == psutil.STATUS_STOPPED
 
         what = f"a mount namespace, see {self.log}"
-        return wait_until(find, what, START_SECONDS, self.check, pause=0.01)
+        wait_until(is_stopped, what, START_SECONDS, self.check, pause=0.01)
 
     def processes(self) -> dict[int, proc.Process]:
         """All processes in it, by pid."""
         return {
             pid: process
             for pid, process in proc.list_processes().items()
-            if process.state not in proc.ENDED and read_mounts(str(pid)) == self._mounts
+            if process.status not in proc.ENDED and read_mounts(str(pid)) == self._mounts
         }
 
-    def memory(self) -> proc.Memory:
-        """The memory of all processes in it."""
-        return proc.read_memory(self.processes())
+    def list_files(self) -> list[str]:
+        """Relative paths of all files, sockets and links in its /tmp, and with a slash of empty folders."""
+        found = []
+        for parent, folders, files in os.walk(self.tmp):
+            place = "" if parent == str(self.tmp) else f"{os.path.relpath(parent, self.tmp)}/"
+            found += [place + name for name in files] + ([] if files or folders else [place])
+        return sorted(found)
 
     @property
     def runtime_pid(self) -> int:
@@ -229,16 +234,16 @@ class ContainedOperator(Operator):
     def parent_pids(self) -> list[int]:
         """The pid of prefork's parent of ansible-runner; two while it is being replaced."""
         runners = self._runner_pids()
-        return [pid for pid, process in runners.items() if process.parent not in runners]
+        return [pid for pid, process in runners.items() if process.ppid not in runners]
 
     def child_pids(self, parent: int) -> list[int]:
         """The children of a process that it has not reaped."""
-        return [pid for pid, process in self.processes().items() if process.parent == parent]
+        return [pid for pid, process in self.processes().items() if process.ppid == parent]
 
     def run_pids(self) -> list[int]:
         """The runs in progress: forks of prefork's parent, and their plays."""
         runners = self._runner_pids()
-        return [pid for pid, process in runners.items() if process.parent in runners]
+        return [pid for pid, process in runners.items() if process.ppid in runners]
 
     def _runner_pids(self) -> dict[int, proc.Process]:
         marks = ["ansible_prefork", "parent", "--program", "ansible-runner"]
@@ -258,32 +263,20 @@ class ContainedOperator(Operator):
         return found
 
 
-class MemoryWatch:
-    """Polls memory while the block runs: what it was before, and the peak."""
+def list_mounts(tmp: Path, kept: t.Iterable[Path]) -> list[str]:
+    """Commands that mount a folder over /tmp, with the kept folders below it, at their former paths."""
+    commands = []
+    for path in kept:
+        below = tmp / path.relative_to("/tmp")
+        below.mkdir(parents=True, exist_ok=True)
+        commands.append(shlex.join(["mount", "--rbind", str(path), str(below)]))
+    return [*commands, shlex.join(["mount", "--rbind", str(tmp), "/tmp"])]
 
-    def __init__(self, read: t.Callable[[], proc.Memory], pause: float = 0.5) -> None:
-        self._read = read
-        self._pause = pause
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._poll, daemon=True)
-        self.before = self.peak = read()
 
-    def _poll(self) -> None:
-        while not self._done.wait(self._pause):
-            self.peak = max(self.peak, self._read(), key=lambda memory: memory.pss)
-
-    @property
-    def growth(self) -> float:
-        """MiB (PSS) from the beginning to the peak."""
-        return self.peak.pss - self.before.pss
-
-    def __enter__(self) -> t.Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
+def open_network(port: int) -> socket.socket:
+    """Bring up a new network; a socket that listens in it."""
+    raise_loopback()
+    return socket.create_server(("127.0.0.1", port), backlog=128)
 
 
 def read_mounts(pid: str) -> str:

@@ -16,9 +16,8 @@ import typing as t
 from pathlib import Path
 
 from .cluster import Api
-from .contain import mount
 from .errors import HarnessError
-from .isolation import isolate
+from .isolation import isolate, mount
 from .progress import say
 from .runtime import ROOT, ContainedOperator, Side, make_environment
 from .workload import play_models
@@ -96,18 +95,20 @@ class Sandbox:
 
     @property
     def api_port(self) -> int:
-        return int(json.loads((self.directory / "state.json").read_text())["port"])
+        return int(self._read_state()["port"])
 
     def pid_of(self, component: str) -> int:
         """The pid of a component of the control plane, such as etcd."""
-        state = json.loads((self.directory / "state.json").read_text())
-        return int(state["processes"][component]["pid"])
+        return int(self._read_state()["processes"][component]["pid"])
 
-    def make_tmp(self, name: str, size: str = TMP_SIZE) -> Path:
-        """An empty file system of this size, for the /tmp of an operator."""
+    def _read_state(self) -> t.Any:
+        return json.loads((self.directory / "state.json").read_text())
+
+    def make_tmp(self, name: str) -> Path:
+        """An empty file system, for the /tmp of an operator."""
         tmp = self.folder / "tmp" / name
         tmp.mkdir(parents=True)
-        mount("-t", "tmpfs", "-o", f"size={size},mode=1777", "tmpfs", tmp)
+        mount("-t", "tmpfs", "-o", f"size={TMP_SIZE},mode=1777", "tmpfs", tmp)
         self._tmps.append(tmp)
         return tmp
 
@@ -115,7 +116,6 @@ class Sandbox:
         self,
         name: str,
         side: Side = "prefork",
-        arguments: t.Sequence[str] = (),
         tmp: Path | None = None,
         api_port: int = 0,
         **environment: str,
@@ -125,7 +125,7 @@ class Sandbox:
             self.logs / f"{name}.log",
             make_environment(side, **environment),
             tmp or self.make_tmp(name),
-            [f"--max-concurrent-reconciles={WORKERS}", *arguments],
+            [f"--max-concurrent-reconciles={WORKERS}"],
             api_port,
         )
 

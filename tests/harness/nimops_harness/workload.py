@@ -6,18 +6,23 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import shutil
 import subprocess
 import sys
 import typing as t
 from pathlib import Path
 
+import yaml
+
 from .cluster import ROOT_OF, Api, Json, path_of, version_of
 from .progress import wait_until
 from .runtime import ROOT
 
 MODELS = ROOT / "sandbox" / "model_server.py"
-SUPERVISE = Path(__file__).with_name("supervise.py")
+END_WITH_US = ("setpriv", "--pdeathsig", "TERM")
+"""The start of a command that also ends when this program is killed."""
+
 SECRETS = {
     "ngc-secret": ("kubernetes.io/dockerconfigjson", ".dockerconfigjson", '{"auths": {}}'),
     "ngc-api-secret": ("Opaque", "NGC_API_KEY", "not-a-real-key"),
@@ -37,7 +42,7 @@ def label_nodes(api: Api) -> None:
         api.patch(path, {"metadata": {"labels": NODE_LABELS}})
 
 
-IMAGE = {"repository": "nvcr.io/nim/meta/llama-3.2-1b-instruct", "tag": "1.12.0"}
+SPECS: dict[str, Json] = yaml.safe_load(Path(__file__).with_name("specs.yaml").read_text())
 
 
 def make(kind: str, name: str, spec: Json) -> Json:
@@ -48,37 +53,25 @@ def make(kind: str, name: str, spec: Json) -> Json:
 
 def make_nimservice(name: str, **spec: t.Any) -> Json:
     """A NIMService without dependencies: its model is in an emptyDir. `spec`: other fields."""
-    whole = {
-        "image": {**IMAGE, "pullPolicy": "IfNotPresent", "pullSecrets": ["ngc-secret"]},
-        "authSecret": "ngc-api-secret",
-        "storage": {"emptyDir": {"sizeLimit": "50Gi"}},
-        "replicas": 1,
-        "resources": {"limits": {"nvidia.com/gpu": 1}},
-        "expose": {"service": {"type": "ClusterIP", "port": 8000}},
-    }
-    return make("NIMService", name, whole | spec)
+    return make("NIMService", name, copy.deepcopy(SPECS["NIMService"]) | spec)
 
 
 def make_nimcache(name: str, **spec: t.Any) -> Json:
     """A NIMCache that downloads all profiles onto its own volume. `spec`: other fields."""
-    ngc = {
-        "modelPuller": ":".join(IMAGE.values()),
-        "pullSecret": "ngc-secret",
-        "authSecret": "ngc-api-secret",
-        "model": {"profiles": ["all"]},
-    }
-    claim = {"create": True, "size": "50Gi", "volumeAccessMode": "ReadWriteMany"}
-    return make("NIMCache", name, {"source": {"ngc": ngc}, "storage": {"pvc": claim}} | spec)
+    return make("NIMCache", name, copy.deepcopy(SPECS["NIMCache"]) | spec)
 
 
 def make_nimbuild(name: str, **spec: t.Any) -> Json:
     """A NIMBuild on a missing NIMCache, for which it waits. `spec`: other fields."""
-    image = {"repository": "registry.example/acme/tiny-llm", "tag": "1.0.0"}
-    return make("NIMBuild", name, {"nimCache": {"name": "none"}, "image": image} | spec)
+    return make("NIMBuild", name, copy.deepcopy(SPECS["NIMBuild"]) | spec)
 
 
 def state_of(resource: Json) -> str:
     return str((resource.get("status") or {}).get("state") or "new")
+
+
+def conditions_of(resource: Json) -> list[Json]:
+    return (resource.get("status") or {}).get("conditions") or []
 
 
 def is_settled(resource: Json) -> bool:
@@ -95,7 +88,7 @@ def describe_unready(resources: t.Iterable[Json], most: int = 3) -> str:
         if not is_settled(resource):
             said = [
                 condition["message"]
-                for condition in (resource.get("status") or {}).get("conditions") or []
+                for condition in conditions_of(resource)
                 if condition["status"] == "True" and condition.get("message")
             ]
             name = resource["metadata"]["name"]
@@ -156,7 +149,7 @@ def play_models(log: Path, network_of: int = 0, options: t.Sequence[str] = ()) -
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
         process = subprocess.Popen(
-            [*enter, sys.executable, "-I", str(SUPERVISE), sys.executable, str(MODELS), *options],
+            [*enter, *END_WITH_US, sys.executable, str(MODELS), *options],
             stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
     try:

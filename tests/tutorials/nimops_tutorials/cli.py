@@ -15,18 +15,18 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nimops_harness.cases import print_table
-from nimops_harness.definitions import remove_definitions
 from nimops_harness.errors import HarnessError
-from nimops_harness.markdown import Block, Command
 from nimops_harness.progress import say
 from nimops_harness.runtime import ROOT
 from nimops_harness.sandbox import Sandbox, enter, open_sandbox
-from nimops_harness.terminal import Terminal, make_places
 from nimops_programs import build
 
+from .definitions import remove_definitions
+from .markdown import Block, Command
 from .page import Step, attempt, find_fault, read_tutorial
 from .stage import Stage, find_leftovers, list_objects
 from .substitutes import Substitute, find_substitute
+from .terminal import Terminal, make_places
 
 PAGES = ROOT / "docs/tutorials"
 PATIENCE = 120.0

@@ -9,8 +9,9 @@ import re
 from collections.abc import Callable
 
 from nimops_harness.errors import HarnessError
-from nimops_harness.markdown import Block, Command, is_shown, read_blocks, read_session
-from nimops_harness.terminal import Done
+
+from .markdown import Block, Command, is_shown, read_blocks, read_session
+from .terminal import Done
 
 Step = Block | Command
 """A file to write, or a command to type."""

@@ -17,12 +17,13 @@ from pathlib import Path
 
 import yaml
 from nimops_harness.cluster import Api, NotFoundError, kubectl, path_of
-from nimops_harness.definitions import add_foreign_definition
 from nimops_harness.errors import HarnessError
 from nimops_harness.forward import Forwarder
 from nimops_harness.progress import wait_until
 from nimops_harness.runtime import ROOT, ContainedOperator
 from nimops_harness.sandbox import Sandbox
+
+from .definitions import add_foreign_definition
 
 MODEL = "sandbox.nimops/model"
 OPERATOR = "app.kubernetes.io/name=nimops"
@@ -78,7 +79,7 @@ class Stage:
         """Start our operator on what is installed; one at a time."""
         name = f"operator-{len(list(self.sandbox.logs.glob('operator-*')))}"
         settings = {"INSTALLED": "1", "NIMOPS_COMPONENT": "", **environment}
-        self.operator = self.sandbox.start_operator(name, "prefork", (), None, 0, **settings)
+        self.operator = self.sandbox.start_operator(name, "prefork", None, 0, **settings)
 
     def stop_operator(self) -> None:
         """Stop it, if it runs."""

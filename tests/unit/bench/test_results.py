@@ -19,19 +19,18 @@ ROUNDS = {
 }
 
 
-def make_results(stock: list[float], prefork: list[float]) -> Results:
-    results = Results(Sizes(), cores=2)
+@pytest.fixture
+def results() -> Results:
+    found = Results(Sizes(), cores=2)
     for side, rounds in ROUNDS.items():
         for measure, values in zip(("unchanged_wall", "unchanged_cpu", "create_wall"), rounds):  # noqa: B905
-            results.rounds[side, measure] = values  # type: ignore[index]
-    results.shares |= {"stock": stock, "prefork": prefork}
-    results.kinds |= {"NIMService": [2.0], "NemoDatastore": [2.2], "NemoCustomizer": [3.0, 2.0]}
-    results.finish()
-    return results
+            found.rounds[side, measure] = values  # type: ignore[index]
+    found.kinds |= {"NIMService": [2.0], "NemoDatastore": [2.2], "NemoCustomizer": [3.0, 2.0]}
+    found.finish()
+    return found
 
 
-def test_finish() -> None:
-    results = make_results([0.9], [0.03])
+def test_finish(results: Results) -> None:
     assert results.values == {
         "unchanged_wall_ratio": 8.0,
         "unchanged_cpu_ratio": pytest.approx(10.0),
@@ -49,7 +48,6 @@ def test_finish() -> None:
         "nemodatastore_ratio": 1.1,
         "nemocustomizer_ratio": 1.25,
         "nemo_ratio": 1.25,
-        "prefork_was_on": True,
         "cores": 2,
         "nimservices_few": 100,
         "nimservices_many": 500,
@@ -59,41 +57,28 @@ def test_finish() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stock", "prefork", "expected"),
-    [
-        pytest.param([0.9, 0.7], [0.02, 0.1], True, id="on"),
-        pytest.param([0.9], [0.02, 0.4], False, id="partly stock"),
-        pytest.param([0.02], [0.02], False, id="never stock"),
-        pytest.param([0.9], [], None, id="not measured"),
-    ],
-)
-def test_finish_prefork_was_on(stock: list[float], prefork: list[float], expected: object) -> None:
-    assert make_results(stock, prefork).values["prefork_was_on"] is expected
-
-
-@pytest.mark.parametrize(
     ("figure", "value", "expected"),
     [
-        (Figure("a", "", "x", at_least=8), 8.0, "met"),
-        (Figure("a", "", "x", at_least=8), 7.9, "missed"),
-        (Figure("a", "", " s", at_most=0.25), 0.25, "met"),
-        (Figure("a", "", " s", at_most=0.25), 0.26, "missed"),
-        (Figure("a", "", " s"), None, "not measured"),
+        (Figure("a", "", "x", at_least=8), 8.0, ("≥ 8x", "met")),
+        (Figure("a", "", "x", at_least=8), 7.9, ("≥ 8x", "missed")),
+        (Figure("a", "", at_most=0.25), 0.25, ("≤ 0.25 s", "met")),
+        (Figure("a", "", at_most=0.25), 0.26, ("≤ 0.25 s", "missed")),
+        (Figure("a", "", at_most=0.25), None, ("≤ 0.25 s", "not measured")),
+        (Figure("a", ""), 1.0, ("reported", "")),
     ],
 )
-def test_judge(figure: Figure, value: float | None, expected: str) -> None:
+def test_judge(figure: Figure, value: float | None, expected: tuple[str, str]) -> None:
     assert figure.judge(value) == expected
 
 
-def test_show(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show(results: Results, capsys: pytest.CaptureFixture[str]) -> None:
     for figures in (FIGURES, SCALE_FIGURES):
-        show(figures, make_results([0.9], [0.03]))
+        show(figures, results)
         printed = capsys.readouterr().out
         assert [figure.name for figure in figures if figure.name not in printed] == []
 
 
-def test_write(tmp_path: Path) -> None:
-    results = make_results([0.9], [0.03])
+def test_write(results: Results, tmp_path: Path) -> None:
     write(tmp_path / "new" / "results.json", FIGURES, results)
     written = json.loads((tmp_path / "new" / "results.json").read_text())
     assert written.keys() >= {figure.name for figure in FIGURES}

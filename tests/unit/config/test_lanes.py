@@ -21,7 +21,7 @@ lane-a: ; @hack/run_parts.sh first second
 lane-b: ; @hack/run_parts.sh third
 lane-bad: ; @hack/run_parts.sh nested unreached
 nested: ; @hack/run_parts.sh bad unreached
-bad: ; @echo the reason; exit 3
+bad: ; @echo 'fatal: the reason'; seq 100; exit 3
 lane-slow: ; @touch started; sleep 300; touch finished
 """
 
@@ -58,7 +58,8 @@ def test_run_lanes_all_pass(project: Path) -> None:
 def test_run_lanes_first_failure(project: Path) -> None:
     done = run(project, "run_lanes.sh", "lane-slow", "lane-bad")
     assert done.returncode == 2, done.stderr  # make's
-    assert "the reason" in done.stdout
+    assert done.stdout.startswith("fatal: the reason\n1\n")
+    assert done.stdout.endswith("\nfatal: the reason\n")
     assert done.stderr.rstrip().endswith("bad failed; the logs of all parts are in build/test")
     assert (project / "started").exists()
     assert not (project / "finished").exists()

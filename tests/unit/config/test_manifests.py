@@ -8,13 +8,14 @@ from __future__ import annotations
 import collections
 import functools
 import ipaddress
+import json
 import os
 import shutil
-import subprocess
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
+import nimops_kustomize as kustomize
 import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._base.quantity import parse_quantity
@@ -35,16 +36,9 @@ def load_all(path: Path) -> list[dict]:
 
 
 @functools.cache
-def build(folder: Path) -> list[dict]:
-    command = ["kubectl", "kustomize", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return [parse(text) for text in done.stdout.split("\n---\n")]
-
-
-@functools.cache
-def parse(text: str) -> dict:
-    """Parse a document once: the CRDs, most of a build, are the same in all builds."""
-    return yaml.safe_load(text)
+def build(name: str) -> list[dict]:
+    """The objects of a folder of config/, without the schemas of CRDs: test_install_manifests.py has those."""
+    return kustomize.build(kustomize.copy_config() / name)
 
 
 def load_manager() -> dict:
@@ -149,7 +143,7 @@ def test_limit_egress():
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
 @pytest.mark.parametrize("name", BUILT)
 def test_builds_consistent(name):
-    built = build(CONFIG / name)
+    built = build(name)
     names = {(item["kind"], item["metadata"]["name"]) for item in built}
     assert len(names) == len(built)
     for item in built:
@@ -240,7 +234,7 @@ OVERLAYS = {
 
 
 def name_objects(name: str) -> dict[str, dict]:
-    return {f"{item['kind']}/{item['metadata']['name']}": item for item in build(CONFIG / name)}
+    return {f"{item['kind']}/{item['metadata']['name']}": item for item in build(name)}
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
@@ -292,28 +286,24 @@ def test_supervisor_watches(load_module, monkeypatch, component, nemo):
 
 
 def combine(folder: Path, base: str, *components: str) -> dict[str, dict]:
-    """Build an overlay with additional components.
-
-    Of `default` as it is, of others from their own build without CRDs, which take kustomize a second.
-    """
+    """Build an overlay with additional components: `default` as it is, others from their own build."""
     folder.mkdir()
-    place = os.path.relpath(CONFIG / base, folder.resolve())
+    config = kustomize.copy_config()
+    place = os.path.relpath(config / base, folder.resolve())
     if base != "default":
         place = "base.yaml"
-        built = (item for item in name_objects(base).values() if not is_definition(item))
-        (folder / place).write_text(yaml.safe_dump_all(built))
+        (folder / place).write_text(
+            json.dumps({"kind": "List", "apiVersion": "v1", "items": build(base)})
+        )
     where = {
         "resources": [place],
         "components": [
-            os.path.relpath(CONFIG / "components" / name, folder.resolve()) for name in components
+            os.path.relpath(config / "components" / name, folder.resolve()) for name in components
         ],
     }
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(where))
-    return {f"{item['kind']}/{item['metadata']['name']}": item for item in build(folder)}
-
-
-def is_definition(item: dict) -> bool:
-    return item["kind"] == "CustomResourceDefinition"
+    built = kustomize.build(folder)
+    return {f"{item['kind']}/{item['metadata']['name']}": item for item in built}
 
 
 def granted(built: dict[str, dict]) -> set[tuple[str, str, str]]:
@@ -345,8 +335,7 @@ def test_without_nemo_and_back(tmp_path, base):
     assert (granted(once), nemo_of(once)) == (usual, ["on"])
     changed = {"nimops-manager-role", "nimops-controller-manager"}
     for key, item in name_objects(base).items():
-        is_left_out = base != "default" and is_definition(item)
-        if key.partition("/")[2] not in changed and not is_left_out:
+        if key.partition("/")[2] not in changed:
             assert without[key] == back[key] == once[key] == item
 
 
@@ -373,7 +362,7 @@ def test_openshift_service_ca():
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
 def test_hardened_switches():
-    built = {item["kind"]: item for item in build(CONFIG / "overlays/hardened")}
+    built = {item["kind"]: item for item in build("overlays/hardened")}
     [container] = built["Deployment"]["spec"]["template"]["spec"]["containers"]
     env = {item["name"]: item.get("value", "") for item in container["env"]}
     switches = {
@@ -390,7 +379,7 @@ def test_hardened_switches():
     assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
     [egress] = [
         item["spec"]["egress"]
-        for item in build(CONFIG / "overlays/hardened")
+        for item in build("overlays/hardened")
         if item["kind"] == "NetworkPolicy" and "egress" in item["spec"]
     ]
     assert not [peer for rule in egress for peer in rule.get("to", []) if "ipBlock" in peer]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
+import nimops_kustomize as kustomize
 import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import GROUP, KINDS
@@ -118,12 +118,6 @@ def needed_verbs(kind: str) -> set[str]:
     return reads | written | ({"delete"} if kind in PRUNED else set())
 
 
-def build(folder: Path) -> list[dict]:
-    command = ["kubectl", "kustomize", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return list(yaml.safe_load_all(done.stdout))
-
-
 def resource_of(kind: str) -> tuple[str, str]:
     return KINDS[kind].group, KINDS[kind].plural
 
@@ -163,7 +157,7 @@ def test_namespaced_rules_without_cluster_scope():
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
 def test_namespaced_overlay_equals_role():
-    built = build(ROOT / "config/overlays/namespaced")
+    built = kustomize.build(kustomize.copy_config() / "overlays/namespaced")
     # Roles for users are not bound to anyone.
     bound = {
         (item["roleRef"]["kind"], item["roleRef"]["name"]): item

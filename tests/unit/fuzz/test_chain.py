@@ -14,23 +14,27 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Desired
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from nimops_fuzz import chain, trial
-from nimops_fuzz.draws import IN_TESTS
+from nimops_fuzz import chain, strategies, trial
 from nimops_fuzz.schema import GPU_NAMESPACE, KINDS
+from nimops_fuzz.strategies import IN_TESTS
 from nimops_harness.runtime import ROOT
 
 CASES = sorted((ROOT / "tests" / "fuzz" / "cases").glob("*.json"))
 
 
+FEW = settings(IN_TESTS, max_examples=5)
+"""`make fuzz` plays a thousand resources of each kind."""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_play_all_kinds(kind: str) -> None:
-    @IN_TESTS
+    @FEW
     @given(st.data())
     def check(data: t.Any) -> None:
-        made = data.draw(trial.trials(kind))
-        trial.play(trial.Trial(stored(made.resource), made.neighbors, made.number))
+        resource = stored(data.draw(strategies.resources(kind)))
+        trial.play(resource, data.draw(trial.surroundings(kind)))
 
     check()
 
@@ -40,23 +44,11 @@ def test_replay_cases(file: t.Any) -> None:
     chain.replay(json.loads(file.read_text()))
 
 
-SERVICE = {
-    "apiVersion": "apps.nvidia.com/v1alpha1",
-    "kind": "NIMService",
-    "metadata": {"name": "llm", "namespace": "nimops-fuzz", "uid": "u", "resourceVersion": "1"},
-    "spec": {
-        "image": {"repository": "r", "tag": "1"},
-        "authSecret": "s",
-        "storage": {"emptyDir": {}},
-        "expose": {"service": {"port": 8000}},
-    },
-}
-
-
-def one_pass(monkeypatch: t.Any, name: str, effect: t.Any) -> None:
-    """A pass in which a function of the chain does something else."""
-    monkeypatch.setattr(steps if hasattr(steps, name) else chain, name, effect)
-    chain.make_pass(t.cast(dict[str, t.Any], SERVICE), lambda _read: None)
+DRIVER = {
+    "apiVersion": "nvidia.com/v1alpha1", "kind": "NVIDIADriver", "spec": {},
+    "metadata": {"name": "a", "uid": "u", "resourceVersion": "1"},
+}  # fmt: skip
+OWNER = "nvidia.com/gpu-operator.driver.owner"
 
 
 def fail(error: Exception) -> t.Callable[..., t.Any]:
@@ -66,23 +58,38 @@ def fail(error: Exception) -> t.Callable[..., t.Any]:
     return effect
 
 
-def test_make_pass_own_error(monkeypatch: t.Any) -> None:
-    one_pass(monkeypatch, "observe", fail(NimError("spec.image: is odd")))
+def plan(way: str, kind: str, **metadata: t.Any) -> t.Callable[..., t.Any]:
+    planned = Plan(**{way: [{"kind": kind, "metadata": {"name": "a", **metadata}}]})
+    return lambda *_arguments: (Desired(), planned)
 
 
-@pytest.mark.parametrize(
-    ("name", "effect", "found"),
-    [
-        pytest.param("observe", fail(KeyError("x")), "KeyError in ?", id="any other error"),
-        pytest.param("report", fail(NimError("x")), "Flaw: an error is not reported", id="an error that is not reported"),
-        pytest.param(
-            "find_violations", lambda *_: ["status.state: is 1"], "Flaw: the API server would", id="status"
-        ),
-    ],
-)  # fmt: skip
-def test_make_pass_findings(monkeypatch: t.Any, name: str, effect: t.Any, found: str) -> None:
+PASSES = {
+    "own error": ("observe", fail(NimError("spec.image: is odd")), ""),
+    "another error": ("observe", fail(KeyError("x")), "KeyError in ?"),
+    "not reported": ("report", fail(NimError("x")), "Flaw: an error is not reported"),
+    "status": ("find_violations", lambda *_: ["status: is 1"], "Flaw: the API server would refuse"),
+    "namespaced": ("plan", plan("apply", "ConfigMap", namespace=GPU_NAMESPACE), ""),
+    "cluster-scoped": ("plan", plan("apply", "RuntimeClass"), ""),
+    "pod of others": ("plan", plan("evict", "Pod", namespace="b"), ""),
+    "label": ("plan", plan("patch", "Node", labels={OWNER: None, "b": "c"}), ""),
+    "another namespace": ("plan", plan("apply", "ConfigMap", namespace="b"), "Flaw: ConfigMap a is of another"),
+    "no namespace": ("plan", plan("orphan", "DaemonSet"), "Flaw: DaemonSet a is of another"),
+    "a namespace": ("plan", plan("apply", "RuntimeClass", namespace="b"), "Flaw: RuntimeClass a is of another"),
+    "evicted": ("plan", plan("evict", "Node"), "Flaw: evicted: ['Node']"),
+    "long label": ("plan", plan("patch", "Node", labels={"b": "x" * 64}), "Flaw: Node would get the label b=x"),
+    "odd label": ("plan", plan("patch", "Node", labels={"b": "c "}), "Flaw: Node would get the label b=c "),
+}  # fmt: skip
+"""The function of the chain that does something else, what it does, and the finding."""
+
+
+@pytest.mark.parametrize(("name", "effect", "found"), PASSES.values(), ids=PASSES)
+def test_make_pass(monkeypatch: t.Any, name: str, effect: t.Any, found: str) -> None:
+    monkeypatch.setattr(steps if hasattr(steps, name) else chain, name, effect)
+    if not found:
+        chain.make_pass(DRIVER, lambda _read: None)
+        return
     with pytest.raises(Exception, match=r".") as caught:
-        one_pass(monkeypatch, name, effect)
+        chain.make_pass(DRIVER, lambda _read: None)
     assert chain.signature(caught.value).startswith(found)
     assert chain.pass_of(caught.value)
 
@@ -94,48 +101,7 @@ def test_reduce(monkeypatch: t.Any) -> None:
         return dict(resource["spec"]["a"]["b"])
 
     monkeypatch.setattr(steps, "observe", observe)
-    resource = SERVICE | {"spec": SERVICE["spec"] | {"other": 1, "a": {"c": [1, 2]}}}  # type: ignore[operator]
+    resource = DRIVER | {"spec": {"other": 1, "a": {"c": [1, 2]}}}
     case = {"why": "", "resource": resource, "answers": {}}
     smaller = trial.reduce(case, "KeyError in ?", seconds=5)
     assert smaller["resource"]["spec"] == {"a": {}} or "a" not in smaller["resource"]["spec"]
-
-
-OWNER = "nvidia.com/gpu-operator.driver.owner"
-
-
-def entry(kind: str, **metadata: t.Any) -> dict[str, t.Any]:
-    return {"kind": kind, "metadata": {"name": "a", **metadata}}
-
-
-@pytest.mark.parametrize(
-    ("way", "item", "flaw"),
-    [
-        ("apply", entry("ConfigMap", namespace=GPU_NAMESPACE), ""),
-        ("apply", entry("RuntimeClass"), ""),
-        ("evict", entry("Pod", namespace="another"), ""),
-        ("patch", entry("Node", labels={OWNER: None, "b": "c"}), ""),
-        ("apply", entry("ConfigMap", namespace="another"), "ConfigMap a is of another namespace"),
-        ("orphan", entry("DaemonSet"), "DaemonSet a is of another namespace"),
-        ("apply", entry("RuntimeClass", namespace="b"), "RuntimeClass a is of another namespace"),
-        ("evict", entry("Node"), "evicted: ['Node']"),
-        ("patch", entry("Node", labels={"b": "x" * 64}), "Node would get the label b=x"),
-        ("patch", entry("Node", labels={"b": "c "}), "Node would get the label b=c "),
-    ],
-)
-def test_make_pass_cluster_scoped(monkeypatch: t.Any, way: str, item: t.Any, flaw: str) -> None:
-    driver = {
-        "apiVersion": "nvidia.com/v1alpha1", "kind": "NVIDIADriver", "spec": {},
-        "metadata": {"name": "a", "uid": "u", "resourceVersion": "1"},
-    }  # fmt: skip
-    planned = Desired(), Plan(**{way: [item]})
-    monkeypatch.setattr(steps, "plan", lambda *_arguments: planned)
-
-    def go() -> None:
-        chain.make_pass(driver, lambda _read: None)
-
-    if not flaw:
-        return go()
-    with pytest.raises(chain.FlawError) as caught:
-        go()
-    assert str(caught.value.args[0]).startswith(flaw)
-    return None

@@ -1,14 +1,37 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The folders and the environment of an operator."""
+"""Metrics of the operator and of an API server, and the folders of an operator."""
 
 from __future__ import annotations
 
-import typing as t
-
 import pytest
-from nimops_harness.runtime import list_kept, make_environment
+from nimops_harness import runtime
+from nimops_harness.metrics import Snapshot, count_requests, take_snapshot
+
+OURS = 'controller="nimservice-v1alpha1-controller"'
+TEXT = f"""
+# TYPE workqueue_depth gauge
+workqueue_depth{{controller="leases",name="leases",priority=""}} 1000
+workqueue_depth{{controller="clusterpolicy-v1-controller",name="clusterpolicy",priority=""}} 9
+workqueue_depth{{{OURS},name="nimservice",priority="0"}} 2
+workqueue_depth{{{OURS},name="nimservice",priority="-100"}} 95
+controller_runtime_active_workers{{{OURS}}} 2
+controller_runtime_reconcile_errors_total{{{OURS}}} 1
+controller_runtime_reconcile_time_seconds_bucket{{{OURS},le="0.1"}} 3
+controller_runtime_reconcile_time_seconds_sum{{{OURS}}} 17.540128
+controller_runtime_reconcile_time_seconds_count{{{OURS}}} 6 # {{trace="t"}} 1 2
+"""
+
+
+def test_take_snapshot() -> None:
+    assert take_snapshot(TEXT) == Snapshot(6, seconds=17.540128, errors=1, waiting=106, running=2)
+    assert take_snapshot("").is_idle
+
+
+def test_count_requests() -> None:
+    text = 'apiserver_request_total{code="200"} 40\napiserver_request_total{code="404"} 2\n'
+    assert count_requests(text + 'apiserver_request_total_other{code="200"} 1000\n') == 42
 
 
 @pytest.mark.parametrize(
@@ -24,20 +47,7 @@ from nimops_harness.runtime import list_kept, make_environment
 def test_list_kept(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: list[str]
 ) -> None:
-    import nimops_harness.runtime as module
-
-    monkeypatch.setattr(module, "ROOT", module.Path("/checkout"))
-    monkeypatch.setattr(module.sys, "prefix", "/checkout/.venv")
-    monkeypatch.setattr(module.sys, "base_prefix", "/usr")
-    assert [str(path) for path in list_kept(environment)] == expected
-
-
-@pytest.mark.parametrize(
-    ("side", "expected"), [("stock", {"PREFORK": "off", "A": "1"}), ("prefork", {"A": "1"})]
-)
-def test_make_environment(
-    monkeypatch: pytest.MonkeyPatch, side: t.Any, expected: dict[str, str]
-) -> None:
-    monkeypatch.setenv("PREFORK_DIR", "/somewhere")
-    made = make_environment(side, A="1")
-    assert {k: v for k, v in made.items() if k.startswith("PREFORK") or k == "A"} == expected
+    monkeypatch.setattr(runtime, "ROOT", runtime.Path("/checkout"))
+    monkeypatch.setattr(runtime.sys, "prefix", "/checkout/.venv")
+    monkeypatch.setattr(runtime.sys, "base_prefix", "/usr")
+    assert [str(path) for path in runtime.list_kept(environment)] == expected

@@ -12,7 +12,7 @@ import tarfile
 from pathlib import Path
 
 import yaml
-from nimops_harness.oci_registry import Registry, digest_of
+from oci_registry import Registry, digest_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "molecule/air_gap"))
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import fcntl
+import functools
 import json
 import os
 import re
@@ -23,9 +25,13 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine import digests
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
 
 Json = dict[str, t.Any]
+
+# A digest takes 40 ms, on purpose. Passes of many tests need those of the same few texts.
+digests._digest = functools.cache(digests._digest)
 
 
 @dataclass
@@ -161,21 +167,25 @@ def raw() -> Iterator[t.Callable[..., str]]:
 
 
 @pytest.fixture(scope="session")
-def warm():
+def warm(request):
     """Return the environment of prefork's ansible-playbook, warm for an environment of a run.
 
-    A hundred runs share one import of Ansible and of the collection. Prefork's parent ends with this process, and
-    removes the folder.
+    A hundred runs share one import of Ansible and of the collection, which takes three seconds: also those of the
+    other processes of pytest-xdist. Prefork's parent ends with the first process, and removes the folder.
     """
+    is_worker = hasattr(request.config, "workerinput")
+    first = os.getppid() if is_worker else os.getpid()
     # ansible-core 2.18 parses its paths as Python, which warns of `6or` in `nimops-6or_`, but not in `nimops_6or_`.
-    folder = Path(tempfile.mkdtemp(prefix="nimops_"))
-    clients = [sys.executable, "-m", "ansible_prefork", "clients", str(folder / "bin")]
-    subprocess.run(clients, check=True, capture_output=True)
+    if is_worker:
+        folder = Path(tempfile.gettempdir(), f"nimops_{request.config.workerinput['testrunuid']}")
+        folder.mkdir(mode=0o700, exist_ok=True)
+    else:
+        folder = Path(tempfile.mkdtemp(prefix="nimops_"))
     settings = {
         "ANSIBLE_HOME": str(folder / "ansible"),
         "PATH": f"{folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PREFORK_DIR": str(folder),
-        "PREFORK_FOLLOW": str(os.getpid()),
+        "PREFORK_FOLLOW": str(first),
         "PREFORK_PRELOAD": "nimops.nim",
     }
     for name in {"ANSIBLE_COLLECTIONS_PATH", "PYTHONPATH"} & os.environ.keys():
@@ -184,12 +194,26 @@ def warm():
         settings[name] = os.pathsep.join(map(os.path.abspath, paths))
     known = set()
 
+    @contextlib.contextmanager
+    def alone():
+        with (folder / "tests.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    with alone():
+        if not (folder / "bin").exists():
+            clients = [sys.executable, "-m", "ansible_prefork", "clients", str(folder / "bin")]
+            subprocess.run(clients, check=True, capture_output=True)
+
     def warm_up(environment):
         environment = environment | settings
         key = tuple(sorted(item for item in environment.items() if item[0].startswith("ANSIBLE")))
         if key not in known:
             command = [str(folder / "bin/ansible-playbook"), "--version"]
-            subprocess.run(command, env=environment, cwd=folder, check=True, capture_output=True)
+            with alone():
+                subprocess.run(
+                    command, env=environment, cwd=folder, check=True, capture_output=True
+                )
             known.add(key)
         return environment
 

@@ -113,6 +113,30 @@ def test_names(models: Models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert find(names, "other.nim.svc", 80) == ["other.nim.svc", 80]
 
 
+@pytest.mark.parametrize(("kind", "is_served"), [("Private", True), ("Public", False)])
+def test_services_of_knative(models: Models, kind: str, is_served: bool) -> None:
+    at = service(A[0])
+    at["metadata"]["labels"] = {"networking.internal.knative.dev/serviceType": kind}
+    at["spec"]["ports"] = [{"name": "http", "port": 80, "targetPort": 8000}]
+    models.follow({"type": "ADDED", "object": at})
+    assert models.addresses() == ({A} if is_served else set())
+
+
+@pytest.mark.parametrize("is_target_first", [True, False])
+def test_names_of_targets(models: Models, tmp_path: Path, is_target_first: bool) -> None:
+    """The route of Knative leads to a gateway."""
+    models._names = tmp_path / "names"
+    gateway, route = service(A[0]), service("")
+    gateway["metadata"] |= {"namespace": "knative-serving", "name": "gateway"}
+    route["metadata"] |= {"namespace": "nim", "name": "llm-predictor"}
+    route["spec"] = {"externalName": "gateway.knative-serving.svc.cluster.local", "ports": []}
+    services = [gateway, route] if is_target_first else [route, gateway]
+    models.replace(services)
+    names = json.loads(models._names.read_text())
+    assert names["llm-predictor.nim.svc"] == {"8000": [*A]}
+    assert models.addresses() == {A}
+
+
 def test_replace_stops_missed_services(models: Models) -> None:
     models.follow(event("ADDED"))
     models.replace([service(B[0])])

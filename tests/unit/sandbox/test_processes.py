@@ -68,6 +68,22 @@ def test_spawn(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("before\n")
     code = "import os; print(os.getsid(0) == os.getpid(), os.getcwd(), sorted(os.environ))"
-    process = processes.spawn([sys.executable, "-I", "-c", code], tmp_path, log, {"LC_ALL": "C"})
-    os.waitpid(process.pid, 0)
+    made: list[Process] = []
+    command = [sys.executable, "-I", "-c", code]
+    processes.spawn(command, tmp_path, log, {"LC_ALL": "C"}, made.append)
+    os.waitpid(made[0].pid, 0)
     assert log.read_text() == f"before\nTrue {tmp_path} ['LC_ALL']\n"
+
+
+def test_spawn_killed_before_record(tmp_path: Path) -> None:
+    """The program does not start unless its process is recorded."""
+    made: list[Process] = []
+
+    def kill(process: Process) -> None:
+        made.append(process)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        processes.spawn(["/bin/touch", "started"], tmp_path, tmp_path / "log", {}, kill)
+    os.waitpid(made[0].pid, 0)
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from nimops_harness.errors import HarnessError
-from nimops_harness.markdown import Block, Command
-from nimops_harness.terminal import Done
+from nimops_tutorials.markdown import Block, Command
 from nimops_tutorials.page import attempt, find_fault, is_read, read_tutorial
 from nimops_tutorials.stage import describe_model
 from nimops_tutorials.substitutes import SUBSTITUTES, find_substitute
+from nimops_tutorials.terminal import Done
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = {path.stem: path for path in (ROOT / "docs/tutorials").glob("*.md")}

@@ -27,8 +27,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "tests" / "harness"))
 
 from nimops_harness.cluster import kubectl
-from nimops_harness.contain import mount
 from nimops_harness.errors import HarnessError
+from nimops_harness.isolation import mount
 from nimops_harness.progress import say
 from nimops_harness.runtime import find_free_port
 from nimops_harness.sandbox import Sandbox, enter

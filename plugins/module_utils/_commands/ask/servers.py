@@ -25,6 +25,8 @@ _ERROR_BYTES = 1 << 16
 _API_PORT = "api"
 _LABEL = re.compile(r"[a-z0-9-]{1,63}")
 _PORTS = {"http": 80, "https": 443}
+_OF_KNATIVE = "serving.knative.dev/service={},networking.internal.knative.dev/serviceType=Private"
+_WITHOUT_PODS = ": only a request through the gateway of Knative starts pods: set --endpoint"
 
 
 class UnreachableError(NimError):
@@ -76,13 +78,17 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class ServiceProxy:
-    """The server behind a Service, through the API server."""
+    """The server behind a Service, through the API server.
+
+    ``remedy``: what to add to the API server's message if the Service has no pods.
+    """
 
     client: Client
     namespace: str
     service: str
     port: int
     scheme: str = ""
+    remedy: str = ""
 
     @property
     def name(self) -> str:
@@ -114,6 +120,8 @@ class ServiceProxy:
                 f": a Role in the namespace {self.namespace} must allow {verb} on services/proxy"
                 " (get lists models, create asks); or forward the port, and set --endpoint"
             )
+        elif status == 503:
+            text += self.remedy
         return UnreachableError(text)
 
 
@@ -205,8 +213,26 @@ def _find_predictor(client: Client, url: str, namespace: str) -> ServiceProxy:
     host = str(parts.hostname or "").partition(".")[0]
     if not is_in_namespace(url, namespace) or not _LABEL.fullmatch(host):
         raise UnreachableError("KServe reports no Service of this namespace: set --endpoint")
+    if revision := _find_revision(client, namespace, host):
+        port = _PORTS["http"]
+        return ServiceProxy(client, namespace, revision, port, remedy=_WITHOUT_PODS)
     scheme = "https" if parts.scheme == "https" else ""
     return ServiceProxy(client, namespace, host, parts.port or _PORTS[parts.scheme], scheme)
+
+
+def _find_revision(client: Client, namespace: str, host: str) -> str:
+    """The Service of the pods of Knative's last revision; empty if Knative does not run them.
+
+    The Service in the URL then only leads to a gateway, to which the API server sends no requests.
+    """
+    found = client.list_objects(
+        api_path("Service", namespace), labelSelector=_OF_KNATIVE.format(host)
+    )
+    metadata: list[Json] = [item["metadata"] for item in found or []]
+    last: Json = max(
+        metadata, key=lambda it: (it.get("creationTimestamp", ""), it["name"]), default={}
+    )
+    return str(last.get("name") or "")
 
 
 def _model_of(service: Json) -> Json:

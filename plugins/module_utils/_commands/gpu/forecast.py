@@ -140,7 +140,7 @@ def _advance(simulation: SimulatedUpgrade, step: Step, policy: UpgradePolicy) ->
     found = [
         limits[item.state]
         for item in step.nodes
-        if limits.get(item.state) and item.node.since[1] != labels.HELD
+        if limits.get(item.state) and not item.node.is_held
     ]
     simulation.now += max(found, default=0)
     return bool(found)

@@ -217,8 +217,7 @@ def _evict(current: _Pass, step: NodeStep, pods: list[Manifest], how: Evicting) 
     snapshot = current.snapshot
     if reasons := [why for pod in pods if (why := why_not_evictable(pod, how))]:
         return reasons[0]
-    since, word = step.node.since
-    was_held = word == labels.HELD
+    since, was_held = step.node.since[0], step.node.is_held
     is_over = bool(how.seconds and since and snapshot.now - since >= how.seconds and not was_held)
     held, kept, is_stuck = "", "", False
     for pod in pods:

@@ -57,8 +57,7 @@ def why_not_evict(snapshot: UpgradeSnapshot, pod: Manifest, chosen: t.Sequence[M
     others = service.others(is_lost)
     if any(replica.is_ready for replica in others):
         return ""
-    elsewhere = {node.name for node in snapshot.managed if node.state in states.RUNNING} - own.nodes
-    if _may_recover(service, others, len(others) + 1, bool(elsewhere)):
+    if _may_recover(service, others, len(others) + 1, _is_node_expected(snapshot, own.nodes)):
         return f"{service} has no other ready replica yet"
     return ""
 
@@ -76,6 +75,18 @@ def lost_services(snapshot: UpgradeSnapshot, node: Node) -> list[Service]:
         and not (snapshot.is_guarded and service.ready > 1)
         and not any(item.is_ready for item in _staying(service, {node.name}))
     ]
+
+
+def _is_node_expected(snapshot: UpgradeSnapshot, nodes: t.Collection[str]) -> bool:
+    """Whether an upgrade of another node may end before an eviction from these nodes.
+
+    Nodes that hold pods may wait for each other, so a node waits only for those sorted before it.
+    """
+    return any(
+        not node.is_held or node.name < min(nodes)
+        for node in snapshot.managed
+        if node.state in states.RUNNING and node.name not in nodes
+    )
 
 
 def _why_keep(service: Service, node: str, emptying: t.Collection[str], has_running: bool) -> str:

@@ -77,6 +77,11 @@ class Node:
         seconds, _space, word = rest.partition(" ")
         return (parse_seconds(seconds), word) if state == self.state else (0, "")
 
+    @property
+    def is_held(self) -> bool:
+        """Whether the guard holds pods of this node."""
+        return self.since[1] == labels.HELD
+
 
 @dataclass(frozen=True)
 class Driver:

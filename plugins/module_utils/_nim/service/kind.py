@@ -71,7 +71,7 @@ KIND = Kind(
             "list",
             "why they are not ready, and which are unschedulable during an update",
         ),
-        Access("Event", "list", "why a group lacks pods"),
+        Access("Event", "list", "why a group lacks pods, or KServe runs none"),
         Access("Node", "list", "detect the Kubernetes distribution"),
         *SELECTOR_ACCESS,
     ),

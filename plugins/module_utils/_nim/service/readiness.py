@@ -12,6 +12,7 @@ from ..._engine.conditions import find_condition
 from .app import NIMServiceApp
 from .expose.service import selects
 from .kserve.platform import remaining_object
+from .kserve.refusals import is_unobserved, why_refused
 from .kserve.rollout import unfinished_rollout
 from .kserve.status import is_off, predictor_readiness, readiness_of_stopped
 from .workload import live_workload, other_workload, pods_of
@@ -43,6 +44,9 @@ def _readiness_on_kserve(app: NIMServiceApp, *, is_changed: bool) -> Readiness:
     live = live_workload(app)
     if is_off(live):
         return readiness_of_stopped(app.name, live)
+    if not is_changed and (why := why_refused(app)):
+        return Readiness(False, why, moving=True)
+    is_changed = is_changed or is_unobserved(app)
     is_ready, message = predictor_readiness(app.name, live, is_changed=is_changed)
     if is_ready and (unfinished := unfinished_rollout(app)):
         return unfinished

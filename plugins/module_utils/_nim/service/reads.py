@@ -19,6 +19,7 @@ from .endpoint_picker.picker import picker_reads
 from .endpoints import cluster_endpoint, missing_endpoint
 from .expose.service import service_name
 from .kserve.platform import platform_reads
+from .kserve.refusals import refusal_reads
 from .kserve.rollout import rollout_reads
 from .model_layout import layout_reads
 from .model_store import Store, select_store
@@ -47,6 +48,7 @@ def reads(app: NIMServiceApp) -> list[Read]:
     if storage.cache_name:
         found.append(ReadObject("NIMCache", namespace, storage.cache_name))
     found += platform_reads(app)
+    found += refusal_reads(app)
     found += rollout_reads(app)
     found += group_reads(app)
     found += strategy_reads(app)

@@ -48,6 +48,7 @@ from .endpoint_picker.picker import picker_readiness, why_picker_unready
 from .endpoints import cluster_endpoint, external_endpoint, missing_endpoint
 from .expose.service import name_clash
 from .kserve.mode import KSERVE, ignored_fields
+from .kserve.revision import why_failed
 from .kserve.status import ready_pods
 from .model_layout import is_layout_awaited
 from .model_store import (
@@ -166,7 +167,8 @@ def _rolling(app: NIMServiceApp, rollout: Readiness) -> Verdict:
     if missing:
         message = f"Waiting for {missing}, which does not exist"
     elif rollout.awaits_pods:
-        message = with_pods(app.status, message, why_unready(app))
+        why = why_failed(app, message, why_unready(app))
+        message = with_pods(app.status, message, why)
     progress = "not ready yet" if app.spec.is_kserve else "not ready"
     return Verdict(
         NOT_READY,

@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[4]
 SAMPLES = sorted((ROOT / "config/samples").glob("*_*.yaml"))
 GOLDEN = ROOT / "tests/golden"
 PLACE = ("name", "namespace")
+MORE = ("deepseek-r1", "llama-kserve")
+"""Services that have other objects than the first one: of LeaderWorkerSet, and of KServe."""
 CHANGING = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid")
 
 
@@ -38,6 +40,31 @@ def documents(file):
 def resources():
     found = [item for file in SAMPLES for item in documents(file)]
     return [stored(place(item)) for item in found if item["kind"] in kind_names()]
+
+
+def representatives():
+    """The first sample of each kind, and some more."""
+    first = {}
+    for item in resources():
+        first.setdefault(item["kind"], item["metadata"]["name"])
+    return [
+        item for item in resources() if item["metadata"]["name"] in (first[item["kind"]], *MORE)
+    ]
+
+
+PARTS = {"of each kind": (representatives, 30), "all": (resources, 60)}
+"""Samples, and the least number of objects that they have."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(part, marks=pytest.mark.nightly if part == "all" else ()) for part in PARTS
+    ],
+)
+def chosen(request):
+    list_samples, least = PARTS[request.param]
+    return list_samples(), least
 
 
 def place(item):
@@ -73,7 +100,7 @@ def without_versions(objects):
 
 
 @pytest.fixture(scope="module")
-def by_role(play, new_cluster, tmp_path_factory):
+def by_role(chosen, play, new_cluster, tmp_path_factory):
     cluster = filled(new_cluster)
     before = set(cluster.objects)
     try:
@@ -85,7 +112,7 @@ def by_role(play, new_cluster, tmp_path_factory):
                     key: item["metadata"][key] for key in PLACE if key in item["metadata"]
                 },
             }
-            for item in resources()
+            for item in chosen[0]
         ]
         for item in named:
             del item["spec"]
@@ -96,7 +123,7 @@ def by_role(play, new_cluster, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def by_task(new_cluster, tmp_path_factory):
+def by_task(chosen, new_cluster, tmp_path_factory):
     """(objects, the plan before each pass) of the operator's one task."""
     environment = pytest.MonkeyPatch()
     environment.setenv("NIMOPS_REGISTRIES", "")
@@ -104,7 +131,7 @@ def by_task(new_cluster, tmp_path_factory):
     cluster, planned = filled(new_cluster), {}
     client = Client(cluster.kubeconfig(tmp_path_factory.mktemp("task")))
     try:
-        for item in resources():
+        for item in chosen[0]:
             resource = cluster.objects[api_path(*identity(item))]
             live = LiveCluster(client, is_shared=False)
             answers = steps.observe(kind_of(resource), resource, live)
@@ -120,10 +147,17 @@ def by_task(new_cluster, tmp_path_factory):
         environment.undo()
 
 
-def test_role_writes_same_as_task(by_role, by_task):
+def test_representatives():
+    kinds = {item["kind"] for item in representatives()}
+    names = {item["metadata"]["name"] for item in representatives()}
+    assert kinds == {item["kind"] for item in resources()}
+    assert names >= set(MORE)
+
+
+def test_role_writes_same_as_task(chosen, by_role, by_task):
     objects, before, _text = by_role
     found, wanted = without_versions(objects), without_versions(by_task[0])
-    assert len(found) > len(before) + 60
+    assert len(found) > len(before) + chosen[1]
     assert sorted(found) == sorted(wanted)
     assert {
         path: (item, wanted[path]) for path, item in found.items() if item != wanted[path]
@@ -153,7 +187,7 @@ def test_plan_equals_writes(by_role, by_task):
         assert spec is None or objects[path]["spec"] == spec, path
 
 
-def test_render_equals_writes(by_role):
+def test_render_equals_writes(chosen, by_role):
     objects, before, _text = by_role
     rendered = {}
     for file in (GOLDEN / "samples").rglob("*.yaml"):
@@ -161,7 +195,7 @@ def test_render_equals_writes(by_role):
         rendered[api_path(*identity(item))] = item
     written = {path for path in objects if path not in before and "/events/" not in path}
     known = written & rendered.keys()
-    assert len(known) > 60
+    assert len(known) > chosen[1]
     for path in known:
         spec = rendered[path].get("spec")
         assert spec is None or objects[path]["spec"] == spec, path

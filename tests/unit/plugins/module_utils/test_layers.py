@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ METRICS = {
 """Files that name kinds in metrics of NVIDIA's operators, in titles and in the reference."""
 
 
+@cache
 def imports_of(module: str) -> set[str]:
     """The modules of ours that one imports."""
     found = set()

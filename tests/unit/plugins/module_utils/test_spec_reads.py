@@ -58,6 +58,7 @@ OTHERS = {
     "_nim/service/endpoint_picker/deployment.py": "Deployments",
     "_nim/service/endpoints.py": "Services and Ingresses",
     "_nim/service/expose/service.py": "Services",
+    "_nim/service/kserve/children.py": "InferenceServices",
     "_nim/service/kserve/predictor.py": "InferenceServices",
     "_nim/service/multi_node/leader_worker_set.py": "LeaderWorkerSets",
     "_nim/service/readiness.py": "LeaderWorkerSets",

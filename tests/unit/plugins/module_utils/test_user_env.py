@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from nimops_harness.sample_pods import FACTS, OURS, SAMPLES, read, write
-from nimops_harness.sample_pods import MAKING_PODS as WITH_ENV
+from nimops_sample_pods import FACTS, OURS, SAMPLES, read, write
+from nimops_sample_pods import MAKING_PODS as WITH_ENV
 
 Json = dict[str, t.Any]
 Env = dict[tuple[str, str, str], dict[str, Json]]
@@ -42,9 +42,10 @@ CHANGES: dict[str, tuple[tuple[str, ...], Change]] = {
 
 
 def samples(change: tuple[tuple[str, ...], Change]) -> list[Json]:
-    """The samples; those of some kinds with a change of their spec."""
-    found = [item for item in read(SAMPLES) if item["kind"] in WITH_ENV]
+    """The samples of services and caches, of some kinds with a change of their spec; without a change, of all."""
     kinds, apply = change
+    given = ("NIMService", "NIMCache") if kinds else WITH_ENV
+    found = [item for item in read(SAMPLES) if item["kind"] in given]
     for item in found:
         item["metadata"].setdefault("namespace", "nim")
         if item["kind"] in kinds:

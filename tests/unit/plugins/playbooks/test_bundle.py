@@ -10,7 +10,7 @@ import json
 
 import pytest
 import yaml
-from nimops_harness.oci_registry import Registry, serve
+from oci_registry import Registry, serve
 
 MODULES = "ansible_collections.nimops.nim.plugins.modules"
 NIM = {

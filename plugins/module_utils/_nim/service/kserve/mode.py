@@ -20,6 +20,7 @@ from ...._engine.reads import Read, ReadLabelled, ReadObject, ReadObjects
 from ..app import NIMServiceApp
 from ..expose.routing import replaced_by_knative
 from ..workload import INFERENCE_SERVICE, is_known, live_workload
+from .scaling import invalid_bounds
 
 KSERVE = "KServe, for spec.inferencePlatform: kserve"
 """The software to install if the API server does not serve InferenceServices."""
@@ -54,6 +55,11 @@ _SET_NAMESPACE = (
 def is_standard(mode: str) -> bool:
     """Whether a Deployment runs the pods; ModelMesh is rendered like Knative."""
     return mode in _STANDARD
+
+
+def is_knative(mode: str) -> bool:
+    """Whether Knative runs the pods."""
+    return mode in _KNATIVE
 
 
 def is_same_mode(one: str, other: str) -> bool:
@@ -114,9 +120,10 @@ def ignored_fields(app: NIMServiceApp) -> list[str]:
         "spec.scale.enabled": app.spec.is_autoscaled,
         **replaced_by_knative(app.spec.expose),
         "spec.metrics.enabled": app.spec.is_monitored,
+        "spec.draResources": bool(app.spec.dra_resources),
     }
     given = [field for field, is_set in features.items() if is_set]
-    return [*(f"spec.{field}" for field in app.spec.for_knative), *given]
+    return [*(f"spec.{field}" for field in app.spec.for_knative), *given, *invalid_bounds(app)]
 
 
 def settled_mode(app: NIMServiceApp) -> str:

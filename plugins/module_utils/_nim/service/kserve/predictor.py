@@ -40,7 +40,7 @@ from ..workload import (
     selector_labels,
 )
 from .mode import MODE_ANNOTATION, is_same_mode, is_standard, mode_names
-from .scaling import build_scaling
+from .scaling import build_bounds, build_scaling
 from .status import STOP_ANNOTATION
 
 _VISIBILITY_LABEL = "networking.kserve.io/visibility"
@@ -112,7 +112,8 @@ def _build_predictor(app: NIMServiceApp, store: Store, mode: str) -> Running:
             pods |= {**build_scaling(app), "deploymentStrategy": ROLLING_UPDATE}
         else:
             pods = _for_knative(app, pods)
-        return _as_before(app, {"labels": labels, "annotations": annotations, **pods}, live)
+        built = _as_before(app, {"labels": labels, "annotations": annotations, **pods}, live)
+        return built if is_deployed else _with_bounds(app, built, live["spec"])
 
     return keep_running(app, store, live["spec"], build)
 
@@ -128,6 +129,19 @@ def _for_knative(app: NIMServiceApp, pod: Json) -> Json:
     kept = {key: value for key, value in pod.items() if key not in _SET_BY_KNATIVE}
     model = {key: value for key, value in model.items() if key != "lifecycle"}
     return kept | {"containers": [model | {"ports": unnamed}, *sidecars]}
+
+
+def _with_bounds(app: NIMServiceApp, predictor: Json, live: Json) -> Json:
+    """The predictor with the limits of its replicas.
+
+    The reference and our former releases do not pass them on. A change of the limits restarts the
+    pods, so it waits for a change that also does.
+    """
+    bounds = build_bounds(app)
+    has_none = bool(live) and not bounds.keys() & live.keys()
+    if has_none and has_equivalent(live, without_scaling(predictor)):
+        return predictor
+    return predictor | bounds
 
 
 def _build_knative_probes(app: NIMServiceApp) -> Json:

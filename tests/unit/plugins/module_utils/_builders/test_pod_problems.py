@@ -8,6 +8,7 @@ import typing as t
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.pod_problems import (
     describe,
+    describe_refusal,
     explain_pods,
     why_ended,
     why_not_ready,
@@ -175,6 +176,28 @@ def test_why_not_ready_is_stable(states: list[Json], why: str) -> None:
     assert [why_not_ready(pod(state)) for state in states] == [
         f", container ctr: {why}" for _state in states
     ]
+
+
+QUOTA = "is forbidden: exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0"
+DESCRIBE_REFUSAL_CASES = {
+    "generated": (f'Error creating: pods "demo-7xk2q" {QUOTA}', 'Error creating: pods "demo-…"'),
+    "next": (f'Error creating: pods "demo-b9z4w" {QUOTA}', 'Error creating: pods "demo-…"'),
+    "combined": (
+        f'(combined from similar events): Error creating: pods "demo-nw6lp" {QUOTA}',
+        'Error creating: pods "demo-…"',
+    ),
+    "ordinal": (f'create Pod demo-0 failed error: pods "demo-0" {QUOTA}', "create Pod demo-0"),
+    "a word": (f'pods "demo-probe" {QUOTA}', 'pods "demo-probe"'),
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "start"), DESCRIBE_REFUSAL_CASES.values(), ids=DESCRIBE_REFUSAL_CASES
+)
+def test_describe_refusal(message: str, start: str) -> None:
+    text = describe_refusal(message)
+    assert text.startswith(f"FailedCreate: {start}")
+    assert text.endswith(QUOTA)
 
 
 def test_describe_bounded_and_printable() -> None:

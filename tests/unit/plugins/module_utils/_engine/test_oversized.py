@@ -65,7 +65,9 @@ def nested(depth: int) -> t.Any:
 
 
 def large(kind: str = "NIMService", **fields: t.Any) -> Json:
-    return resource(kind, spec={"env": env(10000)}, **fields)
+    """Few long variables: a pass measures each of them several times."""
+    long = [item | {"value": "v" * 1000} for item in env(400)]
+    return resource(kind, spec={"env": long}, **fields)
 
 
 def deep(kind: str = "NIMService", depth: int = 100, **fields: t.Any) -> Json:

@@ -16,6 +16,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadDigest,
     ReadHttp,
     ReadLabelled,
+    ReadLastEvent,
     ReadLog,
     ReadNodeRows,
     ReadNodes,
@@ -50,6 +51,7 @@ READS: dict[str, tuple[Read, ObjectKey | None, str]] = {
     "Node/*": (ReadNodes(), None, "Node"),
     "Node/*?vsphere-tanzu": (tanzu_reads()[1], None, "Node"),
     "Job/nim/j#refusals": (ReadRefusals("Job", "nim", "j"), None, ""),
+    "Job/nim/j#Failed": (ReadLastEvent("Job", "nim", "j", "Failed"), None, ""),
     "time": (ReadTime(), None, ""),
     "log": (ReadLog("log", "nim", "p", "c"), None, ""),
     "http://a": (ReadHttp("http://a"), None, ""),
@@ -78,6 +80,7 @@ def test_read_flags() -> None:
         "ReadAny",
         "ReadClaimUsers",
         "ReadLabelled",
+        "ReadLastEvent",
         "ReadNodes",
         "ReadRefusals",
     }
@@ -123,6 +126,7 @@ class Absent:
         pytest.param(ReadClaimUsers("nim", "a"), [], id="users of a claim"),
         pytest.param(ReadUnready("nim", "a"), [], id="a pod that has gone since"),
         pytest.param(ReadRefusals("Job", "nim", "a"), "", id="refusals"),
+        pytest.param(ReadLastEvent("Job", "nim", "a", "Failed"), {}, id="an event"),
     ],
 )
 def test_read_answers_of_missing_objects(read: Read, answer: t.Any) -> None:
@@ -151,6 +155,8 @@ EVENTS = [
     event(7, "StatefulSet", "a-b"),
     event(8, "StatefulSet", "b-1"),
     event(9, "StatefulSet", "a-1", involvedObject=None),
+    event(10, "DaemonSet", "a"),
+    event(11, "DaemonSet", "a-1"),
 ]
 
 
@@ -162,9 +168,35 @@ EVENTS = [
         (ReadRefusals("StatefulSet", "nim", "a"), "no 6"),
         (ReadRefusals("StatefulSet", "nim", "b"), "no 8"),
         (ReadRefusals("StatefulSet", "nim", "a-b"), "no 7"),
+        (ReadRefusals("DaemonSet", "nim", "a"), "no 10"),
         (ReadRefusals("Job", "other", "a"), ""),
     ],
 )
 def test_read_refusals(read: ReadRefusals, refusal: str) -> None:
     assert read.answer(Facts(EVENTS)) == refusal
     assert read.answer(Facts(EVENTS[::-1])) == refusal
+
+
+SEEN = {"firstTimestamp": None, "eventTime": "2026-01-01T00:00:30Z"}
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        pytest.param(EVENTS, "no 4", id="the reason"),
+        pytest.param([*EVENTS, event(5, "Job", "a", reason="Failed")], "no 5", id="the last one"),
+        pytest.param(
+            [
+                *EVENTS,
+                event(5, "Job", "a", reason="Failed", lastTimestamp=None, **SEEN),
+                event(6, "Job", "a", reason="Failed"),
+            ],
+            "no 5",
+            id="without a last time",
+        ),
+        pytest.param([event(5, "Pod", "a", reason="Failed")], None, id="another kind"),
+    ],
+)
+def test_read_last_event(events: list[dict[str, t.Any]], message: str | None) -> None:
+    read = ReadLastEvent("Job", "nim", "a", "Failed")
+    assert read.answer(Facts(events)).get("message") == message

@@ -51,9 +51,9 @@ def make_app():
         "metadata": {"name": "cluster-policy", "uid": "u"},
     }
 
-    def make(answers=None):
+    def make(answers=None, kind="ClusterPolicy"):
         found = {OPERATOR: {"namespace": "gpu-operator"}, **(answers or {})}
-        return StackApp(resource, Observed(found))
+        return StackApp({**resource, "kind": kind}, Observed(found))
 
     return make
 

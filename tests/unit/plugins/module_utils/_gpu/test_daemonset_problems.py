@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._gpu import daemonset_problems
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.daemonset_problems import (
     explain,
+    problem_reads,
     unready_pods,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import Nodes
+from nimops_harness.crds import read_schemas
 
 
 def daemon_set():
@@ -103,3 +107,74 @@ def test_explain_unscheduled(make_app, name, message, expected):
 
 def test_explain_without_pods(make_app):
     assert explain(make_app(), daemon_set()) == "DaemonSet nvidia-dcgm: 0 of 2 pods are available"
+
+
+POD_SECURITY = (
+    'Error creating: pods "nvidia-dcgm-x" is forbidden: violates PodSecurity "baseline:latest":'
+    " hostPath volumes"
+)
+PRIORITY = (
+    "Error creating: insufficient quota to match these scopes: [{PriorityClass In"
+    " [system-node-critical system-cluster-critical]}]"
+)
+PODS = (
+    'Error creating: pods "nvidia-dcgm-x" is forbidden: exceeded quota: few, requested: pods=1,'
+    " used: pods=3, limited: pods=3"
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "advice"),
+    [
+        pytest.param(
+            POD_SECURITY,
+            " (set spec.psa.enabled, or relax the Pod Security labels of the namespace)",
+            id="pod security",
+        ),
+        pytest.param(
+            PRIORITY,
+            " (create a ResourceQuota for this PriorityClass in the namespace, or set another in"
+            " spec.daemonsets.priorityClassName)",
+            id="priority",
+        ),
+        pytest.param(PODS, " (ask for a larger quota)", id="quota"),
+        pytest.param("Error creating: webhook refused it", "", id="webhook"),
+    ],
+)
+def test_explain_refused(make_app, message, advice):
+    live = daemon_set()
+    live["status"]["currentNumberScheduled"] = 1
+    pods, refusals = problem_reads(make_app(), [live], [], Nodes([]))
+    assert (pods.key, refusals.kind) == (unready_pods(make_app(), "nvidia-dcgm").key, "DaemonSet")
+    answers = {refusals.key: message}
+    summary = "DaemonSet nvidia-dcgm: 0 of 2 pods are available"
+    assert explain(make_app(answers), live) == f"{summary}; FailedCreate: {message}{advice}"
+    live["status"]["currentNumberScheduled"] = 2
+    assert len(problem_reads(make_app(), [live], [], Nodes([]))) == 1, "no event is read"
+    assert explain(make_app(answers), live) == summary, "an event from before"
+
+
+def test_fields_exist():
+    schemas = read_schemas()
+    for kind, fields in daemonset_problems._FIELDS.items():
+        for text in fields:
+            field, _of, other = text.partition(" of the ")
+            schema = schemas[other or kind]
+            for name in field.split("."):
+                schema = schema["properties"][name]
+
+
+@pytest.mark.parametrize(
+    ("message", "field"),
+    [
+        (POD_SECURITY, "spec.psa.enabled of the ClusterPolicy"),
+        (PRIORITY, "spec.priorityClassName"),
+    ],
+)
+def test_explain_refused_driver(make_app, message, field):
+    live = daemon_set()
+    live["status"]["currentNumberScheduled"] = 1
+    _pods, refusals = problem_reads(make_app(), [live], [], Nodes([]))
+    text = explain(make_app({refusals.key: message}, kind="NVIDIADriver"), live)
+    assert f" {field}" in text
+    assert "spec.daemonsets" not in text

@@ -19,7 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._http.registry_client i
     check_digest,
     digest_of,
 )
-from nimops_harness.oci_registry import TOKEN, Registry, serve
+from oci_registry import TOKEN, Registry, serve
 
 USER = "me:s3cr3t"
 BLOB = bytes(range(256)) * 40

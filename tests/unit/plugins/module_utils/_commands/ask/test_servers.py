@@ -71,6 +71,20 @@ def test_find_proxy(harness, url, expected):
     assert (found.service, found.port, found.scheme) == expected
 
 
+def test_find_proxy_of_knative(harness):
+    """The Service in the URL leads to a gateway."""
+    for number, kind in ((1, "Private"), (2, "Private"), (2, "Public")):
+        name = f"llm-predictor-0000{number}{'-private' if kind == 'Private' else ''}"
+        labels = {
+            "serving.knative.dev/service": "llm-predictor",
+            "networking.internal.knative.dev/serviceType": kind,
+        }
+        harness.put("Service", name, metadata={"labels": labels}, spec={})
+    found = find_proxy(harness.client, service("https://llm-predictor.nim.svc:8443"))
+    assert (found.service, found.port, found.scheme) == ("llm-predictor-00002-private", 80, "")
+    assert "starts pods: set --endpoint" in found.remedy
+
+
 @pytest.mark.parametrize(
     "url", ["http://llm.other.svc", "ftp://llm.nim.svc", "http://a%2f..%2fb.nim.svc", "http://[x"]
 )

@@ -9,7 +9,7 @@ import types
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from nimops_harness.oci_registry import Registry, serve
+from oci_registry import Registry, serve
 
 
 @pytest.fixture

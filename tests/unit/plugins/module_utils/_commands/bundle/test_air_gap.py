@@ -18,7 +18,7 @@ PULL = "ansible_collections.nimops.nim.plugins.module_utils._commands.bundle.pul
 SCRIPT = """
 set -eu
 ip link set lo up
-"$PYTHON" -m nimops_harness.oci_registry 127.0.0.1 5443 both.pem &
+"$PYTHON" "$REGISTRY" 127.0.0.1 5443 both.pem &
 registry=$!
 trap 'kill $registry' EXIT
 for _try in 1 2 3 4 5 6 7 8 9 10; do
@@ -47,12 +47,13 @@ def test_bundle_unbundle_and_pull(tmp_path, tls):
     (tmp_path / "store").mkdir()
     (tmp_path / "ca/own.crt").write_bytes(tls.pem(tls.authority[0]))
     (tmp_path / "both.pem").write_bytes(tls.pem(*tls.issue("localhost", tls.authority)))
-    paths = [str(ROOT / "packages/kubectl-nim/src"), str(ROOT / "tests/harness"), *sys.path]
+    paths = [str(ROOT / "packages/kubectl-nim/src"), *sys.path]
     names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "DOCKER_CONFIG")
     environment = {key: value for key, value in os.environ.items() if key not in names} | {
         "PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "PULL": PULL,
+        "REGISTRY": str(ROOT / "sandbox/oci_registry.py"),
         "HOME": str(tmp_path),
     }
     done = subprocess.run(

@@ -159,10 +159,17 @@ PLACES = {
 }
 
 
+SEEDS = [
+    pytest.param(range(4), id="few"),
+    pytest.param(range(4, 20), id="more", marks=pytest.mark.nightly),
+]
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("form", DOCUMENTS)
-def test_redact_document(form: str, place: str) -> None:
-    for seed in range(20):
+def test_redact_document(form: str, place: str, seeds: range) -> None:
+    for seed in seeds:
         rng = random.Random(f"{form} {place} {seed}")
         kept: list[str] = []
         tree = {"first": "x"}
@@ -235,13 +242,24 @@ IN_LINES = ("YAML, list", "YAML, block", "two words")
 """Names that only count on a line of their own; elsewhere, they are prose."""
 
 
+PARTS = {"a quarter": (0,), "the rest": (1, 2, 3)}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param(rests, id=part, marks=pytest.mark.nightly if part == "the rest" else ())
+        for part, rests in PARTS.items()
+    ],
+)
 @pytest.mark.parametrize("form", ASSIGNED)
-def test_redact_every_name_in_every_format(form: str) -> None:
-    rng = random.Random(form)
-    for name, around in itertools.product(SENSITIVE, AROUND):
+def test_redact_every_name_in_every_format(form: str, part: tuple[int, ...]) -> None:
+    """Each part has each name, each place and each sign, and a part of their combinations."""
+    rng = random.Random(f"{form} {part}")
+    for number, (name, around) in enumerate(itertools.product(SENSITIVE, AROUND)):
         if form in IN_LINES and around != "{}":
             continue
-        for sign in SIGNS:
+        for sign in (sign for index, sign in enumerate(SIGNS) if (index + number) % 4 in part):
             if sign == "=" and form in ("query",):
                 continue
             bare, quoted = secret(rng, [sign]), secret(rng, QUOTED_SIGNS)
@@ -348,6 +366,7 @@ HARD = [
 ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("piece", HARD, ids=lambda text: text.strip() or "space")
 def test_redact_time_linear(piece: str) -> None:
     """Doubling any text about doubles the time."""
@@ -358,9 +377,9 @@ def test_redact_time_linear(piece: str) -> None:
         redact_text(text)
         return time.process_time() - start
 
-    measure(2_000)
-    first, second = measure(8_000), measure(32_000)
-    assert second < 12 * max(first, 0.03), f"{first:.3f} s, then {second:.3f} s"
+    # The bound leaves room for noise: quadratic time is 64 times as long, linear time eight times.
+    first, second = measure(2_000), measure(16_000)
+    assert second < 24 * max(first, 0.004), f"{first:.3f} s, then {second:.3f} s"
 
 
 OPEN = ['x: "a \\"b', 'log: 5" \\"disk', '{"a": "\\"b']

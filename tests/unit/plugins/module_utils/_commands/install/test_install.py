@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._commands.install import manifests
 from ansible_collections.nimops.nim.plugins.module_utils._commands.install.install import (
     Installer,
     find_installed,
@@ -13,6 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.install.insta
 from ansible_collections.nimops.nim.plugins.module_utils._commands.install.manifests import (
     COMPONENTS,
     CRD,
+    FOLDER,
     Order,
     path_of,
     select_manifests,
@@ -61,6 +63,14 @@ def test_install(install, controllers, names, order):
     assert sorted(writes(controllers)) == sorted(wanted)
     assert install(order) == []
     assert len(writes(controllers)) == len(wanted)
+
+
+def test_install_whole_definitions(install, controllers, monkeypatch):
+    monkeypatch.setattr(manifests, "FOLDER", FOLDER)
+    install(Order())
+    assert install(Order()) == []
+    live = controllers.objects[CACHES]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    assert len(live["properties"]["spec"]["properties"]) > 1
 
 
 def test_install_order_of_writes(install, controllers):

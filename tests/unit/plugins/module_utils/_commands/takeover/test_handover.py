@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
@@ -63,12 +64,14 @@ class Harness:
         self.lease = lease
         self.messages = []
         self.steps = 0
+        self.now = 0.0
         self.is_image_missing = False
         self.is_idle = False
         self.also = lambda: None
 
-    def step(self, *_args):
+    def step(self, seconds=0.0):
         self.steps += 1
+        self.now += seconds
         self.also()
         for path, item in list(self.cluster.objects.items()):
             if item.get("kind") == "Deployment" and item["metadata"]["namespace"] == HOME:
@@ -146,7 +149,8 @@ def harness(new_cluster, reference, lease, monkeypatch):
     cluster.put(api_path("NIMService", "nim", "llm"), NIM | {"status": status})
     made = Harness(cluster, lease)
     made.step()
-    monkeypatch.setattr(waiting.time, "sleep", made.step)
+    clock = SimpleNamespace(monotonic=lambda: made.now, sleep=made.step)
+    monkeypatch.setattr(waiting, "time", clock)
     yield made
     cluster.server.close()
 
@@ -212,7 +216,7 @@ def test_take_over_missing_namespace(harness, handle, manifests):
 
 def test_take_over_missing_image(harness, handle, manifests):
     harness.is_image_missing = True
-    there = handle(manifests, seconds=0.05)
+    there = handle(manifests, seconds=5)
     now = there.inspect()
     with pytest.raises(NimError, match=r"is not available after .*ImagePullBackOff: no such image"):
         there.take_over(now)
@@ -222,13 +226,13 @@ def test_take_over_missing_image(harness, handle, manifests):
 
 def test_take_over_unreconciled_resource(harness, handle, manifests):
     harness.is_idle = True
-    there = handle(manifests, seconds=0.05)
+    there = handle(manifests, seconds=5)
     with pytest.raises(NimError, match=r"has not reconciled after .* NIMService nim/llm"):
         there.take_over(there.inspect())
 
 
 def test_take_over_loss(harness, handle, manifests, monkeypatch):
-    there = handle(manifests, seconds=0.05)
+    there = handle(manifests, seconds=5)
     now = there.inspect()
     path = api_path("NIMService", "nim", "llm")
     stop_pods = there._release_lease
@@ -328,7 +332,7 @@ def test_take_over_active_operator(harness, handle, manifests):
     there = handle(manifests)
     there.take_over(there.inspect())
     harness.is_idle = True  # a leader does not reconcile unchanged resources again
-    again = handle(manifests, seconds=0.05)
+    again = handle(manifests, seconds=5)
     again.take_over(again.inspect())
 
 

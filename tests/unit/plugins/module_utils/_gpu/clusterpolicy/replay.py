@@ -9,13 +9,13 @@ and collects what a deleted policy owned.
 
 from __future__ import annotations
 
-import copy
 import datetime
 import hashlib
 import json
 import re
 import typing as t
 
+from ansible_collections.nimops.nim.plugins.module_utils._base.json_copy import copy_json
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import (
     SimulatedCluster,
@@ -91,7 +91,7 @@ class Cluster(SimulatedCluster):
 
     def _replace(self, manifest: Json, live: Json | None) -> None:
         self._clock += 1
-        item = copy.deepcopy(manifest)
+        item = copy_json(manifest)
         meta = item["metadata"]
         meta.pop("resourceVersion", None)
         before = (live or {}).get("metadata") or {}
@@ -301,7 +301,7 @@ class Replay:
 
 def _policy(name: str, spec: Json) -> Json:
     """A policy with the defaults of its schema."""
-    given = copy.deepcopy({**{key: {} for key in _REQUIRED.split()}, **spec})
+    given = copy_json({**{key: {} for key in _REQUIRED.split()}, **spec})
     for block in ("migManager", "vgpuDeviceManager"):
         if "config" in given.get(block, {}) and block == "migManager":
             given[block]["config"].setdefault("default", "all-disabled")
@@ -314,7 +314,7 @@ def _policy(name: str, spec: Json) -> Json:
 
 
 def _in_namespace(item: Json) -> Json:
-    item = copy.deepcopy(item)
+    item = copy_json(item)
     item["metadata"]["namespace"] = NAMESPACE
     if "stringData" in item:
         item["data"] = item.pop("stringData")
@@ -323,7 +323,7 @@ def _in_namespace(item: Json) -> Json:
 
 def with_defaults(item: Json) -> Json:
     """An object as the API server would store it."""
-    item = copy.deepcopy(item)
+    item = copy_json(item)
     item.setdefault("apiVersion", KINDS[item["kind"]].version)
     if item["kind"] == "DaemonSet":
         _default_daemon_set(item["spec"])

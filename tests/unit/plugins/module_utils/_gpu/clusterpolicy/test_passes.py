@@ -27,13 +27,18 @@ NFD = {
 }
 
 
+BESIDE = ("dcgmExporter", "dcgm", "nodeStatusExporter", "gfd", "migManager")
+"""Operands that no driver waits for. Each makes a pass longer."""
+
+
 class Stage:
-    """A ready cluster whose driver was changed just now."""
+    """A ready cluster whose driver was changed just now, without the operands beside the driver's."""
 
     def __init__(self, replay, gpu, nodes, pods, upgrade):
         self.cluster = replay.Cluster()
         self.seen, self.evicted = [], []
-        self._blocks = replay._REQUIRED.split()
+        self.blocks = {key: {} for key in replay._REQUIRED.split()}
+        self.blocks |= {key: {"enabled": False} for key in BESIDE}
         self._upgrade = {"autoUpgrade": True, **upgrade}
         for name in nodes:
             node = {"kind": "Node", **gpu.node(name, labels=NFD)}
@@ -51,7 +56,7 @@ class Stage:
         driver = DRIVER | {"version": version, "upgradePolicy": self._upgrade | upgrade}
         if license_:
             driver["licensingConfig"] = {"secretName": license_}
-        spec = {key: {} for key in self._blocks} | {"driver": driver}
+        spec = self.blocks | {"driver": driver}
         manifest = {"apiVersion": KIND.api_version, "kind": KIND.name}
         self.cluster.create({**manifest, "metadata": {"name": "p"}, "spec": spec})
 
@@ -278,6 +283,7 @@ DEPLOY, SINCE = "nvidia.com/gpu.deploy.", "nimops.nim/gpu-missing-since"
 def timed(stage, gpu, monkeypatch):
     """A settled cluster with a clock, a user's label and a pod with a GPU."""
     made = stage(["a"], [gpu.pod("w", "a", gpus=1)])
+    made.blocks |= {key: {} for key in BESIDE}
     made.put_policy("1")
     made.clock = 1_790_000_000
     answer = made.cluster.answer

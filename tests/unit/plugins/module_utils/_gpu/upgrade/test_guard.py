@@ -131,6 +131,16 @@ def test_guard_unschedulable_replica(gpu, snapshot):
     assert step.waits == "Pod nim/a: NIMService nim/llm has no other ready replica yet"
 
 
+@pytest.mark.parametrize(("other", "expected"), [("w", []), ("z", ["a"])])
+def test_guard_held_nodes(gpu, snapshot, other, expected):
+    """Two nodes that hold pods do not wait for each other."""
+    pods = replicas_of(gpu, [A, ("b", "", HOMELESS)])
+    held = gpu.node(other, P, cordoned=True, **{labels.SINCE: f"{P} 1 held"})
+    nodes = [gpu.node("x", P, cordoned=True), held]
+    steps = take_step(snapshot(nodes, pods, workloads=[gpu.workload(2)]), POLICY)
+    assert [item.live["metadata"]["name"] for item in steps.evictions] == expected
+
+
 def test_guard_suspends_limit(gpu, snapshot):
     pods = [gpu.replica("a", "x")]
     _found, step = evict(gpu, snapshot, pods, 2, nimops__ignored="")

@@ -288,3 +288,35 @@ def test_build_inference_service_drain(make, mode, seconds):
     assert pod["containers"][0].get("lifecycle") == (
         {"preStop": {"sleep": {"seconds": 5}}} if seconds else None
     )
+
+
+BOUNDS = {"autoscaling.knative.dev/min-scale": "0", "autoscaling.knative.dev/max-scale": "4"}
+
+
+@pytest.mark.parametrize(("mode", "wanted"), [("Knative", (0, 4)), ("Standard", (1, 1))])
+def test_build_inference_service_bounds(make, mode, wanted):
+    """KServe drops the annotations; of the fields, it makes its own."""
+    found = predictor(make, {"annotations": BOUNDS}, mode)
+    assert (found["minReplicas"], found["maxReplicas"]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_set"),
+    [
+        pytest.param({}, False, id="the same pods"),
+        pytest.param({"schedulerName": "x"}, True, id="other pods"),
+        pytest.param(
+            {"annotations": BOUNDS | {"autoscaling.knative.dev/max-scale": "5"}},
+            True,
+            id="other limits",
+        ),
+    ],
+)
+def test_build_inference_service_bounds_of_running_pods(make, changes, is_set):
+    """A takeover does not restart pods."""
+    spec = {"annotations": BOUNDS}
+    live = made(make, spec, "Knative")
+    for field in ("minReplicas", "maxReplicas"):
+        del live["spec"]["predictor"][field]
+    found = predictor(make, spec | changes, "Knative", **{"InferenceService/ns/llm": live})
+    assert ("minReplicas" in found, "maxReplicas" in found) == (is_set, is_set)

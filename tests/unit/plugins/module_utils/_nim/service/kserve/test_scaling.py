@@ -6,7 +6,9 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.scaling import (
+    build_bounds,
     build_scaling,
+    invalid_bounds,
 )
 
 
@@ -79,3 +81,28 @@ def test_build_scaling_invalid_target(make):
     cr = make.cr({"replicas": None, "scale": {"enabled": True, "hpa": {"metrics": metrics}}})
     with pytest.raises(NimError, match=r"spec\.scale\.hpa\.metrics\[1\]\.resource\.target: 'many'"):
         build_scaling(make.app(cr))
+
+
+MIN, MAX = "autoscaling.knative.dev/min-scale", "autoscaling.knative.dev/max-scale"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "bounds"),
+    [
+        pytest.param({}, {}, id="none"),
+        pytest.param({MIN: "0"}, {"minReplicas": 0}, id="to zero"),
+        pytest.param({MIN: "2", MAX: "4"}, {"minReplicas": 2, "maxReplicas": 4}, id="both"),
+        pytest.param({MAX: "0"}, {}, id="no limit"),
+        pytest.param({MIN: "2147483647"}, {"minReplicas": 2147483647}, id="the largest"),
+    ],
+)
+def test_build_bounds(make, annotations, bounds):
+    app = make.app({"annotations": annotations})
+    assert (build_bounds(app), invalid_bounds(app)) == (bounds, [])
+
+
+@pytest.mark.parametrize("text", ["-1", "x", "1.5", "2147483648", "99999999999", "²"])
+def test_invalid_bounds(make, text):
+    app = make.app({"annotations": {MIN: text, MAX: "3"}})
+    assert build_bounds(app) == {"maxReplicas": 3}
+    assert invalid_bounds(app) == [f"spec.annotations[{MIN}]"]
