@@ -2,7 +2,8 @@
 # Run make targets at the same time: hack/run_lanes.sh TARGET…
 #
 # Their parts write to build/test/PART.log. The end of each part prints a line. The first failure stops the other lanes,
-# prints the log of its part last, and is the exit code. With KEEP_GOING=1, all lanes run to their ends first.
+# prints the log of its part last, and is the exit code. With KEEP_GOING=1, all lanes run to their ends first. With RETRY=1,
+# a part fails if it fails twice (see run_parts.sh); the reasons of a part that passed the second time are printed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,9 +29,10 @@ signal_lanes() {
 	((${#lanes[@]}))
 }
 
-# Each signal gets ten seconds.
+# Each signal gets ten seconds. An interrupted part does not run a second time.
 stop_lanes() {
 	local signal
+	: >>"$LANES/failed"
 	for signal in INT TERM KILL; do
 		signal_lanes "$signal" || return 0
 		for _ in {1..100}; do
@@ -49,15 +51,20 @@ print_durations() {
 	printed=${#lines[@]}
 }
 
+print_reasons() {
+	grep -aE '^FAILED |^E   |fatal: |\[ERROR\]|: error: ' "$1" | tail -n 20 | cut -c 1-1000 || true
+}
+
 # The innermost part writes its line first.
 fail() {
 	local code=$1 target=$2 failed
+	failed=$(head -n 1 "$LANES/failed" 2>/dev/null) || true
 	[[ ${KEEP_GOING:-} ]] || stop_lanes
 	print_durations
-	failed=$(awk '/: failed$/ {print $1; exit}' "$LANES/durations")
+	failed=${failed:-$(awk '/: failed$/ {print $1; exit}' "$LANES/durations")}
 	cat "$LANES/${failed:-$target}.log"
 	# The reasons once more: a reader may have the end of the output only, and a scenario's cleanup follows its failure.
-	grep -aE '^FAILED |^E   |fatal: |\[ERROR\]|: error: ' "$LANES/${failed:-$target}.log" | tail -n 20 | cut -c 1-1000 || true
+	print_reasons "$LANES/${failed:-$target}.log"
 	echo "${failed:-$target} failed; the logs of all parts are in build/test" >&2
 	exit "$code"
 }
@@ -76,6 +83,11 @@ while ((${#lanes[@]})); do
 	done
 done
 print_durations
+for log in "$LANES"/*.flaky; do
+	[[ -e $log ]] || continue
+	print_reasons "$log" >&2
+	echo "$(basename "$log" .flaky) failed the first time: $log" >&2
+done
 # shellcheck disable=SC2086 # two words
 [[ ! $failure ]] || fail $failure
 printf '%-18s %4d s\n' "all lanes" "$SECONDS" >&2

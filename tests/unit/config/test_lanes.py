@@ -14,6 +14,7 @@ import pytest
 
 HACK = Path(__file__).resolve().parents[3] / "hack"
 MAKEFILE = """
+SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT:
 	@echo output of $@
@@ -22,6 +23,8 @@ lane-b: ; @hack/run_parts.sh third
 lane-bad: ; @hack/run_parts.sh nested unreached
 nested: ; @hack/run_parts.sh bad unreached
 bad: ; @echo 'fatal: the reason'; seq 100; exit 3
+lane-flaky: ; @hack/run_parts.sh flaky first
+flaky: ; @[[ -e tried ]] || { touch tried; echo 'fatal: too slow'; exit 3; }
 lane-slow: ; @touch started; sleep 300; touch finished
 """
 
@@ -39,7 +42,9 @@ def run(
     project: Path, script: str, *targets: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     outside = {
-        key: value for key, value in os.environ.items() if key not in ("LANES", "KEEP_GOING")
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("LANES", "KEEP_GOING", "RETRY")
     }
     return subprocess.run(
         [project / "hack" / script, *targets], env=outside | environment,
@@ -93,3 +98,24 @@ def test_run_lanes_keep_going(project: Path) -> None:
     assert {"first", "second", "unreached"} <= {
         line.split()[0] for line in done.stderr.splitlines()
     }
+
+
+def test_run_lanes_retry_passes(project: Path) -> None:
+    done = run(project, "run_lanes.sh", "lane-flaky", RETRY="1")
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    assert [line.split()[0] for line in lines[:3]] == ["flaky", "first", "flaky"]
+    assert lines[0].endswith("failed")
+    assert lines[3] == "fatal: too slow"
+    assert lines[4].startswith("flaky failed the first time: ")
+
+
+def test_run_lanes_retry_fails(project: Path) -> None:
+    done = run(project, "run_lanes.sh", "lane-slow", "lane-flaky", "lane-bad", RETRY="1")
+    assert done.returncode == 2, done.stderr
+    assert done.stdout.endswith("\nfatal: the reason\n")
+    assert done.stderr.rstrip().endswith("bad failed; the logs of all parts are in build/test")
+    # Only the innermost target runs twice.
+    assert (project / "build/test/durations").read_text().count("nested ") == 1
+    assert (project / "build/test/durations").read_text().count("bad ") == 2
+    assert not (project / "finished").exists()
