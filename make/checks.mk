@@ -12,11 +12,11 @@ unit-nightly: collection ## The unit tests that unit leaves out: those with the 
 	@PYTHONPATH=$(COLLECTIONS) $(PYTEST) -n auto -m nightly tests/unit
 
 # `make matrix` runs all tests with these versions, and scenario-node the operator. Left to them: unit tests, prefork's endurance,
-# its client that is a script, and the cases of ansible-playbook, which the image only runs as part of ansible-runner.
+# its client that is a script, rare cases, and those of ansible-playbook, which the image only runs as part of ansible-runner.
 .PHONY: image-versions
 image-versions: ## prefork with the image's versions: Python 3.12, ansible-core 2.18
 	@if python=$$(hack/find_python.sh 3.12); then \
-		$(MAKE) prefork PYTHON="$$python" CORE=2.18 PREFORK_TESTS='-m "not script" -k "not endurance and not ansible-playbook"'; \
+		$(MAKE) prefork PYTHON="$$python" CORE=2.18 PREFORK_TESTS='-m "not script and not nightly" -k "not endurance and not ansible-playbook"'; \
 	elif [[ "$${CI:-}" ]]; then exit 1; \
 	else echo "SKIPPED: the tests with the image's versions: see above" >&2; fi
 

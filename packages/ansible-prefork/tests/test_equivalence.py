@@ -22,7 +22,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -181,11 +181,18 @@ PLAY_CASES = (
 )
 
 
+IN_CI = {
+    *("control", "modules", "failure", "own plugins", "state", "actions", "variables"),
+    *("action exit-0", "filter kill-9", "lookup exit-3", "end of start-0", "end of vars-3"),
+}
+"""Cases without the mark `nightly`: what operators do, and each way in which a play can end."""
+
 TERMINAL = Case("terminal", "terminal", (Run(env={"ANSIBLE_CALLBACKS_ENABLED": "beside"}),))
 
 
-def name_of(value: Any) -> str:
-    return getattr(value, "name", None) or getattr(value, "__name__", None) or "-".join(map(str, value))
+def split_cases(cases: Iterable[Case]) -> list[Any]:
+    """The cases, with the mark `nightly` on those that are not in IN_CI."""
+    return [pytest.param(case, id=case.name, marks=() if case.name in IN_CI else pytest.mark.nightly) for case in cases]
 
 
 def run_both(sides: Sides, do: Callable[[Side], Outcome]) -> tuple[Outcome, Outcome]:
@@ -223,12 +230,12 @@ def reorder(name: str, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("program", BOTH)
-@pytest.mark.parametrize("case", CASES, ids=name_of)
+@pytest.mark.parametrize("case", split_cases(CASES))
 def test_play_as_stock(sides: Sides, case: Case, program: str) -> None:
     play_case(sides, case, program)
 
 
-@pytest.mark.parametrize("case", PLAY_CASES, ids=name_of)
+@pytest.mark.parametrize("case", split_cases(PLAY_CASES))
 def test_playbook_as_stock(sides: Sides, case: Case) -> None:
     play_case(sides, case, PLAYBOOK)
 
@@ -360,7 +367,7 @@ def test_play_output_closed(sides: Sides) -> None:
 
 
 INTERRUPTIONS = [
-    (program, where, number, to_group)
+    pytest.param(program, where, number, to_group, marks=() if number == signal.SIGTERM else pytest.mark.nightly)
     for program in BOTH
     for where in ("module", "action")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
