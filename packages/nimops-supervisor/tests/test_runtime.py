@@ -249,9 +249,10 @@ def test_watches_missing_kinds_until_applied(supervise, tmp_path):
     process = supervise(GIVEN, watching=LACKS.format(root=str(tmp_path)))
     wait_for(lambda: len(lines(tmp_path)) == 4)
     # The waiting program and the runtime start at the same time.
-    asked, (_up, given, chosen) = lines(tmp_path)[1], max(map(str.split, lines(tmp_path)[2:]), key=len)
+    asked, (up, waiting) = lines(tmp_path)[1], sorted(lines(tmp_path)[2:])
+    _up, given, chosen = up.split()
     assert (asked, given) == ("watches all.yaml", "--watches-file=all.yaml")
-    assert "watches all.yaml --wait" in lines(tmp_path)[2:]
+    assert waiting == "watches all.yaml --wait"
     assert Path(chosen.removeprefix("--watches-file=")).read_text() == "some"
     (tmp_path / "there").touch()
     wait_for(lambda: lines(tmp_path)[4:] == ["repair", "watches all.yaml", "up --watches-file=all.yaml"])
