@@ -4,7 +4,7 @@
 #
 # In a lane (see run_lanes.sh), LANES is a folder: the output of each target goes to $LANES/TARGET.log, and a line
 # with its duration to $LANES/durations, and the CPU time of its commands, without servers that they leave behind.
-# With RETRY=1, a target of a lane that fails runs once more after the others; the log of its failure becomes
+# With RETRY=1, a target of a lane that fails runs a second time after the others; the log of its failure becomes
 # $LANES/TARGET.flaky if it passes then. A second failure is in $LANES/failed, and is not retried by a target around it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
