@@ -51,8 +51,11 @@ print_durations() {
 	printed=${#lines[@]}
 }
 
+# The lines of known programs; of others, the last ones.
 print_reasons() {
-	grep -aE '^FAILED |^E   |fatal: |\[ERROR\]|: error: ' "$1" | tail -n 20 | cut -c 1-1000 || true
+	local lines
+	lines=$(grep -aE '^FAILED |^E   |^ERROR|fatal: |\[ERROR\]|: error: ' "$1" | tail -n 20) || lines=$(tail -n 5 "$1")
+	cut -c 1-1000 <<<"$lines"
 }
 
 # The innermost part writes its line first.

@@ -24,6 +24,8 @@ lane-bad: ; @hack/run_parts.sh nested unreached
 nested: ; @hack/run_parts.sh bad unreached
 bad: ; @echo 'fatal: the reason'; seq 100; exit 3
 lane-flaky: ; @hack/run_parts.sh flaky first
+lane-unclear: ; @hack/run_parts.sh unclear
+unclear: ; @[[ -e tried ]] || { touch tried; echo 'page.md:1:2: odd word'; exit 3; }
 flaky: ; @[[ -e tried ]] || { touch tried; echo 'fatal: too slow'; exit 3; }
 lane-slow: ; @touch started; sleep 300; touch finished
 """
@@ -108,6 +110,12 @@ def test_run_lanes_retry_passes(project: Path) -> None:
     assert lines[0].endswith("failed")
     assert lines[3] == "fatal: too slow"
     assert lines[4].startswith("flaky failed the first time: ")
+
+
+def test_run_lanes_retry_unknown_reason(project: Path) -> None:
+    done = run(project, "run_lanes.sh", "lane-unclear", RETRY="1")
+    assert done.returncode == 0, done.stderr
+    assert "\npage.md:1:2: odd word\n" in done.stderr
 
 
 def test_run_lanes_retry_fails(project: Path) -> None:
