@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from generated_files import LOADER
 
 ROOT = Path(__file__).resolve().parent.parent
 KIND = "CustomResourceDefinition"
@@ -50,8 +51,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Print the CRDs of manifests to apply.")
     parser.add_argument("--replace", action="store_true", help="replace those of others")
     options = parser.parse_args()
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    ours = [item for item in yaml.load_all(sys.stdin, loader) if item and item["kind"] == KIND]
+    ours = [item for item in yaml.load_all(sys.stdin, LOADER) if item and item["kind"] == KIND]
     live = read_live([item["metadata"]["name"] for item in ours])
     compare = load_compare()
     found = [compare(live.get(item["metadata"]["name"]), item) for item in ours]

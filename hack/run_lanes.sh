@@ -66,7 +66,7 @@ fail() {
 	print_durations
 	failed=${failed:-$(awk '/: failed$/ {print $1; exit}' "$LANES/durations")}
 	cat "$LANES/${failed:-$target}.log"
-	# The reasons once more: a reader may have the end of the output only, and a scenario's cleanup follows its failure.
+	# Repeat the reasons: a reader may only have the end of the output, where a scenario's cleanup follows its failure.
 	print_reasons "$LANES/${failed:-$target}.log"
 	echo "${failed:-$target} failed; the logs of all parts are in build/test" >&2
 	exit "$code"
