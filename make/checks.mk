@@ -6,6 +6,11 @@ PYTEST_ANSIBLE := -q --strict-markers --import-mode=importlib -p no:cacheprovide
 prose: ## vale on documents, comments and docstrings
 	@$(PYTHON) hack/check_prose.py
 
+# Two thirds of ansible-lint's time are the syntax checks of molecule's playbooks, most of which `make test` runs.
+.PHONY: lint-scenarios
+lint-scenarios: collection ## ansible-lint on all content, with that of molecule, which `lint` leaves out
+	@$(BIN)/ansible-lint --offline
+
 # The rest of searches of which `unit` runs a part: docs/develop/testing.md lists them.
 .PHONY: unit-nightly
 unit-nightly: collection ## The unit tests that unit leaves out: those with the mark nightly

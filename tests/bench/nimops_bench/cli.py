@@ -22,9 +22,9 @@ from .scale import Scale
 from .stack import Stack
 
 NAMESPACE = "nimops-bench"
-PARTS = ("compare", "many", "load", "hanging", "loading", "foreign", "gpu", "nodes")
+PARTS = ("compare", "many", "load", "hanging", "foreign", "gpu", "nodes")
 PLAIN_PARTS = tuple(part for part in PARTS if part != "load")
-SCALE_PARTS = ("load", "hanging", "loading", "foreign")
+SCALE_PARTS = ("load", "hanging", "foreign")
 
 
 def parse_arguments(argv: t.Sequence[str] | None = None) -> argparse.Namespace:
@@ -50,7 +50,6 @@ def measure_all(bench: Bench, scale: Scale, parts: t.Collection[str]) -> bool:
         ("many", "many NIMServices", bench.apply_few, scale.restart_few, scale.restart_many),
         ("load", "thousands of NIMServices", scale.measure_load),
         ("hanging", "model servers that hang", scale.measure_hanging),
-        ("loading", "models that load", scale.measure_loading),
         ("foreign", "foreign objects", scale.measure_foreign),
         ("gpu", "a ClusterPolicy on few nodes and on many", stack.measure),
         ("nodes", "GPU nodes at rest", stack.measure_nodes),

@@ -21,7 +21,7 @@ from nimops_harness.runtime import Side
 from nimops_harness.workload import state_of
 
 from .bulk import PLAIN, create_all, make_plain
-from .results import BY_ROLE, SIDES, Results
+from .results import SIDES, Results
 from .runtime import MeasuredOperator
 from .workload import Workload
 
@@ -74,7 +74,7 @@ class Bench:
         """Rounds of all sides in turns, so that other load on the machine affects all."""
         self.work.create(STEADY)
         for number in range(1, self.sizes.rounds + 1):
-            for side in (*SIDES, BY_ROLE):
+            for side in SIDES:
                 say(f"round {number} of {self.sizes.rounds}: {side}")
                 with self.start(side) as operator:
                     self._run_round(operator)

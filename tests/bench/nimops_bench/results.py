@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from nimops_harness.runtime import Side
 
 SIDES: tuple[Side, ...] = ("stock", "prefork")
-BY_ROLE: Side = "role"
 
 Value = float | int | None
 Samples = t.Sequence[float]
@@ -38,29 +37,19 @@ class Sizes:
     change_pause: float = 4.0
     foreign: int = 5000
     starts: int = 2
-    drifts: int = 6
     hanging: int = 4
     hanging_changes: int = 15
-    loading: int = 100
-    loading_wait: float = 60.0
-    loading_window: float = 120.0
-    delays: int = 8
-    idle_window: float = 20.0
-    steady_begin: float = 620.0  # the second period, as reconcilePeriod is 10 min
-    steady_window: float = 120.0
     gpu_few: int = 4
     gpu_many: int = 200
     gpu_idle: float = 60.0
     nodes: int = 1000
-    nodes_heartbeat: float = 10.0
     nodes_new: int = 5
 
 
 QUICK = Sizes(
     rounds=1, warm=1, unchanged=3, created=1, turns=3, few=8, many=12, change_pause=2,
-    foreign=80, starts=1, drifts=2, hanging=2, hanging_changes=2,
-    loading=4, loading_wait=2, loading_window=5, delays=2,
-    idle_window=3, steady_begin=20, steady_window=5, gpu_few=2, gpu_many=4, gpu_idle=5, nodes=20, nodes_new=1,
+    foreign=80, starts=1, hanging=2, hanging_changes=2,
+    gpu_few=2, gpu_many=4, gpu_idle=5, nodes=20, nodes_new=1,
 )  # fmt: skip
 SCALE = Sizes(many=2000, foreign=50_000)
 
@@ -102,11 +91,6 @@ class Results:
         self._compare("unchanged_wall", "unchanged{}_median_s", median_of_all)
         self._compare("unchanged_cpu", "unchanged{}_cpu_s", median_of_means)
         self._compare("create_wall", "create{}_median_s", median_of_all)
-        for name in ("unchanged", "create"):
-            prefork, role = (
-                median_of_all(self.rounds[side, f"{name}_wall"]) for side in ("prefork", BY_ROLE)
-            )
-            self.add(f"{name}_role_", s=role, ratio=divide(role, prefork))
         medians = {kind: statistics.median(walls) for kind, walls in self.kinds.items()}
         service = medians.pop("NIMService", None)
         ratios = {f"{kind.lower()}_ratio": divide(wall, service) for kind, wall in medians.items()}

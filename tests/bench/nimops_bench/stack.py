@@ -9,8 +9,7 @@ import contextlib
 import statistics
 import time
 import typing as t
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from functools import partial
 
 from nimops_harness.cluster import CHILDREN, Api, Json, kubectl, path_of
 from nimops_harness.crds import read_schemas
@@ -30,10 +29,6 @@ OWNED = (
     "DaemonSet",
     *("ClusterRole", "ClusterRoleBinding", "RuntimeClass", "ServiceMonitor"),
 )
-CHANGED_NODES = "nimops.nim/nodes"
-"""The annotation by which nimops-apiproxy triggers policies when nodes change."""
-KUBELETS = 12
-"""Connections that write at the same time: one alone waits for the API server most of the time."""
 NODES_OF_SANDBOX = ROOT / "sandbox" / "objects" / "nodes.yaml"
 SIMULATED = "sandbox.nimops/simulated"
 BENCH = "bench.nimops.nim/node"
@@ -81,16 +76,13 @@ class Stack:
         """A ClusterPolicy on few nodes, and on many."""
         times = self._sizes.gpu_many / self._sizes.gpu_few
         with self._prepared():
-            ready, cpu = self._measure("gpu_few_", self._sizes.gpu_few, waits=True)
-            ready_many, cpu_many = self._measure("gpu_many_", self._sizes.gpu_many, waits=False)
+            ready, cpu = self._measure("gpu_few_", self._sizes.gpu_few)
+            ready_many, cpu_many = self._measure("gpu_many_", self._sizes.gpu_many)
         self._results.add_growth("gpu_ready", ready_many, ready, times)
         self._results.add_growth("gpu_cpu", cpu_many, cpu, times)
 
-    def _measure(self, prefix: str, count: int, *, waits: bool) -> tuple[float, float]:
-        """A new policy in a cluster with so many GPU nodes; seconds and CPU seconds until ready.
-
-        `waits`: then also with a component that does not become ready.
-        """
+    def _measure(self, prefix: str, count: int) -> tuple[float, float]:
+        """A new policy in a cluster with so many GPU nodes; seconds and CPU seconds until ready."""
         say(f"a ClusterPolicy on {count} GPU nodes")
         create_nodes(self._api, list_names(count))
         with self._start() as operator, operator.watching_memory():
@@ -112,8 +104,6 @@ class Stack:
                 idle_cores=self._rest(operator),
             )
             self._touch(prefix, operator)
-            if waits:
-                self._results.add(gpu_waiting_cores=self._wait_in_vain(operator))
         self._results.add(prefix, plain_s=self._time_plain())
         self._clear()
         return ready, cpu
@@ -180,20 +170,6 @@ class Stack:
             for item in self._api.list_metadata(kind, "")
         )
 
-    # --- a component that does not become ready --------------------------------------------------
-
-    def _wait_in_vain(self, operator: MeasuredOperator) -> float:
-        """Cores that are used while a component is not ready, after a while."""
-        env = [{"name": "SANDBOX_BEHAVE", "value": "unready"}]
-        self._api.patch(self._policy, {"spec": {"dcgm": {"env": env}}})
-        wait_until(
-            lambda: self._api.get(self._policy)["status"]["state"] == "notReady",
-            "the ClusterPolicy notReady", 120, operator.check,
-        )  # fmt: skip
-        time.sleep(self._sizes.gpu_idle)
-        say("  a component is not ready")
-        return self._rest(operator)
-
     # --- without an operator ---------------------------------------------------------------------
 
     def _time_plain(self) -> float:
@@ -206,13 +182,12 @@ class Stack:
         return self._bench.time_plain(self._namespace, wanted, self._are_ready)
 
     def _are_ready(self) -> bool:
-        """Whether all DaemonSets have their pods, except for those that are kept unready."""
+        """Whether all DaemonSets have their pods."""
         listed = self._api.items("DaemonSet", self._namespace)
         return all(
             item["status"].get("observedGeneration")
             and item["status"]["desiredNumberScheduled"] == item["status"].get("numberAvailable", 0)
             for item in listed
-            if "SANDBOX_BEHAVE" not in str(item["spec"])
         )
 
     # --- nodes -----------------------------------------------------------------------------------
@@ -230,45 +205,20 @@ class Stack:
                 memory, cores = operator.memory().pss, self._rest(operator)
                 self._results.add("nodes_", idle_mib=memory, idle_cores=cores)
                 self._add_nodes(operator)
-                self._beat(operator, names)
-
-    def _beat(self, operator: MeasuredOperator, names: t.Sequence[str]) -> None:
-        """Cores that are used while kubelets write the status of each node."""
-        every, seconds = self._sizes.nodes_heartbeat, self._sizes.gpu_idle
-        parts = [part for number in range(KUBELETS) if (part := names[number::KUBELETS])]
-        with ThreadPoolExecutor(KUBELETS) as pool:
-            beats = [
-                pool.submit(write_heartbeats, self._api, part, every, seconds) for part in parts
-            ]
-            cores, passes = operator.use(seconds)
-        rate = sum(beat.result() for beat in beats) / seconds
-        say(f"  {rate:.0f} heartbeats a second: {passes} reconciles, {cores:.2%} of a core")
-        self._results.add(
-            "nodes_", heartbeats_s=rate, beating_cores=cores, beating_reconciles=passes
-        )
 
     def _add_nodes(self, operator: MeasuredOperator) -> None:
-        """Seconds until the policy is annotated for a new node, and until that is labeled."""
-        annotated, labeled = list[float](), list[float]()
+        """Seconds until a new node is labeled."""
+        labeled = list[float]()
         for number in range(self._sizes.nodes_new):
             name = f"bench-gpu-new-{number}"
-            before = self._read_annotation()
             began = time.monotonic()
             create_nodes(self._api, [name])
-            for seconds, is_so in (
-                (annotated, lambda: self._read_annotation() != before),  # noqa: B023 called at once
-                (labeled, lambda: self._is_labeled(name)),  # noqa: B023
-            ):
-                wait_until(is_so, f"labels of the node {name}", 60, operator.check, pause=0.02)
-                seconds.append(time.monotonic() - began)
+            is_so = partial(self._is_labeled, name)
+            wait_until(is_so, f"labels of the node {name}", 60, operator.check, pause=0.02)
+            labeled.append(time.monotonic() - began)
             operator.wait_until_calm()
         say(f"  a new node is labeled after {max(labeled):.2f} s at most")
-        self._results.add_seconds("node_told", annotated)
         self._results.add_seconds("node_labelled", labeled)
-
-    def _read_annotation(self) -> str:
-        annotations = self._api.get(self._policy)["metadata"].get("annotations") or {}
-        return str(annotations.get(CHANGED_NODES))
 
     def _is_labeled(self, node: str) -> bool:
         labels = self._api.get(path_of("Node", "", node))["metadata"]["labels"]
@@ -324,19 +274,6 @@ def delete_nodes(api: Api) -> None:
     """Delete all nodes of a bench."""
     names = [item["metadata"]["name"] for item in api.items("Node", "", labelSelector=BENCH)]
     in_parallel(names, lambda name: api.request("DELETE", path_of("Node", "", name)), "nodes")
-
-
-def write_heartbeats(api: Api, names: t.Sequence[str], every: float, seconds: float) -> int:
-    """Write the status of each node once in `every` seconds, evenly; the number of writes."""
-    began, count = time.monotonic(), 0
-    while (due := count * every / len(names)) < seconds:
-        time.sleep(max(0, began + due - time.monotonic()))
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        change = {"status": {"conditions": [{"type": "Ready", "lastHeartbeatTime": now}]}}
-        place = f"{path_of('Node', '', names[count % len(names)])}/status"
-        api.request("PATCH", place, change, "application/strategic-merge-patch+json")
-        count += 1
-    return count
 
 
 def hide_gpus(api: Api) -> None:

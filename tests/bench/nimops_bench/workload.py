@@ -205,8 +205,3 @@ def describe(seconds: t.Sequence[float]) -> str:
         return "no changes"
     median = statistics.median(seconds)
     return f"{len(seconds)} changes, each served after {median:.2f} s, {max(seconds):.2f} at most"
-
-
-def spread(names: t.Sequence[str], count: int) -> t.Sequence[str]:
-    """So many of them, evenly apart."""
-    return names[:: max(1, len(names) // count)][:count]

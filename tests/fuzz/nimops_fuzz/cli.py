@@ -31,7 +31,7 @@ from .chain import pass_of, signature
 from .cluster import Cluster
 from .schema import KINDS
 from .strategies import draw_many, resources
-from .trial import Surroundings, play, reduce, surroundings
+from .trial import Surroundings, play, surroundings
 
 _BATCH = 50
 _MAX_DRAWN = 8
@@ -112,13 +112,12 @@ class Fuzz:
             tally.unserved += bool(passes[-1].error)
 
     def _keep(self, tally: Tally, error: Exception) -> None:
-        """Keep the finding, and the smallest case that reproduces it."""
+        """Keep the finding, and the pass that reproduces it."""
         found = signature(error)
         if self._note(tally, found) and (done := pass_of(error)):
-            case = reduce(done.to_case(found), found)
             self._cases.mkdir(parents=True, exist_ok=True)
             file = self._cases / f"{re.sub(r'[^a-z0-9]+', '-', found.lower()).strip('-')}.json"
-            file.write_text(json.dumps(case, indent=2, sort_keys=True) + "\n")
+            file.write_text(json.dumps(done.to_case(found), indent=2, sort_keys=True) + "\n")
             say(f"FOUND: {found}: {file}")
 
     def _note(self, tally: Tally, found: str) -> bool:

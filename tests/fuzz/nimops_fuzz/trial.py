@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import copy
-import json
-import time
 import typing as t
 from dataclasses import dataclass
 
@@ -16,7 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import Re
 from hypothesis import strategies as st
 from nimops_harness.cluster import Json
 
-from .chain import Apply, FlawError, Pass, make_pass, replay, signature
+from .chain import Apply, FlawError, Pass, make_pass
 from .schema import KINDS
 from .simulated import SimulatedCluster
 from .strategies import Draw, resources, statuses
@@ -91,43 +89,3 @@ def _check_rest(resource: Json, simulated: SimulatedCluster, before: Pass) -> No
     for item in again.plan.get("apply", []):
         if item in known:
             raise FlawError(f"{item['kind']} is applied again although it is there", again)
-
-
-def reduce(case: Json, wanted: str, seconds: float = 8) -> Json:
-    """A smaller case that ends the same way, as small as it gets in this time."""
-    best, end = case, time.monotonic() + seconds
-    is_smaller = _ends(case) == wanted
-    while is_smaller:
-        is_smaller = False
-        for smaller in _smaller(best):
-            if time.monotonic() > end:
-                break
-            if _ends(smaller) == wanted:
-                best, is_smaller = smaller, True
-                break
-    return best
-
-
-def _ends(case: Json) -> str:
-    try:
-        replay(case)
-    except Exception as error:
-        return signature(error)
-    return ""
-
-
-def _smaller(value: t.Any, depth: int = 0) -> t.Iterator[t.Any]:
-    """The value without one of its parts, the large ones first."""
-    if isinstance(value, dict):
-        for key in sorted(value, key=lambda name: -len(json.dumps(value[name]))):
-            if depth > 0 and key not in ("metadata", "kind", "name", "apiVersion"):
-                yield {name: item for name, item in value.items() if name != key}
-        for key in value:
-            for item in _smaller(value[key], depth + 1):
-                yield {**value, key: item}
-    elif isinstance(value, list):
-        for index in range(len(value)):
-            yield value[:index] + value[index + 1 :]
-        for index, below in enumerate(value):
-            for item in _smaller(below, depth + 1):
-                yield [*value[:index], item, *value[index + 1 :]]

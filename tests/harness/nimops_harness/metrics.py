@@ -62,12 +62,6 @@ def take_snapshot(text: str) -> Snapshot:
     )
 
 
-def count_requests(text: str) -> int:
-    """How many requests an API server has answered since it started, from its metrics."""
-    lines = (line for line in text.splitlines() if line.startswith("apiserver_request_total{"))
-    return int(sum(value for line in lines for _, _, value in parse_samples(line)))
-
-
 class Metrics:
     """The operator's metrics endpoint on this machine, over one connection."""
 

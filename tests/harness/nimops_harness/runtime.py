@@ -35,8 +35,7 @@ STOP_SECONDS = 60.0
 RUNTIME_NAME = "ansible-operator"
 API_PROXY_NAME = "nimops-apiproxy"
 
-Side = t.Literal["stock", "prefork", "role"]
-"""``role``: with prefork, reconciled by the tasks of roles instead of one."""
+Side = t.Literal["stock", "prefork"]
 
 
 def refuse_taken_ports() -> None:
@@ -67,8 +66,7 @@ def find_free_port() -> int:
 def make_environment(side: Side, **extra: str) -> dict[str, str]:
     """The environment of hack/operator.sh: of prefork's variables only the switch of the side."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PREFORK")}
-    switches = {"stock": {"PREFORK": "off"}, "role": {"NIMOPS_RECONCILE": "role"}}
-    return kept | switches.get(side, {}) | extra
+    return kept | ({"PREFORK": "off"} if side == "stock" else {}) | extra
 
 
 def answers(url: str) -> bool:

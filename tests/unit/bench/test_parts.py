@@ -19,14 +19,14 @@ from nimops_harness.errors import HarnessError
     [
         ({}, True),
         ({"measure_hanging": HarnessError("no answer")}, False),
-        ({"measure_loading": OSError("gone")}, False),
-        ({"measure_foreign": HarnessError("of a part that is not selected")}, True),
+        ({"measure_foreign": OSError("gone")}, False),
+        ({"measure_load": HarnessError("of a part that is not selected")}, True),
     ],
 )
 def test_measure_all(errors: dict[str, Exception], expected: bool) -> None:
     scale = MagicMock(**{f"{step}.side_effect": error for step, error in errors.items()})
-    assert cli.measure_all(MagicMock(), scale, ("hanging", "loading")) is expected
-    scale.measure_loading.assert_called_once()
+    assert cli.measure_all(MagicMock(), scale, ("hanging", "foreign")) is expected
+    scale.measure_foreign.assert_called_once()
 
 
 def test_make_plain() -> None:

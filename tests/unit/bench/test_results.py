@@ -15,7 +15,6 @@ from nimops_bench.results import Results, Sizes
 ROUNDS = {
     "stock": ([[3.0, 4.0], [5.0]], [[2.0, 4.0], [9.0]], [[6.0]]),
     "prefork": ([[0.5, 0.5], [1.0]], [[0.2, 0.4], [0.9]], [[2.0]]),
-    "role": ([[5.0]], [[5.0]], [[8.0]]),
 }
 
 
@@ -41,10 +40,6 @@ def test_finish(results: Results) -> None:
         "unchanged_stock_cpu_s": 6.0,
         "create_median_s": 2.0,
         "create_stock_median_s": 6.0,
-        "unchanged_role_s": 5.0,
-        "unchanged_role_ratio": 10.0,
-        "create_role_s": 8.0,
-        "create_role_ratio": 4.0,
         "nemodatastore_ratio": 1.1,
         "nemocustomizer_ratio": 1.25,
         "nemo_ratio": 1.25,

@@ -92,16 +92,3 @@ def test_make_pass(monkeypatch: t.Any, name: str, effect: t.Any, found: str) -> 
         chain.make_pass(DRIVER, lambda _read: None)
     assert chain.signature(caught.value).startswith(found)
     assert chain.pass_of(caught.value)
-
-
-def test_reduce(monkeypatch: t.Any) -> None:
-    def observe(_kind: t.Any, resource: t.Any, _cluster: t.Any) -> t.Any:
-        if "spec" not in resource:
-            raise ValueError("another error")
-        return dict(resource["spec"]["a"]["b"])
-
-    monkeypatch.setattr(steps, "observe", observe)
-    resource = DRIVER | {"spec": {"other": 1, "a": {"c": [1, 2]}}}
-    case = {"why": "", "resource": resource, "answers": {}}
-    smaller = trial.reduce(case, "KeyError in ?", seconds=5)
-    assert smaller["resource"]["spec"] == {"a": {}} or "a" not in smaller["resource"]["spec"]

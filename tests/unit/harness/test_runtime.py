@@ -1,13 +1,13 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Metrics of the operator and of an API server, and the folders of an operator."""
+"""Metrics of the operator, and its folders."""
 
 from __future__ import annotations
 
 import pytest
 from nimops_harness import runtime
-from nimops_harness.metrics import Snapshot, count_requests, take_snapshot
+from nimops_harness.metrics import Snapshot, take_snapshot
 
 OURS = 'controller="nimservice-v1alpha1-controller"'
 TEXT = f"""
@@ -27,11 +27,6 @@ controller_runtime_reconcile_time_seconds_count{{{OURS}}} 6 # {{trace="t"}} 1 2
 def test_take_snapshot() -> None:
     assert take_snapshot(TEXT) == Snapshot(6, seconds=17.540128, errors=1, waiting=106, running=2)
     assert take_snapshot("").is_idle
-
-
-def test_count_requests() -> None:
-    text = 'apiserver_request_total{code="200"} 40\napiserver_request_total{code="404"} 2\n'
-    assert count_requests(text + 'apiserver_request_total_other{code="200"} 1000\n') == 42
 
 
 @pytest.mark.parametrize(
