@@ -11,6 +11,12 @@ prose: ## vale on documents, comments and docstrings
 lint-scenarios: collection ## ansible-lint on all content, with that of molecule, which `lint` leaves out
 	@$(BIN)/ansible-lint --offline
 
+# One more process than processors, because some tests wait.
+.PHONY: plays
+plays: collection ## Verbs, plugins, inventory and roles, by the programs of Ansible on a simulated API server
+	@PYTHONPATH=$(COLLECTIONS) $(PYTEST) -n "$$(($$(nproc) + 1))" --dist loadfile --no-loadscope-reorder -m "ansible and not nightly" tests/unit/plugins
+	@$(PYTEST) -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
+
 # The rest of searches of which `unit` runs a part: docs/develop/testing.md lists them.
 .PHONY: unit-nightly
 unit-nightly: collection ## The unit tests that unit leaves out: those with the mark nightly

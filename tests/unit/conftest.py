@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The longest files begin first, so that none of them is left when the other processes are done."""
+"""The order of the tests, and the mark of those that start Ansible."""
 
 from __future__ import annotations
 
@@ -36,8 +36,16 @@ LONGEST = (
 _RANKS = {FOLDER / name: rank for rank, name in enumerate(LONGEST)}
 
 
-@pytest.hookimpl(trylast=True)
+STARTS_ANSIBLE = {"run_fork", "warm"}
+"""Fixtures of tests that run programs of Ansible: `make plays` runs these tests, not `make unit`."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Add the marks, and let the longest files begin first, so that none is left when others are done."""
+    for item in items:
+        if not STARTS_ANSIBLE.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("ansible")
     items.sort(key=lambda item: _RANKS.get(item.path, len(_RANKS)))
 
 

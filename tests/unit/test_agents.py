@@ -27,7 +27,7 @@ BLOCKS = re.findall(r"^```console\n(.*?)^```$", (ROOT / "AGENTS.md").read_text()
 AGENTS = re.findall(r"^\$ (.+)$", "".join(BLOCKS), re.M)
 COMMANDS = [*AGENTS, *(hook["entry"] for hook in HOOKS)]
 TARGETS = sorted({name for text in COMMANDS for name in re.findall(r"\bmake ([\w-]+)", text)})
-CHEAP = {"collection", "generate", "lint", "sandbox", "sandbox-down", "unit", "venv"}
+CHEAP = {"collection", "generate", "lint", "plays", "sandbox", "sandbox-down", "unit", "venv"}
 """Targets without a recursive make, which `make -n` would execute."""
 
 

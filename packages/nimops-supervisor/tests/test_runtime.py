@@ -520,6 +520,7 @@ sys.stdin.read()
 log("proxy ends")
 """
 KUBECONFIG = f"log('up', os.path.basename(os.environ.get('KUBECONFIG', 'none')))\n{PAUSE}"
+OBJECTS = f"log('up', os.environ.get('NIMOPS_OBJECTS_PATH', 'none'))\n{PAUSE}"
 
 
 @pytest.fixture
@@ -543,6 +544,12 @@ def test_proxy_kubeconfig(supervise, tmp_path, with_proxy):
     assert found == ["up kubeconfig"], "once the proxy is ready"
     stop(process)
     assert not Path("/proc", lines(tmp_path)[1].split()[1]).exists()
+
+
+@pytest.mark.parametrize(("switch", "path"), [("on", "/nimops/objects"), ("off", "none")])
+def test_proxy_reads_objects(supervise, tmp_path, with_proxy, switch, path):
+    supervise(OBJECTS, PATH=with_proxy(), NIMOPS_API_PROXY=switch)
+    assert wait_for(lambda: [line for line in lines(tmp_path) if line.startswith("up")]) == [f"up {path}"]
 
 
 @pytest.mark.parametrize("value", ["off", "OFF", "0"])

@@ -129,6 +129,24 @@ class Client:
         """The object at a path; None if it, or its kind, does not exist."""
         return self._get(path, query=query)
 
+    def get_each(self, path: str, paths: t.Sequence[str]) -> dict[str, Json | None]:
+        """The objects at ``paths`` by path, None for those that do not exist, in one request.
+
+        ``path``: where nimops-apiproxy answers. Objects that could not be read are missing; so are
+        all if a request for each costs no more.
+        """
+        paths = [name for name in paths if "%" not in name and not _NO_NAME.search(name)]
+        if len(paths) < 2:
+            return {}
+        answer = self._call_json("GET", path, query={"paths": ",".join(paths)})
+        found: dict[str, Json | None] = {}
+        for name, item in zip(paths, answer.get("items") or [], strict=False):
+            if item["status"] == 200 and isinstance(item["body"], dict):
+                found[name] = item["body"]
+            elif item["status"] == 404:
+                found[name] = None
+        return found
+
     def get_whole(self, path: str) -> Json | None:
         """Like `get`, but with the keys that other methods remove because Ansible reserves them."""
         return self._get(path, whole=True)

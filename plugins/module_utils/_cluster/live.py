@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -29,6 +30,8 @@ from .writer import execute_plan
 
 SLOW_REQUEUE_VARIABLE = "NIMOPS_SLOW_PAUSE"
 """Overrides the minimum requeue period of slow passes in seconds, where a run costs more."""
+OBJECTS_VARIABLE = "NIMOPS_OBJECTS_PATH"
+"""The path at which nimops-apiproxy answers reads of several objects; unset without it."""
 
 
 class LiveCluster:
@@ -67,6 +70,12 @@ class LiveCluster:
     def settings(self) -> Json:
         """The operator's configuration from the environment."""
         return read_settings()
+
+    def prefetch(self, reads: t.Sequence[Read]) -> None:
+        """Read the objects of these reads in one request, if nimops-apiproxy is there."""
+        if os.environ.get(OBJECTS_VARIABLE):
+            needed = [read for read in reads if not (read.is_child and self.is_new)]
+            self.reader.prefetch(os.environ[OBJECTS_VARIABLE], needed)
 
     def answer(self, read: Read) -> t.Any:
         """The answer; empty for an optional read without permission."""

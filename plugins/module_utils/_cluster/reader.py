@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from datetime import UTC, datetime
 from functools import cache
 
 from .._base.errors import ApiError
 from .._base.types import Json
-from .._engine.api_resources import api_path
+from .._engine.api_resources import KINDS, api_path
 from .._engine.node_rows import nodes_of_table
 from .._engine.pod_rows import unready_names
 from .._engine.reads import LOG_LIMIT, Read, Source
@@ -27,21 +28,41 @@ _UNCACHED = "metadata.name!=-"
 
 The runtime's cache contains only our objects of most kinds, and not all of them after a start.
 """
+_MOST_AT_ONCE = 32
+"""The limit of nimops-apiproxy."""
 
 
 class Reader(Source):
     """A source that queries an API server, registries and model servers.
 
-    Only Secrets from `get_secret` stay in memory, for the lifetime of the reader.
+    Only Secrets from `get_secret` stay in memory, and prefetched objects that were not needed, for
+    the lifetime of the reader.
     """
 
     def __init__(self, client: Client, patience: Patience | None = None) -> None:
         self.client = client
         self._patience = patience
-        self._find_secret = secret_finder(client)
+        self._fetched: dict[str, Json | None] = {}
+        self._find_secret = cache(lambda *of: self._get(api_path("Secret", *of)))
+
+    def prefetch(self, path: str, reads: t.Iterable[Read]) -> None:
+        """Read the objects that these reads need and that the runtime does not cache, all at once.
+
+        ``path``: where nimops-apiproxy answers. Each object is used once. What could not be read
+        this way is read alone.
+        """
+        targets = {read.target for read in reads if read.is_whole and read.target}
+        paths = [
+            api_path(*of) for of in sorted(targets) if of.name and not KINDS[of.kind].is_cached
+        ]
+        with contextlib.suppress(ApiError):
+            self._fetched |= self.client.get_each(path, paths[:_MOST_AT_ONCE])
+
+    def _get(self, path: str) -> Json | None:
+        return self._fetched.pop(path) if path in self._fetched else self.client.get(path)
 
     def get(self, kind: str, namespace: str, name: str) -> Json | None:
-        found = self.client.get(api_path(kind, namespace, name))
+        found = self._get(api_path(kind, namespace, name))
         return {**found, "kind": kind} if found else None
 
     def get_presence(self, kind: str, namespace: str, name: str) -> Json | None:

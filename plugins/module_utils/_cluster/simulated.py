@@ -69,6 +69,9 @@ class SimulatedCluster:
         """The operator's configuration from the environment."""
         return read_settings()
 
+    def prefetch(self, reads: t.Sequence[Read]) -> None:
+        """Nothing to prepare."""
+
     def answer(self, read: Read) -> t.Any:
         """The answer to a read."""
         self.asked.append(read)

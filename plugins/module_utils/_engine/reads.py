@@ -91,12 +91,13 @@ class Read(ABC):
     ``is_child``: the object is a child of the custom resource. A resource that has never been
     reconciled has no children yet; if one exists anyway, creating it is refused.
     ``is_lasting``: all passes share the answer for a while. ``is_optional``: without permission,
-    the answer is an empty list.
+    the answer is an empty list. ``is_whole``: the answer needs the whole object of ``target``.
     """
 
     is_child: t.ClassVar[bool] = False
     is_lasting: t.ClassVar[bool] = False
     is_optional: t.ClassVar[bool] = False
+    is_whole: t.ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -167,6 +168,8 @@ class _ReadOne(Read):
 class ReadObject(_ReadOne):
     """One object. Answer: the object, or None."""
 
+    is_whole = True
+
     def answer(self, source: Source) -> Manifest | None:
         return source.get(self.kind, self.namespace, self.name)
 
@@ -216,6 +219,7 @@ class ReadSecretPlaceholders(_ReadOne):
     """
 
     wanted: tuple[tuple[str, str], ...]
+    is_whole = True
 
     def answer(self, source: Source) -> Manifest | None:
         """The Secret without its values; their origins stay in the source."""
@@ -235,6 +239,7 @@ class ReadDigest(_ReadOne):
     keys: tuple[str, ...]
     salt: str
     known: str
+    is_whole = True
 
     @property
     def key(self) -> str:

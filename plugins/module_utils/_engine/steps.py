@@ -47,6 +47,9 @@ class Cluster(t.Protocol):
     def settings(self) -> Json:
         """The operator's configuration: version, namespace, switches."""
 
+    def prefetch(self, reads: t.Sequence[Read]) -> None:
+        """Prepare for these reads, where several answers can be had at once."""
+
     def answer(self, read: Read) -> t.Any:
         """The answer to a read, as documented on `Read`."""
 
@@ -96,6 +99,7 @@ def observe(kind: AnyKind, resource: Json, cluster: Cluster) -> Json:
     if subject and not _is_over(kind, resource) and not is_paused(resource):
         app = kind.app(subject, Observed(answers))
         while new := {key: read for read in kind.reads(app) if (key := read.key) not in answers}:
+            cluster.prefetch(list(new.values()))
             for key, read in new.items():
                 answers[key] = cluster.answer(read)
         if kind.checks_crd:

@@ -33,6 +33,9 @@ Json = dict[str, t.Any]
 # A digest takes 40 ms, on purpose. Passes of many tests need those of the same few texts.
 digests._digest = functools.cache(digests._digest)
 
+# Each new context of TLS reads the certificates of the machine, which takes 10 ms and which no test needs.
+os.environ["SSL_CERT_FILE"] = os.devnull
+
 
 @dataclass
 class Request:

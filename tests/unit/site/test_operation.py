@@ -29,6 +29,7 @@ INTERNAL = {
     "NIMOPS_CHILD_EVENTS": "the supervisor sets it for runs",
     "NIMOPS_COUNTERS": "the supervisor sets it for runs and the proxy",
     "NIMOPS_DEBUG": "for the developers of kubectl nim",
+    "NIMOPS_OBJECTS_PATH": "the supervisor sets it for runs",
     "NIMOPS_SHARED_ANSWERS": "the supervisor sets it for runs",
 }
 """Internal variables, which are not operator settings."""

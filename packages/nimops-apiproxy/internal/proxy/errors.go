@@ -10,6 +10,7 @@ import (
 
 // Reasons of a Status.
 const (
+	badRequest         = "BadRequest"
 	unauthorized       = "Unauthorized"
 	forbidden          = "Forbidden"
 	invalid            = "Invalid"

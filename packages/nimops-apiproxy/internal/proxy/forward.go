@@ -140,6 +140,10 @@ type decision struct {
 type decisionKey struct{}
 
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == objectsPath {
+		p.serveObjects(w, r)
+		return
+	}
 	d := p.decide(r)
 	if d.edit && d.isPrimary && d.isInformer && d.query.Watch && d.query.InitialEvents && p.options.Spread > 0 {
 		// An initial list in the form of events. The client falls back to a list and a watch, as with API

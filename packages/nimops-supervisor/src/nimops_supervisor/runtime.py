@@ -41,6 +41,8 @@ _SLOTS_VARIABLE = "NIMOPS_SLOW_QUESTIONS"
 _PAUSE_VARIABLE = "NIMOPS_SLOW_PAUSE"
 _EVENTS_VARIABLE = "NIMOPS_CHILD_EVENTS"
 """Set if a change of a child's status triggers a pass."""
+_OBJECTS_VARIABLE, _OBJECTS_PATH = "NIMOPS_OBJECTS_PATH", "/nimops/objects"
+"""The path at which nimops-apiproxy reads several objects at once, for passes."""
 _UNUSED = {"PREFORK_EVENT_FILES": "off", "PREFORK_STATUS_EVENTS": "off"}
 """Switches for what the runtime does not use: it drops status events and reads no event files."""
 _UNLOGGED = "playbook_on_start playbook_on_play_start runner_on_start runner_on_skipped"
@@ -174,7 +176,11 @@ class Supervisor:
                 if self._stopping or not self._proxy:
                     self._stop_proxy()
                     return code
-                environment |= {"KUBECONFIG": str(self._proxy.kubeconfig), _EVENTS_VARIABLE: "true"}
+                environment |= {
+                    "KUBECONFIG": str(self._proxy.kubeconfig),
+                    _EVENTS_VARIABLE: "true",
+                    _OBJECTS_VARIABLE: _OBJECTS_PATH,
+                }
                 if options:
                     environment[metrics.COUNTERS_VARIABLE] = str(counters)
             command = make_command(chosen, self._environment)

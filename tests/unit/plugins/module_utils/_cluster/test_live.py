@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 
 import pytest
@@ -19,13 +20,35 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadChild,
+    ReadDigest,
     ReadHttp,
     ReadLabelled,
     ReadNodes,
     ReadObject,
     ReadObjects,
+    ReadPresence,
     ReadProtocol,
 )
+
+OBJECTS = "/nimops/objects"
+
+
+@pytest.fixture
+def together(cluster, monkeypatch):
+    """Several objects in one request, as from nimops-apiproxy; statuses other than 200 and 404 by path."""
+    monkeypatch.setenv("NIMOPS_OBJECTS_PATH", OBJECTS)
+    statuses = {}
+
+    def answer(request):
+        items = []
+        for path in request.query["paths"].split(","):
+            found = cluster.objects.get(path)
+            status = statuses.get(path, 200 if found else 404)
+            items.append({"status": status, "body": found or {"kind": "Status"}})
+        return json.dumps({"items": items})
+
+    cluster.texts[OBJECTS] = answer
+    return statuses
 
 
 @pytest.fixture
@@ -62,6 +85,68 @@ def test_answer_refused(cluster, see, refused, read, path, code):
     cluster.refuse["GET", path] = [refused(code, "no")]
     with pytest.raises(ApiError):
         see(read)
+
+
+def config_map(name, namespace="nim"):
+    return f"/api/v1/namespaces/{namespace}/configmaps/{name}"
+
+
+def test_prefetch_what_is_not_cached(cluster, see, together):
+    for name in ("a", "c"):
+        cluster.put(config_map(name), {"metadata": {"name": name}, "data": {"k": name}})
+    cluster.put(
+        "/api/v1/namespaces/nim/secrets/s", {"metadata": {"name": "s"}, "data": {"k": "eA=="}}
+    )
+    together[config_map("c")] = 403
+    reads = [ReadObject("ConfigMap", "nim", name) for name in ("a", "b", "c")]
+    reads += [ReadObject("Service", "nim", "a"), ReadPresence("Secret", "nim", "p")]
+    digest = ReadDigest("Secret", "nim", "s", ("k",), "salt", "")
+    found = see(*reads, digest)
+    assert found["ConfigMap/nim/a"]["data"] == {"k": "a"}
+    assert found["ConfigMap/nim/b"] is None
+    assert found["ConfigMap/nim/c"]["data"] == {"k": "c"}, "what was refused is read alone"
+    assert found[digest.key]["digest"]
+    paths = [item.path for item in cluster.server.requests]
+    alone = [
+        config_map("c"),
+        "/api/v1/namespaces/nim/secrets/p",
+        "/api/v1/namespaces/nim/services/a",
+    ]
+    assert sorted(paths) == sorted([OBJECTS, *alone])
+    (asked,) = [
+        item.query["paths"].split(",") for item in cluster.server.requests if item.path == OBJECTS
+    ]
+    assert asked == [*map(config_map, "abc"), "/api/v1/namespaces/nim/secrets/s"]
+
+
+@pytest.mark.parametrize(
+    ("names", "answered"),
+    [
+        (("a",), None),
+        (("a", "100%s"), None),
+        (("a", "b"), (400, "no")),
+        (("a", "b"), (200, "{}")),
+        (("a", "b"), (404, "")),
+    ],
+    ids=["one", "an odd name", "refused", "nothing", "no proxy"],
+)
+def test_prefetch_falls_back(cluster, see, answer, together, names, answered):
+    cluster.put(config_map("a"), {"metadata": {"name": "a"}})
+    if answered:
+        cluster.refuse["GET", OBJECTS] = [answer(*answered)]
+    found = see(*(ReadObject("ConfigMap", "nim", name) for name in names))
+    assert found["ConfigMap/nim/a"]["metadata"]["name"] == "a"
+    assert config_map("a") in [item.path for item in cluster.server.requests]
+
+
+def test_prefetch_no_children_of_new(cluster, live, together):
+    reads = [
+        ReadChild("ConfigMap", "nim", "x"),
+        *(ReadObject("ConfigMap", "nim", name) for name in ("a", "b")),
+    ]
+    live(is_new=True).prefetch(reads)
+    (request,) = cluster.server.requests
+    assert request.query["paths"].split(",") == [config_map("a"), config_map("b")]
 
 
 def test_patience_only_if_shared(see, monkeypatch, tmp_path):
