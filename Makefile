@@ -49,10 +49,10 @@ lint: collection $(DOCS_VENV)/.installed ## ruff, mypy, yamllint, shellcheck, an
 	@cd $(INSTALLED) && PATH="$(DOCS_VENV)/bin:$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs=self .
 	@$(PYTHON) hack/check_prose.py
 
-# The files are in the order of tests/unit/conftest.py.
+# One more process than processors, because some tests wait. The files are in the order of tests/unit/conftest.py.
 .PHONY: unit
 unit: collection ## The unit tests, against the installed collection
-	@PYTHONPATH=$(COLLECTIONS) $(PYTEST) -n auto --dist loadfile --no-loadscope-reorder -m "not nightly and not ansible" tests/unit
+	@PYTHONPATH=$(COLLECTIONS) $(PYTEST) -n "$$(($$(nproc) + 1))" --dist loadfile --no-loadscope-reorder -m "not nightly and not ansible" tests/unit
 
 .PHONY: test
 test: venv collection $(RELEASE_VENV)/.installed ## Lint, unit tests, sanity and the scenarios on the sandbox; prints how long each part took

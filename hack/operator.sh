@@ -40,7 +40,7 @@ is_sandbox() {
 }
 
 apply_component() {
-	kubectl kustomize "$overlay" | sed "s/^  namespace: nim$/  namespace: ${NAMESPACED:-nim}/" |
+	printf '%s\n' "$manifests" | sed "s/^  namespace: nim$/  namespace: ${NAMESPACED:-nim}/" |
 		kubectl apply --server-side --force-conflicts --selector "app.kubernetes.io/component=$1" -f - >&2
 }
 

@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../packages/nimops-apiproxy"
 export GOWORK=off
+unset GOGC # a test limits the memory of the proxy
 
 command -v go >/dev/null || {
 	echo "apiproxy: Go was not found on PATH: install Go 1.26 or later" >&2

@@ -3,19 +3,19 @@
 # `make test` runs these lanes at the same time. Steps on clusters have deadlines, so the rest runs at a lower priority.
 .PHONY: lane-main
 lane-main: collection ## The parts of test that need no shared cluster, at a lower priority
-	@SANITY_TESTS='--skip-test pylint' nice hack/run_parts.sh lint unit plays supervisor apiproxy docs packaging galaxy sanity quick first-steps monitoring scenario-kind
+	@SANITY_TESTS='--skip-test pylint' nice hack/run_parts.sh lint unit plays supervisor apiproxy docs packaging galaxy sanity quick first-steps monitoring scenario-kind admission-alone
 
 .PHONY: lane-cluster
 lane-cluster: collection ## The parts of test on the sandbox; an interruption stops what the scenarios started
 	@trap 'for file in build/molecule/*.pid; do \
 		[[ ! -e $$file ]] || hack/process.sh build/molecule stop "$$(basename "$$file" .pid)"; done' EXIT; \
-	hack/run_parts.sh cluster
+	CHECKS=commands hack/run_parts.sh cluster
 
 .PHONY: lane-node
 lane-node: collection ## The tests on the real node, image-versions, and installing on a sandbox of its own
 	@hack/run_parts.sh node-test scenario-node image-versions installing-alone
 
-CHECKS := admission commands
+CHECKS ?= admission commands
 SCENARIOS := $(addprefix scenario-,default extend namespaced takeover)
 
 .PHONY: cluster
@@ -48,10 +48,11 @@ deprecated: venv ## Whether anything of ours requested a deprecated API since th
 installing: venv ## Install with Helm and with install.yaml, upgrade, roll back and uninstall, on the API server of $KUBECONFIG
 	@$(BIN)/pytest tests/installing
 
-.PHONY: installing-alone
-installing-alone: venv ## installing, then deprecated, on a sandbox of their own
-	@export SANDBOX_DIR=$(CURDIR)/build/installing; trap '$(SANDBOX) down >/dev/null' EXIT; \
-	$(SANDBOX) up >/dev/null && $(IN_SANDBOX) $(MAKE) installing deprecated
+# Beside the scenarios, which need no more time then.
+.PHONY: admission-alone installing-alone
+admission-alone installing-alone: %-alone: collection ## The part, then deprecated, on a sandbox of its own
+	@export SANDBOX_DIR=$(CURDIR)/build/$*; trap '$(SANDBOX) down >/dev/null' EXIT; \
+	$(SANDBOX) up >/dev/null && $(IN_SANDBOX) $(MAKE) $* deprecated
 
 # Each case of these two files has its own namespace, and waits for controllers. One adds nodes, which the other reads.
 .PHONY: commands

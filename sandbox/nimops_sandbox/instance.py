@@ -24,7 +24,6 @@ _API = ("etcd", "kube-apiserver")
 _WAIT_SECONDS = 90.0
 # An API server that runs but has not answered for this long is restarted.
 _HANG_SECONDS = 15.0
-_GOGC = "SANDBOX_GOGC"
 # A killed process may hold its port for a moment after it has disappeared.
 _PORT_SECONDS = 5.0
 
@@ -291,8 +290,7 @@ class Instance:
 
 def _quiet_environ() -> dict[str, str]:
     """Return our environment without proxies: the components only talk to each other."""
-    found = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
-    return found | ({"GOGC": found[_GOGC]} if found.get(_GOGC) else {})
+    return {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
 
 
 def _read_tail(log: Path, lines: int = 15) -> str:
