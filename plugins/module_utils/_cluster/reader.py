@@ -12,7 +12,7 @@ from functools import cache
 
 from .._base.errors import ApiError
 from .._base.types import Json
-from .._engine.api_resources import KINDS, api_path
+from .._engine.api_resources import api_path
 from .._engine.node_rows import nodes_of_table
 from .._engine.pod_rows import unready_names
 from .._engine.reads import LOG_LIMIT, Read, Source
@@ -51,10 +51,8 @@ class Reader(Source):
         ``path``: where nimops-apiproxy answers. Each object is used once. What could not be read
         this way is read alone.
         """
-        targets = {read.target for read in reads if read.is_whole and read.target}
-        paths = [
-            api_path(*of) for of in sorted(targets) if of.name and not KINDS[of.kind].is_cached
-        ]
+        targets = {read.target for read in reads if read.is_past_cache and read.target}
+        paths = [api_path(*of) for of in sorted(targets) if of.name]
         with contextlib.suppress(ApiError):
             self._fetched |= self.client.get_each(path, paths[:_MOST_AT_ONCE])
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from .._base.types import Manifest
-from .api_resources import ObjectKey, object_identity, object_key
+from .api_resources import KINDS, ObjectKey, object_identity, object_key
 from .digests import ASSUMED, digest_key, find_digest
 from .redacted_pods import redact
 from .secret_placeholders import replace_values
@@ -113,6 +113,11 @@ class Read(ABC):
     def listed(self) -> str:
         """The kind of the listed objects; empty for other reads."""
         return ""
+
+    @property
+    def is_past_cache(self) -> bool:
+        """Whether it reads one whole object that the runtime does not cache."""
+        return bool(self.is_whole and self.target and not KINDS[self.target.kind].is_cached)
 
     @abstractmethod
     def answer(self, source: Source) -> t.Any:

@@ -99,8 +99,10 @@ def observe(kind: AnyKind, resource: Json, cluster: Cluster) -> Json:
     if subject and not _is_over(kind, resource) and not is_paused(resource):
         app = kind.app(subject, Observed(answers))
         while new := {key: read for read in kind.reads(app) if (key := read.key) not in answers}:
-            cluster.prefetch(list(new.values()))
-            for key, read in new.items():
+            # Answers from the cache decide which others are needed, which are then read at once.
+            first = {key: read for key, read in new.items() if not read.is_past_cache} or new
+            cluster.prefetch(list(first.values()))
+            for key, read in first.items():
                 answers[key] = cluster.answer(read)
         if kind.checks_crd:
             schema = served_schema(kind)
