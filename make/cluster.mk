@@ -48,7 +48,7 @@ deprecated: venv ## Whether anything of ours requested a deprecated API since th
 installing: venv ## Install with Helm and with install.yaml, upgrade, roll back and uninstall, on the API server of $KUBECONFIG
 	@$(BIN)/pytest tests/installing
 
-# Beside the scenarios, which need no more time then.
+# They run in other lanes than the scenarios, whose lane takes the longest.
 .PHONY: admission-alone installing-alone
 admission-alone installing-alone: %-alone: collection ## The part, then deprecated, on a sandbox of its own
 	@export SANDBOX_DIR=$(CURDIR)/build/$*; trap '$(SANDBOX) down >/dev/null' EXIT; \

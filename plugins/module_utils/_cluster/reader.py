@@ -43,7 +43,7 @@ class Reader(Source):
         self.client = client
         self._patience = patience
         self._fetched: dict[str, Json | None] = {}
-        self._find_secret = cache(lambda *of: self._get(api_path("Secret", *of)))
+        self._find_secret = secret_finder(self._get)
 
     def prefetch(self, path: str, reads: t.Iterable[Read]) -> None:
         """Read the objects that these reads need and that the runtime does not cache, all at once.
@@ -138,6 +138,6 @@ def answer_of(read: Read, source: Source) -> t.Any:
         raise
 
 
-def secret_finder(client: Client) -> FindSecret:
-    """A function that gets each Secret once, by namespace and name."""
-    return cache(lambda namespace, name: client.get(api_path("Secret", namespace, name)))
+def secret_finder(get: t.Callable[[str], Json | None]) -> FindSecret:
+    """A function that gets each Secret once, by namespace and name. ``get``: an object by path."""
+    return cache(lambda namespace, name: get(api_path("Secret", namespace, name)))

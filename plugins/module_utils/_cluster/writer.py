@@ -219,7 +219,7 @@ def _apply(client: Client, manifest: Json) -> Json:
     """Apply an object; a returned Secret has placeholders in place of values of other Secrets."""
     if not has_placeholders(manifest):
         return client.apply(_path(manifest), manifest, FIELD_MANAGER)
-    find = partial(secret_finder(client), manifest["metadata"]["namespace"])
+    find = partial(secret_finder(client.get), manifest["metadata"]["namespace"])
     try:
         whole = insert_values(manifest, find)
     except NimError as error:
