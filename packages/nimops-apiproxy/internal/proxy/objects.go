@@ -22,6 +22,9 @@ const objectsPath = "/nimops/objects"
 // mostObjects limits the objects of one request.
 const mostObjects = 32
 
+// largestTogether limits each of them, because all are held in memory at the same time. A pass reads a larger one alone.
+const largestTogether = 64 << 10
+
 // readObject is the API server's answer for one object; Body is null if the answer is not JSON.
 type readObject struct {
 	Status int             `json:"status"`
@@ -75,9 +78,12 @@ func (p *Proxy) readObject(r *http.Request, name string) (readObject, error) {
 	}
 	defer func() { _ = response.Body.Close() }()
 	p.warnings.note(response)
-	body, err := io.ReadAll(io.LimitReader(response.Body, largestObject))
+	body, err := io.ReadAll(io.LimitReader(response.Body, largestTogether+1))
 	if err != nil {
 		return readObject{}, err
+	}
+	if len(body) > largestTogether {
+		return readObject{http.StatusRequestEntityTooLarge, []byte("null")}, nil
 	}
 	object, _ := request.ParseObjectPath(name)
 	if response.StatusCode == http.StatusOK && p.options.Primaries.HasGroup(object.Collection.Group) {

@@ -61,6 +61,24 @@ func TestObjects(t *testing.T) {
 	}, "\n"))
 }
 
+func TestObjectsLimitsSize(t *testing.T) {
+	s := start(t, 0, noPods(func(w http.ResponseWriter, r *http.Request) {
+		more := 0
+		if strings.HasSuffix(r.URL.Path, "/large") {
+			more = 1
+		}
+		_, _ = fmt.Fprintf(w, "%q", strings.Repeat("x", largestTogether-2+more))
+	}))
+	var answer struct{ Items []readObject }
+	if err := json.Unmarshal([]byte(s.get(objectsOf(secrets+"large", secrets+"fits"))), &answer); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, answer.Items[0].Status, http.StatusRequestEntityTooLarge)
+	equal(t, string(answer.Items[0].Body), "null")
+	equal(t, answer.Items[1].Status, http.StatusOK)
+	equal(t, len(answer.Items[1].Body), largestTogether)
+}
+
 func TestObjectsReducesLarge(t *testing.T) {
 	s := start(t, 0, noPods(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
