@@ -25,7 +25,7 @@ from .epoch import read_epoch
 from .errors import SetupError
 from .image import write_image
 from .images import images_text
-from .manifests import NAMESPACE, Notify, Project, of_kind, to_yaml_stream
+from .manifests import MANAGER, NAMESPACE, Manifest, Notify, Project, of_kind, to_yaml_stream
 from .programs import run
 from .provenance import write_provenance
 
@@ -59,13 +59,22 @@ def write_install(project: Project, output: Path) -> None:
 
 def write_admission(project: Project, output: Path) -> None:
     """Write admission.yaml: the policies of config/default, which OLM cannot install."""
-    items = of_kind(project.build("default"), *POLICIES)
+    items = [_name_account(item) for item in of_kind(project.build("default"), *POLICIES)]
     command = f"sed 's/namespace: {NAMESPACE}/namespace: OTHER/' admission.yaml"
     head = (
         f"# The policies of nimops.nim {project.version}, for {NAMESPACE}. Elsewhere:\n"
         f"# {command} | kubectl apply --server-side -f -\n"
     )
     (output / "admission.yaml").write_text(head + to_yaml_stream(items))
+
+
+def _name_account(item: Manifest) -> Manifest:
+    """Let the policy on the operator's account name it: OLM creates it without our label."""
+    given = item["spec"].get("paramRef")
+    if not given:
+        return item
+    named = {key: value for key, value in given.items() if key != "selector"} | {"name": MANAGER}
+    return {**item, "spec": {**item["spec"], "paramRef": named}}
 
 
 def write_one_namespace(project: Project, output: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_name
 from nimops_account import NAMESPACE as HOME
 from nimops_account import POLICY
 from nimops_harness.cluster import Api, NotFoundError, kubectl, path_of
+from nimops_harness.progress import wait_until
 
 Manifest = dict[str, Any]
 
@@ -46,6 +48,7 @@ SPECS: dict[str, Manifest] = {
     },
     "NIMPipeline": {"services": []},
 }
+POLICY_KINDS = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
 STACK = "gpu-operator"
 """The namespace of the GPU stack in the golden files; ours is that of the operator."""
 
@@ -412,3 +415,56 @@ def test_other_accounts_unlimited(account, admin) -> None:
     body = {"metadata": {"name": "a"}}
     assert POLICY in account.refuses("POST", place, body)
     assert admin.request("POST", place, body)
+
+
+SECOND = "nimops-admission-second"
+"""The namespace and the account of a second installation, and a part of its policy's name."""
+AS_SECOND = ("--as", f"system:serviceaccount:{SECOND}:{SECOND}", "--as-group", "system:masters")
+
+
+def try_write(*arguments: str) -> str:
+    """Try to create a ConfigMap, as a dry run; the reason if it is refused."""
+    command = ["kubectl", "-n", NAMESPACE, "create", "configmap", "a", "--dry-run=server"]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
+
+
+def count_account_reads() -> float:
+    """How many requests for one ServiceAccount the API server has answered."""
+    text = kubectl("get", "--raw", "/metrics")
+    wanted = ('resource="serviceaccounts"', 'verb="GET"', 'scope="resource"')
+    return sum(
+        float(line.rpartition(" ")[2])
+        for line in text.splitlines()
+        if line.startswith("apiserver_request_total{") and all(part in line for part in wanted)
+    )
+
+
+@pytest.fixture
+def second_account(account) -> Iterator[None]:
+    """A second installation's account, limited by its own policy."""
+    kubectl("create", "namespace", SECOND)
+    live = (f"{kind}/nimops-{POLICY}" for kind in POLICY_KINDS)
+    items = json.loads(kubectl("get", *live, "-o", "json"))["items"]
+    for item in items:
+        item["metadata"] = {"name": SECOND}
+    [labels] = [item["spec"]["paramRef"]["selector"]["matchLabels"] for item in items[1:]]
+    items[1]["spec"]["policyName"] = SECOND
+    items[1]["spec"]["paramRef"]["namespace"] = SECOND
+    items.append(make("ServiceAccount", SECOND, SECOND, metadata={"labels": labels}))
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    kubectl("apply", "-f", "-", stdin=text)
+    wait_until(lambda: SECOND in try_write(*AS_SECOND), "the second policy", 120)
+    yield
+    kubectl("delete", "--ignore-not-found", "-f", "-", stdin=text)
+    kubectl("delete", "namespace", SECOND)
+
+
+@pytest.mark.usefixtures("second_account")
+def test_missing_account_costs_no_request() -> None:
+    kubectl("-n", SECOND, "delete", "serviceaccount", SECOND)
+    wait_until(lambda: not try_write(*AS_SECOND), "the deletion of the account", 30)
+    before, writes = count_account_reads(), 20
+    assert [try_write() for _ in range(writes)] == [""] * writes
+    # Controllers read accounts as well.
+    assert count_account_reads() - before < writes / 2

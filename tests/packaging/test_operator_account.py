@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Each installation method limits its own account: the policy's parameter is that account."""
+"""Each installation method limits its own account: it is the parameter of the policy."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from nimops_release.releases import POLICIES, write_admission
 NAME = "operator-account"
 
 
-def limited(items):
-    """Name and namespace of the account that the policy limits, after checking its references."""
+def reference(items):
+    """Where the policy finds its account, after checking the policy and its binding."""
     found = by_key(items)
     [binding] = [
         item for (kind, name), item in found.items() if kind == POLICIES[1] and NAME in name
@@ -26,10 +26,24 @@ def limited(items):
     policy = found[POLICIES[0], binding["spec"]["policyName"]]
     assert policy["spec"]["paramKind"] == {"apiVersion": "v1", "kind": "ServiceAccount"}
     assert binding["spec"]["validationActions"] == ["Deny"]
-    given = binding["spec"]["paramRef"]
+    given = dict(binding["spec"]["paramRef"])
     # Without an account there is no token, and all other requests must succeed.
-    assert given["parameterNotFoundAction"] == "Allow"
-    return given["name"], given["namespace"]
+    assert given.pop("parameterNotFoundAction") == "Allow"
+    return given
+
+
+def limited(items):
+    """Names and namespaces of the accounts that the policy limits."""
+    given = reference(items)
+    assert set(given) == {"namespace", "selector"}
+    assert set(given["selector"]) == {"matchLabels"}
+    wanted = given["selector"]["matchLabels"].items()
+    return [
+        (item["metadata"]["name"], given["namespace"])
+        for item in of_kind(items, "ServiceAccount")
+        if wanted <= item["metadata"]["labels"].items()
+        and item["metadata"]["namespace"] == given["namespace"]
+    ]
 
 
 def account_of(items):
@@ -45,7 +59,7 @@ OVERLAYS = sorted(path.name for path in Path(__file__).parents[2].glob("config/o
 @pytest.mark.parametrize("folder", ["default", *(f"overlays/{name}" for name in OVERLAYS)])
 def test_overlay_accounts(config, folder):
     items = config(folder)
-    assert limited(items) == account_of(items) == (MANAGER, NAMESPACE)
+    assert limited(items) == [account_of(items)] == [(MANAGER, NAMESPACE)]
 
 
 @pytest.mark.parametrize("folder", ["default", "overlays/gpu", "overlays/namespaced"])
@@ -62,24 +76,25 @@ def test_second_installation_account(project, tmp_path, folder):
     (own / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
     subprocess.run(["cp", "-r", str(project.root / "config"), str(tmp_path)], check=True)
     items = list(yaml.safe_load_all(run_program("kubectl", "kustomize", str(own))))
-    assert limited(items) == account_of(items) == (f"my-{MANAGER}-b", "other")
+    assert limited(items) == [account_of(items)] == [(f"my-{MANAGER}-b", "other")]
 
 
 def test_chart_account(chart, render):
-    assert limited(render()) == account_of(render()) == (MANAGER, NAMESPACE)
+    assert limited(render()) == [account_of(render())] == [(MANAGER, NAMESPACE)]
     text = run_program("helm", "template", "mine", str(chart), "--namespace", "other")
     items = [item for item in yaml.safe_load_all(text) if item]
-    assert limited(items) == account_of(items) == (MANAGER, "other")
+    assert limited(items) == [account_of(items)] == [(MANAGER, "other")]
 
 
 def test_admission_yaml_contents(project, config, tmp_path):
     write_admission(project, tmp_path)
     text = (tmp_path / "admission.yaml").read_text()
     items = list(yaml.safe_load_all(text))
-    assert items == of_kind(config("default"), *POLICIES)
-    # OLM creates the account of the bundle: test_bundle.py.
-    assert limited(items) == (MANAGER, NAMESPACE)
+    assert len(items) == len(of_kind(config("default"), *POLICIES))
+    # OLM creates the account of the bundle, without our label: test_bundle.py.
+    assert reference(items) == {"name": MANAGER, "namespace": NAMESPACE}
     command = ["sed", f"s/namespace: {NAMESPACE}/namespace: mine/"]
     moved = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
     assert f"{command[0]} '{command[1].replace('mine', 'OTHER')}' admission.yaml" in text
-    assert limited(list(yaml.safe_load_all(moved))) == (MANAGER, "mine")
+    moved_items = list(yaml.safe_load_all(moved))
+    assert reference(moved_items) == {"name": MANAGER, "namespace": "mine"}
