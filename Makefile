@@ -36,7 +36,7 @@ help-all: ## List all commands, those in make/*.mk as well
 venv: $(VENV)/.installed $(CLIENT) ## Install the Python packages into .venv
 
 .PHONY: collection
-collection: build/.collection ## Build the collection and install it into build/collections
+collection: $(INSTALLED)/MANIFEST.json ## Build the collection and install it into build/collections
 
 .PHONY: lint
 lint: collection $(DOCS_VENV)/.installed ## ruff, mypy, yamllint, shellcheck, ansible-lint (production), antsibull-docs, vale

@@ -12,7 +12,7 @@ $(BIN)/ansible-prefork-client: $(VENV)/.installed packages/ansible-prefork/src/a
 	@$(BIN)/python -m ansible_prefork compile >/dev/null || echo "prefork's client is the one in Python" >&2
 
 # Each virtualenv builds the same collection: one that is new must not replace it while tests use it.
-build/.collection: $(SOURCES) | $(VENV)/.installed
+$(INSTALLED)/MANIFEST.json: $(SOURCES) | $(VENV)/.installed
 	@mkdir -p build
 	@rm -rf $(INSTALLED) build/nimops-nim-*.tar.gz
 	@$(BIN)/ansible-galaxy collection build --force --output-path build >build/collection.log 2>&1 || { cat build/collection.log >&2; exit 1; }

@@ -54,7 +54,9 @@ class Reader(Source):
         targets = {read.target for read in reads if read.is_past_cache and read.target}
         paths = [api_path(*of) for of in sorted(targets) if of.name]
         with contextlib.suppress(ApiError):
-            self._fetched |= self.client.get_each(path, paths[:_MOST_AT_ONCE])
+            for first in range(0, len(paths), _MOST_AT_ONCE):
+                some = paths[first : first + _MOST_AT_ONCE]
+                self._fetched |= self.client.get_each(path, some)
 
     def _get(self, path: str) -> Json | None:
         return self._fetched.pop(path) if path in self._fetched else self.client.get(path)

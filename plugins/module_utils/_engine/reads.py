@@ -185,6 +185,17 @@ class ReadChild(ReadObject):
     is_child = True
 
 
+class ReadUnlabeledChild(ReadChild):
+    """A child without our label: nimops-apiproxy keeps it out of the runtime's cache.
+
+    DaemonSets are cached without the label.
+    """
+
+    @property
+    def is_past_cache(self) -> bool:
+        return self.kind != "DaemonSet"
+
+
 class ReadPresence(_ReadOne):
     """Whether an object that may contain secrets exists.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..._base.errors import NimError
 from ..._engine.metadata import is_deleted
-from ..._engine.reads import Read, ReadChild, ReadObject
+from ..._engine.reads import Read, ReadObject, ReadUnlabeledChild
 from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
 from ..daemonset_problems import problem_reads
 from ..driver.license import license_reads
@@ -60,7 +60,7 @@ def _namespace(app: PolicyApp) -> list[Read]:
 def _children(app: PolicyApp) -> list[Read]:
     """Reads of all objects that the stack may have."""
     return [
-        ReadChild(kind, app.namespace, name)
+        ReadUnlabeledChild(kind, app.namespace, name)
         for operand in OPERANDS
         for kind, name in operand.names(app)
         if kind != "ServiceMonitor" or app.has_service_monitors

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ..._base.errors import NimError
-from ..._engine.reads import Read, ReadChild
+from ..._engine.reads import Read, ReadUnlabeledChild
 from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
 from ..components import DRIVER
 from ..daemonset_problems import problem_reads
@@ -44,7 +44,7 @@ def _children(app: DriverApp) -> list[Read]:
         names += role_names(account_name(app, pool.system.tag), has_cluster_role=True)
     names += role_children(app)
     found: list[Read] = [
-        ReadChild(kind, app.namespace, name) for kind, name in dict.fromkeys(names)
+        ReadUnlabeledChild(kind, app.namespace, name) for kind, name in dict.fromkeys(names)
     ]
     live = [item for name in sets if (item := app.live("DaemonSet", name))]
     return [*found, *problem_reads(app, live, {DRIVER}, app.nodes)]

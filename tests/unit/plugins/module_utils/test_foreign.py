@@ -37,6 +37,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources i
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import is_controlled_by
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import Read
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
 from ansible_collections.nimops.nim.plugins.module_utils._engine.references import references_of
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import (
@@ -55,6 +56,7 @@ from nimops_harness.mentions import ELSEWHERE, list_texts, mentions  # noqa: E40
 SAMPLES = sorted((ROOT / "config/samples").glob("*_*.yaml"))
 TOLD = (ROOT / "tests/golden/facts.yaml", ROOT / "config/samples/nemo-prerequisites.yaml")
 NAMESPACE = "nim"
+MANAGED_BY = "app.kubernetes.io/managed-by"
 IMAGE = {"repository": "registry.example/llm", "tag": "1"}
 CLAIM = {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}
 EXPOSE = {"service": {"type": "ClusterIP", "port": 8000, "grpcPort": 8001}}
@@ -124,13 +126,17 @@ SYSTEM = {
 
 
 class Recorder(SimulatedCluster):
-    """A cluster that keeps all that was written to it."""
+    """A cluster that keeps all that was read from it and written to it."""
 
     def __init__(self, base: t.Any) -> None:
         super().__init__(base)
+        self.observed: list[Read] = []
         self.wrote: list[Json] = []
         self.ended: list[Json] = []
         self.children: dict[ObjectKey, Json] = {}
+
+    def prefetch(self, reads: t.Sequence[Read]) -> None:
+        self.observed += reads
 
     def write(self, plan: Plan) -> Outcome:
         self.wrote += [*plan.apply, *plan.adopt, *plan.patch]
@@ -283,7 +289,7 @@ def foreign(key: ObjectKey, like: Json, **metadata: t.Any) -> Json:
     labels = {
         name: text
         for name, text in (like["metadata"].get("labels") or {}).items()
-        if name != "app.kubernetes.io/managed-by"
+        if name != MANAGED_BY
     }
     space = {"namespace": key.namespace} if key.namespace else {}
     return {
@@ -401,3 +407,18 @@ def test_running_workload_stays_if_child_becomes_foreign(name: str, part: slice)
             if (paths := mentions(item, key.kind, key.name))
         }
         assert found == {}, key
+
+
+@pytest.mark.parametrize("name", names())
+def test_children_outside_cache_read_together(name: str) -> None:
+    """The runtime's cache holds what has our label, our kinds and DaemonSets."""
+    cluster, _resource = run_alone(name)
+    alone = {read.target for read in cluster.observed if read.is_whole and not read.is_past_cache}
+    outside = [
+        key
+        for key, child in cluster.children.items()
+        if key in alone
+        and (child["metadata"].get("labels") or {}).get(MANAGED_BY) != "k8s-nim-operator"
+        and key.kind not in ("DaemonSet", *kind_names())
+    ]
+    assert len(outside) < 2, "each of these takes a request of its own to the API server"

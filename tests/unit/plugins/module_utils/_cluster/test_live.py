@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import tempfile
 
@@ -28,6 +29,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadObjects,
     ReadPresence,
     ReadProtocol,
+    ReadUnlabeledChild,
 )
 
 OBJECTS = "/nimops/objects"
@@ -137,6 +139,13 @@ def test_prefetch_falls_back(cluster, see, answer, together, names, answered):
     found = see(*(ReadObject("ConfigMap", "nim", name) for name in names))
     assert found["ConfigMap/nim/a"]["metadata"]["name"] == "a"
     assert config_map("a") in [item.path for item in cluster.server.requests]
+
+
+def test_prefetch_in_parts(cluster, live, together):
+    live().prefetch([ReadUnlabeledChild("Role", "nim", f"r{number}") for number in range(70)])
+    asked = [item.query["paths"].split(",") for item in cluster.server.requests]
+    assert [len(item) for item in asked] == [32, 32, 6]
+    assert len(set(itertools.chain(*asked))) == 70
 
 
 def test_prefetch_no_children_of_new(cluster, live, together):
