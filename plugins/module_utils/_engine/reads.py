@@ -558,14 +558,20 @@ def _last_event(
 ) -> Manifest:
     """The last event of those that a field selector finds; empty if there is none."""
     found = source.list_objects("Event", namespace, field=field, limit=MAX_PODS)
-    return max(filter(is_meant, found or []), key=time_of_event, default={})
+    return max(filter(is_meant, found or []), key=_precise_time, default={})
 
 
 def time_of_event(event: Manifest) -> str:
-    """The time of an event, the last one if it repeats."""
+    """The time of an event in whole seconds, as in conditions; the last one if it repeats."""
+    time = _precise_time(event).partition(".")[0]
+    return f"{time}Z" if time else ""
+
+
+def _precise_time(event: Manifest) -> str:
+    """The same with any fraction, as text that sorts by time: without its end."""
     series = event.get("series") or {}
     found = (event.get("lastTimestamp"), series.get("lastObservedTime"), event.get("eventTime"))
-    return str(next(filter(None, found), ""))
+    return str(next(filter(None, found), "")).removesuffix("Z")
 
 
 @dataclass(frozen=True)

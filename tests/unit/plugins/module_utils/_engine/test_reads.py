@@ -30,6 +30,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadSecretPlaceholders,
     ReadTime,
     ReadUnready,
+    time_of_event,
 )
 
 ONE = ObjectKey("Secret", "nim", "s")
@@ -200,3 +201,44 @@ SEEN = {"firstTimestamp": None, "eventTime": "2026-01-01T00:00:30Z"}
 def test_read_last_event(events: list[dict[str, t.Any]], message: str | None) -> None:
     read = ReadLastEvent("Job", "nim", "a", "Failed")
     assert read.answer(Facts(events)).get("message") == message
+
+
+SECOND = "2026-01-01T00:00:05"
+
+
+@pytest.mark.parametrize(
+    ("event", "time"),
+    [
+        ({}, ""),
+        ({"lastTimestamp": f"{SECOND}Z", "eventTime": f"{SECOND}.9Z"}, f"{SECOND}Z"),
+        ({"lastTimestamp": None, "eventTime": f"{SECOND}.987654Z"}, f"{SECOND}Z"),
+        ({"series": {"lastObservedTime": f"{SECOND}.000001Z"}}, f"{SECOND}Z"),
+    ],
+)
+def test_time_of_event_comparable_with_conditions(event: t.Any, time: str) -> None:
+    assert time_of_event(event) == time
+
+
+class Events:
+    """A source with events."""
+
+    def __init__(self, *times: t.Any) -> None:
+        about = {"involvedObject": {"kind": "Job"}, "reason": "Failed"}
+        self.found = [about | time | {"message": str(at)} for at, time in enumerate(times)]
+
+    def list_objects(self, *_arguments: t.Any, **_options: t.Any) -> t.Any:
+        return self.found
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        ({"eventTime": f"{SECOND}.2Z"}, {"eventTime": f"{SECOND}.100000Z"}),
+        ({"eventTime": f"{SECOND}.1Z"}, {"lastTimestamp": f"{SECOND}Z"}),
+        ({"lastTimestamp": f"{SECOND}Z"}, {"eventTime": "2026-01-01T00:00:04.9Z"}),
+    ],
+)
+def test_last_event_of_one_second(times: t.Any) -> None:
+    for order in (times, times[::-1]):
+        found = ReadLastEvent("Job", "nim", "j", "Failed").answer(t.cast("t.Any", Events(*order)))
+        assert found["message"] == str(order.index(times[0]))
