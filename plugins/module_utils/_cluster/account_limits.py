@@ -44,6 +44,6 @@ def find_missing_limits(client: Client, namespace: str) -> t.Iterator[str]:
     yield (
         "no policy limits the operator's account: an attacker with its token can become any"
         " account, with a Secret of type service-account-token."
-        " Apply admission.yaml of the release:"
-        " docs/operate/install.md#olm"
+        " Apply the ServiceAccount with its label nimops.nim/account, and the policies; with OLM,"
+        " admission.yaml of the release: docs/operate/install.md#olm"
     )

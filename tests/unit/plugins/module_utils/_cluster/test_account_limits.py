@@ -27,7 +27,8 @@ def find(cluster, tmp_path):
 
 def test_find_missing_limits_warns_with_advice(cluster, find):
     (message,) = find()
-    assert "Apply admission.yaml" in message
+    assert "its label nimops.nim/account" in message
+    assert "with OLM, admission.yaml" in message
     (request,) = cluster.calls("PATCH")
     assert request.query["dryRun"] == "All"
     assert request.body["type"] == "kubernetes.io/service-account-token"
