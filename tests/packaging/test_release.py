@@ -182,9 +182,9 @@ def test_packed_chart_equals_install_yaml(dist):
     assert f":{VERSION}" in pods[0]["containers"][0]["image"]
 
 
-@pytest.mark.parametrize("version", ["1.2", "v1.2.3", "latest"])
-def test_release_version_semantic(work, dist, version):
-    done = release(work, "release", "--version", version, "--without-image")
+def test_release_version_semantic(work, dist):
+    """`tests/unit/config/test_version.py` has other versions."""
+    done = release(work, "release", "--version", "v1.2.3", "--without-image")
     assert done.returncode == 1
     assert "semantic version" in done.stderr
     assert (dist / "SHA256SUMS").is_file()
