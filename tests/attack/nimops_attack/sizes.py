@@ -59,7 +59,8 @@ def attack_stored(scene: Scene) -> str:
         for item in stored:
             expect_stored(scene, lambda: scene.create(item) is None, item["metadata"]["name"])  # noqa: B023 called at once
     scene.harness.start()
-    scene.expect_answered(180)
+    # Each write takes the API server seconds of CPU.
+    scene.expect_answered(400)
     for name in names:
         judge_refusal(scene, name, "spec.env")
         env = (scene.read("NIMService", name).get("spec") or {}).get("env") or []
