@@ -74,17 +74,17 @@ def folder_of(version_id: str) -> str:
 
 def served_version(cache: Fields) -> Version | None:
     """The version for new pods; None if the status does not describe it."""
-    given = _status(cache).get("served")
-    return parse_version(given) if given else None
+    given = _status(cache).get("served") or {}
+    return parse_version(given) if given.get("id") else None
 
 
 def former_versions(cache: Fields) -> list[Version]:
     """The versions that still have users or files."""
-    return [parse_version(item) for item in _status(cache).get("former") or []]
+    return [parse_version(item) for item in _status(cache).get("former") or [] if item.get("id")]
 
 
 def parse_version(given: Fields) -> Version:
-    """A version from the status."""
+    """A version from the status. Without an id, it is none: only users write such entries."""
     return Version(
         version_id=str(given.get("id") or ""),
         folder=str(given.get("folder") or ""),

@@ -46,7 +46,8 @@ def record_first(builder: StatusBuilder, app: NIMCacheApp, adopted: Record | Non
     The operator refused changes of the source until it recorded this. ``adopted``: the record of
     the claim that it adopted in this pass.
     """
-    if builder.state != READY or builder.status.get("served") or app.spec.source is None:
+    is_recorded = served_version({"status": builder.status})
+    if builder.state != READY or is_recorded or app.spec.source is None:
         return
     status = {**builder.status, "download": app.status.get("download")}
     size = size_of_served(NIMCacheApp({**app.resource, "status": status}, app.observed))
@@ -67,7 +68,8 @@ def report_versions(builder: StatusBuilder, app: NIMCacheApp, outcome: Outcome) 
     if not is_renewing(app):
         return
     if abandoned := abandoned_version(app):
-        _add_former(builder, abandoned)
+        if abandoned.version_id:
+            _add_former(builder, abandoned)
         builder.set_field("renewal", None)
     renewal, removal = find_renewal(app), plan_removal(app)
     _record_removal(builder, app, removal)
@@ -203,7 +205,7 @@ def _hand_on(builder: StatusBuilder, app: NIMCacheApp, turn: Turn) -> None:
 
 
 def _record_removal(builder: StatusBuilder, app: NIMCacheApp, removal: Removal) -> None:
-    former: list[Json] = builder.status.get("former") or []
+    former: list[Json] = [item for item in builder.status.get("former") or [] if item.get("id")]
     if removal.started:
         former = [_marked(item, removal.started) for item in former]
     if gone := removal.done or removal.left:

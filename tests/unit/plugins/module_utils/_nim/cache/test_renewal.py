@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import copy
 
+import pytest
+
 SERVICES = "NIMService/nim/*"
 MAP = "ConfigMap/nim/llama-manifest"
 POD = "Pod/nim/llama-pod"
@@ -86,6 +88,21 @@ def test_abandoned_download_is_removed(hub):
         cluster.reconcile()
     command = cluster.objects[REMOVAL]["spec"]["template"]["spec"]["containers"][0]["command"]
     assert command[-1] == f".nimops/{version}"
+
+
+@pytest.mark.parametrize(
+    "status", [{"renewal": {"id": ""}}, {"former": [{"id": ""}]}, {"served": {"id": ""}}], ids=str
+)
+def test_version_without_id_is_ignored(hub, status):
+    """A user can write it; a status that repeats it without the id would be refused."""
+    cluster = hub()
+    served = cluster.served["id"]
+    cluster.cr["status"] |= status
+    for _pass in range(3):
+        cluster.reconcile()
+    assert "renewal" not in cluster.cr["status"]
+    assert not cluster.cr["status"].get("former")
+    assert cluster.served["id"] == served
 
 
 def test_another_change_replaces_the_download(hub):
