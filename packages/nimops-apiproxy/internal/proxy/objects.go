@@ -16,7 +16,7 @@ import (
 )
 
 // objectsPath is the path of reads of several objects in one request: a pass over a NeMo service reads up to ten that
-// the runtime must not cache, one over a ClusterPolicy fifty that it cannot, and each request of its own takes milliseconds.
+// the runtime must not cache, one over the GPU stack fifty that it cannot, and each request of its own takes milliseconds.
 const objectsPath = "/nimops/objects"
 
 // mostObjects limits the objects of one request.
