@@ -30,6 +30,8 @@ The runtime's cache contains only our objects of most kinds, and not all of them
 """
 _MOST_AT_ONCE = 32
 """The limit of nimops-apiproxy."""
+_MOST_PREFETCHED = 2 * _MOST_AT_ONCE
+"""Users decide how many objects a resource refers to, and all of these are in memory at once."""
 
 
 class Reader(Source):
@@ -52,7 +54,7 @@ class Reader(Source):
         this way is read alone.
         """
         targets = {read.target for read in reads if read.is_past_cache and read.target}
-        paths = [api_path(*of) for of in sorted(targets) if of.name]
+        paths = [api_path(*of) for of in sorted(targets) if of.name][:_MOST_PREFETCHED]
         with contextlib.suppress(ApiError):
             for first in range(0, len(paths), _MOST_AT_ONCE):
                 some = paths[first : first + _MOST_AT_ONCE]
