@@ -61,7 +61,7 @@ test: venv collection $(RELEASE_VENV)/.installed ## Lint, unit tests, sanity and
 # What CI has no time for.
 .PHONY: nightly
 nightly: ## What `make test` leaves out: the matrix, all of attack, faults, reports and fuzz, endurance, a release, bench
-	@hack/run_parts.sh unit-nightly lint-scenarios cluster-nightly sanity apiproxy-race matrix prefork prefork-package operators attack faults reports observability docs-page tutorials fuzz endurance scenario-role scenario-upgrade kubernetes scenario-lws scenario-kserve scenario-epp scenario-gateway scenario-autoscaling scenario-air-gap node-llm release-check bench
+	@hack/run_parts.sh unit-nightly lint-scenarios cluster-nightly installing-nightly-alone sanity apiproxy-race matrix prefork prefork-package operators attack faults reports observability docs-page tutorials fuzz endurance scenario-role scenario-upgrade kubernetes scenario-lws scenario-kserve scenario-epp scenario-gateway scenario-autoscaling scenario-air-gap node-llm release-check bench
 
 .PHONY: generate
 generate: $(VENV)/.installed ## Write the generated files: version, kinds, CRDs, schemas, modules, manifests, health checks (needs the API server of $KUBECONFIG)

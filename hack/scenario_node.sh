@@ -37,4 +37,4 @@ bring=(python3 sandbox node load)
 ((code == 0)) || exit "$code"
 eval "$line"
 # shellcheck disable=SC2086 # several words
-$NIMOPS_NODE_EXEC molecule "${@:-test}" --scenario-name "$scenario"
+$NIMOPS_NODE_EXEC hack/molecule.sh "${@:-test}" --scenario-name "$scenario"

@@ -48,9 +48,13 @@ deprecated: venv ## Whether anything of ours requested a deprecated API since th
 installing: venv ## Install with Helm and with install.yaml, upgrade, roll back and uninstall, on the API server of $KUBECONFIG
 	@$(BIN)/pytest tests/installing
 
+.PHONY: installing-nightly
+installing-nightly: venv ## The life cycles with Helm that installing leaves out: those with the mark nightly
+	@$(BIN)/pytest -m nightly tests/installing
+
 # They run in other lanes than the scenarios, whose lane takes the longest.
-.PHONY: admission-alone installing-alone
-admission-alone installing-alone: %-alone: collection ## The part, then deprecated, on a sandbox of its own
+.PHONY: admission-alone installing-alone installing-nightly-alone
+admission-alone installing-alone installing-nightly-alone: %-alone: collection ## The part, then deprecated, on a sandbox of its own
 	@export SANDBOX_DIR=$(CURDIR)/build/$*; trap '$(SANDBOX) down >/dev/null' EXIT; \
 	$(SANDBOX) up >/dev/null && $(IN_SANDBOX) $(MAKE) $* deprecated
 

@@ -72,9 +72,17 @@ LIFE_CYCLES = {
     "from Helm 3 to Helm 4": (("helm",), ("helm4", *ON_SERVER)),
 }
 """The program that installs and its options, and those of the one that upgrades."""
+IN_CI = {"Helm 3", "from Helm 3 to Helm 4"}
 
 
-@pytest.mark.parametrize(("first", "then"), LIFE_CYCLES.values(), ids=LIFE_CYCLES)
+def mark_nightly(name: str, *values: object) -> Any:
+    """A case, with the mark `nightly` if it is not in IN_CI."""
+    return pytest.param(*values, id=name, marks=() if name in IN_CI else pytest.mark.nightly)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [mark_nightly(name, *both) for name, both in LIFE_CYCLES.items()]
+)
 def test_helm_life_cycle(clean, kept, chart, next_chart, project, first, then):
     # The CRDs already exist, as after another installation method.
     options = ("--create-namespace", "--take-ownership", *WAIT)
@@ -104,7 +112,7 @@ def test_helm_life_cycle(clean, kept, chart, next_chart, project, first, then):
     assert kept.is_there()
 
 
-@pytest.mark.parametrize("helm", ["helm", "helm4"])
+@pytest.mark.parametrize("helm", ["helm", pytest.param("helm4", marks=pytest.mark.nightly)])
 def test_helm_upgrade_from_unlabeled(clean, chart, unlabeled_chart, helm):
     """The first charts did not have the labels that Helm recommends; selectors are immutable."""
     options = ("--create-namespace", "--take-ownership", *WAIT)

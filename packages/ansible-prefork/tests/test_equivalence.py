@@ -182,7 +182,7 @@ PLAY_CASES = (
 
 
 IN_CI = {
-    *("control", "modules", "failure", "own plugins", "state", "actions", "variables"),
+    *("control", "failure", "own plugins", "actions", "variables"),
     *("action exit-0", "filter kill-9", "lookup exit-3", "end of start-0", "end of vars-3"),
 }
 """Cases without the mark `nightly`: what operators do, and each way in which a play can end."""
