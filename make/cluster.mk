@@ -49,8 +49,8 @@ installing: venv ## Install with Helm and with install.yaml, upgrade, roll back 
 	@$(BIN)/pytest tests/installing
 
 .PHONY: installing-nightly
-installing-nightly: venv ## The life cycles with Helm that installing leaves out: those with the mark nightly
-	@$(BIN)/pytest -m nightly tests/installing
+installing-nightly: venv ## installing with all life cycles of Helm: each continues with the CRDs of the one before
+	@$(BIN)/pytest -m '' tests/installing
 
 # They run in other lanes than the scenarios, whose lane takes the longest.
 .PHONY: admission-alone installing-alone installing-nightly-alone

@@ -67,8 +67,7 @@ def unlabeled_chart(chart: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 ON_SERVER = ("--server-side=true", "--force-conflicts")
 LIFE_CYCLES = {
     "Helm 3": (("helm",), ("helm",)),
-    # kubectl applied the fields of the CRDs that the upgrade changes.
-    "Helm 4": (("helm4",), ("helm4", "--force-conflicts")),
+    "Helm 4": (("helm4",), ("helm4",)),
     "Helm 4 without server-side apply": (("helm4", "--server-side=false"),) * 2,
     "from Helm 3 to Helm 4": (("helm",), ("helm4", *ON_SERVER)),
 }
@@ -76,13 +75,12 @@ LIFE_CYCLES = {
 IN_CI = {"Helm 3", "from Helm 3 to Helm 4"}
 
 
-def mark_nightly(name: str, *values: object) -> Any:
-    """A case, with the mark `nightly` if it is not in IN_CI."""
-    return pytest.param(*values, id=name, marks=() if name in IN_CI else pytest.mark.nightly)
-
-
 @pytest.mark.parametrize(
-    ("first", "then"), [mark_nightly(name, *both) for name, both in LIFE_CYCLES.items()]
+    ("first", "then"),
+    [
+        pytest.param(*both, id=name, marks=() if name in IN_CI else pytest.mark.nightly)
+        for name, both in LIFE_CYCLES.items()
+    ],
 )
 def test_helm_life_cycle(clean, kept, chart, next_chart, project, first, then):
     # The CRDs already exist, as after another installation method.

@@ -173,5 +173,5 @@ def test_status_fallbacks_of_runs(sides, name, changes, what, why):
         assert "is not warm" not in outcome.stdout + outcome.stderr
     assert count() == before + 2
     # What another parent displayed during its warm-up does not end with a line break.
-    (line,) = re.findall(f"prefork: .*{why}.*", (forks.directory / "parent.log").read_text())
+    (line,) = re.findall(f"prefork: .*{re.escape(why)}.*", (forks.directory / "parent.log").read_text())
     assert line.startswith(f"prefork: a {what} is not warm: ")
