@@ -79,8 +79,10 @@ if [[ ! ${INSTALLED:-} ]]; then
 	manifests=$(kubectl kustomize "$overlay")
 	definitions=$(python hack/check_crds.py ${REPLACE_CRDS:+--replace} <<<"$manifests") ||
 		fail "nothing was applied: the CRDs above are in use by another operator. See docs/operate/install.md#without-an-image"
-	kubectl apply --server-side --force-conflicts -f - <<<"$definitions" >&2
-	kubectl wait --for=condition=Established --timeout=60s -f - <<<"$definitions" >&2
+	if [[ $definitions ]]; then
+		kubectl apply --server-side --force-conflicts -f - <<<"$definitions" >&2
+		kubectl wait --for=condition=Established --timeout=60s -f - <<<"$definitions" >&2
+	fi
 	apply_component admission
 fi
 
