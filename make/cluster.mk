@@ -49,7 +49,7 @@ installing: venv ## Install with Helm and with install.yaml, upgrade, roll back 
 	@$(BIN)/pytest tests/installing
 
 .PHONY: installing-nightly
-installing-nightly: venv ## installing with all life cycles of Helm: each continues with the CRDs of the one before
+installing-nightly: venv ## installing with all life cycles of Helm
 	@$(BIN)/pytest -m '' tests/installing
 
 # They run in other lanes than the scenarios, whose lane takes the longest.

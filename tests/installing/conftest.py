@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -91,12 +92,31 @@ def clean(nothing_installed: None, install_yaml: Path) -> Iterator[None]:
     remove_all(install_yaml)
 
 
+@pytest.fixture
+def unmanaged(clean: None, install_yaml: Path) -> str:
+    """The manifests of the CRDs, whose fields belong to none of the programs that applied them."""
+    definitions = split(install_yaml)[0]
+    command = ("get", "-f", "-", "-o", "json", "--show-managed-fields")
+    for item in json.loads(kubectl(*command, stdin=definitions))["items"]:
+        # Without any entry, the API server would make one that has all fields.
+        managers = [entry for entry in item["metadata"]["managedFields"] if "subresource" in entry]
+        assert managers
+        patch = [{"op": "replace", "path": "/metadata/managedFields", "value": managers}]
+        name = item["metadata"]["name"]
+        kubectl("patch", "crd", name, "--type=json", f"--patch={json.dumps(patch)}")
+    return definitions
+
+
+def split(install_yaml: Path) -> tuple[str, str]:
+    """The manifests of the CRDs, which all tests need, and the others."""
+    parts: dict[bool, list[str]] = {True: [], False: []}
+    for part in install_yaml.read_text().split("---\n"):
+        parts["\nkind: CustomResourceDefinition\n" in part].append(part)
+    return "---\n".join(parts[True]), "---\n".join(parts[False])
+
+
 def remove_all(install_yaml: Path) -> None:
-    """Delete all objects of config/default except the CRDs, which all tests need."""
-    text = install_yaml.read_text()
-    others = [
-        part for part in text.split("---\n") if "\nkind: CustomResourceDefinition\n" not in part
-    ]
+    """Delete all objects of config/default except the CRDs."""
     command = ("delete", "--ignore-not-found", "--wait=false", "-f", "-")
-    kubectl(*command, stdin="---\n".join(others))
+    kubectl(*command, stdin=split(install_yaml)[1])
     kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=true")

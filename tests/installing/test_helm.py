@@ -82,7 +82,7 @@ IN_CI = {"Helm 3", "from Helm 3 to Helm 4"}
         for name, both in LIFE_CYCLES.items()
     ],
 )
-def test_helm_life_cycle(clean, kept, chart, next_chart, project, first, then):
+def test_helm_life_cycle(unmanaged, kept, chart, next_chart, project, first, then):
     # The CRDs already exist, as after another installation method.
     options = ("--create-namespace", "--take-ownership", *WAIT)
     helm, *flags = first
@@ -108,6 +108,20 @@ def test_helm_life_cycle(clean, kept, chart, next_chart, project, first, then):
 
     # The kept objects belong to the same release: Helm adopts them without a flag.
     run_program(helm, "install", *RELEASE, str(chart), *WAIT)
+    assert kept.is_there()
+
+
+@pytest.mark.nightly
+def test_helm4_upgrade_of_definitions_by_kubectl(unmanaged, kept, chart, next_chart):
+    """Helm 4 applies on the server, where a field that it changes still belongs to kubectl."""
+    kubectl("apply", "--server-side", "-f", "-", stdin=unmanaged)
+    options = ("--create-namespace", "--take-ownership", *WAIT)
+    run_program("helm4", "install", *RELEASE, str(chart), *options)
+    upgrade = ("helm4", "upgrade", *RELEASE, str(next_chart), *WAIT)
+    with pytest.raises(Exception, match='conflict with "kubectl"'):
+        run_program(*upgrade)
+    run_program(*upgrade, "--force-conflicts")
+    assert definition_has("later")
     assert kept.is_there()
 
 
