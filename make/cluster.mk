@@ -3,7 +3,7 @@
 # `make test` runs these lanes at the same time. Steps on clusters have deadlines, so the rest runs at a lower priority.
 .PHONY: lane-main
 lane-main: collection ## The parts of test that need no shared cluster, at a lower priority
-	@SANITY_TESTS='--skip-test pylint' nice hack/run_parts.sh lint unit plays supervisor apiproxy docs packaging galaxy sanity quick first-steps monitoring scenario-kind admission-alone
+	@nice hack/run_parts.sh lint unit plays supervisor apiproxy docs packaging galaxy sanity-quick quick first-steps monitoring scenario-kind admission-alone
 
 .PHONY: lane-cluster
 lane-cluster: collection ## The parts of test on the sandbox; an interruption stops what the scenarios started

@@ -202,7 +202,7 @@ def real_site():
         yield site
 
 
-@pytest.mark.parametrize("started_by", ["client", "hand"])
+@pytest.mark.parametrize("started_by", ["client", pytest.param("hand", marks=pytest.mark.nightly)])
 def test_parent_memory_without_secrets(real_site, started_by):
     site = real_site
     client = str(site.root / "bin" / "ansible-runner")

@@ -97,7 +97,7 @@ def test_learned_collection_becomes_warm(plain):
     assert stat.S_IMODE(next(forks.directory.glob("*.d/collections")).stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("verbose", ["", "-vv"])
+@pytest.mark.parametrize("verbose", ["", pytest.param("-vv", marks=pytest.mark.nightly)])
 def test_pipelining_same_effects(plain, verbose):
     plain[1].warm(RUNNER)
     more = (verbose,) if verbose else ()
@@ -107,7 +107,10 @@ def test_pipelining_same_effects(plain, verbose):
 
 @pytest.mark.parametrize(
     ("env", "envvars"),
-    [({"ANSIBLE_PIPELINING": "false"}, {}), ({"ANSIBLE_KEEP_REMOTE_FILES": "true"}, {})],
+    [
+        ({"ANSIBLE_PIPELINING": "false"}, {}),
+        pytest.param({"ANSIBLE_KEEP_REMOTE_FILES": "true"}, {}, marks=pytest.mark.nightly),
+    ],
     ids=["pipelining", "files"],
 )
 def test_pipelining_setting_wins(plain, env, envvars):

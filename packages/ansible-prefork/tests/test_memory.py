@@ -84,7 +84,7 @@ def make_group(site):
         group.thread.join()
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [pytest.param(1, marks=pytest.mark.nightly), 2])
 def test_memory_heavy_runs_at_once(site, make_group, version):
     group = make_group(1000, version=version)
     parent = site.parent(env=group.environment)
@@ -181,7 +181,13 @@ def test_memory_renewal_resumes_runs(site, make_group):
 
 
 @pytest.mark.parametrize(
-    ("limit", "more"), [("max", {}), (str(2**63 - 4096), {}), ("1", {"PREFORK_RUN_MEMORY_MIB": "0"}), ("rubbish", {})]
+    ("limit", "more"),
+    [
+        ("max", {}),
+        pytest.param(str(2**63 - 4096), {}, marks=pytest.mark.nightly),
+        pytest.param("1", {"PREFORK_RUN_MEMORY_MIB": "0"}, marks=pytest.mark.nightly),
+        pytest.param("rubbish", {}, marks=pytest.mark.nightly),
+    ],
 )
 def test_memory_without_limit(site, make_group, limit, more):
     environment = {**make_group(limit).environment, **more}

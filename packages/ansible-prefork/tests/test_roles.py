@@ -111,7 +111,9 @@ def play_role(side, name, is_asked=False, **options):
 
 
 @pytest.mark.parametrize("project", [True, False], ids=["project", "none"])
-@pytest.mark.parametrize("envvars", [{}, {"GIVEN": "one"}], ids=["plain", "variables"])
+@pytest.mark.parametrize(
+    "envvars", [pytest.param({}, marks=pytest.mark.nightly), {"GIVEN": "one"}], ids=["plain", "variables"]
+)
 def test_role_as_stock(sides, project, envvars):
     name = f"role-{project}-{len(envvars)}"
     stock, forks = run_both(sides, lambda side: play_role(side, name, project=project, envvars=envvars)[0])

@@ -48,12 +48,11 @@ def expect_stored(scene: Scene, store: t.Callable[[], object], name: str) -> Non
     "size-oversized-stored",
     "resources of 1.3 MB, and deep ones, take no memory; conditions and events name the field",
     sides=("prefork",),
-    quick=True,
 )
 def attack_stored(scene: Scene) -> str:
     """The operator starts beside stored resources; one of them is shortened, all are deleted."""
     scene.harness.stop()
-    names = [f"large-{number}" for number in range(2 if scene.quick else 20)]
+    names = [f"large-{number}" for number in range(20)]
     stored = [make_nimservice(name, env=LARGE_ENV) for name in names] + [make_deep("deep")]
     with without(scene.cluster, is_bound, ["NIMService"]):
         for item in stored:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +21,7 @@ FLOORS = ["_base", "_engine", "_builders", "families", "_http", "_cluster", "_ki
 MODULES = {
     ".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in ROOT.rglob("*.py")
 }
+PLUGINS = sorted(file.relative_to(REPOSITORY) for file in REPOSITORY.glob("plugins/**/*.py"))
 
 GPU_KINDS = re.compile("NVIDIADriver|ClusterPolicy|clusterpolic|nvidiadriver")
 GENERATED = {
@@ -83,6 +85,20 @@ def test_layers_io_is_independent_of_kinds() -> None:
     for module in MODULES:
         if module.startswith(("_cluster.", "_http.")):
             assert not {name.split(".")[0] for name in imports_of(module)} & (FAMILIES | {"_kinds"})
+
+
+@pytest.mark.parametrize("file", PLUGINS, ids=str)
+def test_layers_import_what_ansible_core_has(file: Path) -> None:
+    """Others are imported in functions, or where an ImportError is caught; modules run without PyYAML, as on other hosts."""
+    packages = set()
+    for node in ast.parse((REPOSITORY / file).read_text()).body:
+        if isinstance(node, ast.Import):
+            packages |= {name.name.split(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            packages.add(str(node.module).split(".")[0])
+    is_for_hosts = file.parts[1] in ("modules", "module_utils")
+    of_core = {"ansible", "ansible_collections"} | (set() if is_for_hosts else {"yaml"})
+    assert packages <= sys.stdlib_module_names | of_core
 
 
 @pytest.mark.parametrize(
