@@ -95,7 +95,7 @@ def clean(nothing_installed: None, install_yaml: Path) -> Iterator[None]:
 @pytest.fixture
 def unmanaged(clean: None, install_yaml: Path) -> str:
     """The manifests of the CRDs, whose fields belong to none of the programs that applied them."""
-    definitions = split(install_yaml)[0]
+    definitions, _others = split_manifests(install_yaml)
     command = ("get", "-f", "-", "-o", "json", "--show-managed-fields")
     for item in json.loads(kubectl(*command, stdin=definitions))["items"]:
         # Without any entry, the API server would make one that has all fields.
@@ -107,7 +107,7 @@ def unmanaged(clean: None, install_yaml: Path) -> str:
     return definitions
 
 
-def split(install_yaml: Path) -> tuple[str, str]:
+def split_manifests(install_yaml: Path) -> tuple[str, str]:
     """The manifests of the CRDs, which all tests need, and the others."""
     parts: dict[bool, list[str]] = {True: [], False: []}
     for part in install_yaml.read_text().split("---\n"):
@@ -117,6 +117,6 @@ def split(install_yaml: Path) -> tuple[str, str]:
 
 def remove_all(install_yaml: Path) -> None:
     """Delete all objects of config/default except the CRDs."""
-    command = ("delete", "--ignore-not-found", "--wait=false", "-f", "-")
-    kubectl(*command, stdin=split(install_yaml)[1])
+    _definitions, others = split_manifests(install_yaml)
+    kubectl("delete", "--ignore-not-found", "--wait=false", "-f", "-", stdin=others)
     kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=true")

@@ -89,7 +89,10 @@ def test_layers_io_is_independent_of_kinds() -> None:
 
 @pytest.mark.parametrize("file", PLUGINS, ids=str)
 def test_layers_import_what_ansible_core_has(file: Path) -> None:
-    """Others are imported in functions, or where an ImportError is caught; modules run without PyYAML, as on other hosts."""
+    """A file imports other packages only in functions, or where it catches ImportError.
+
+    Modules may run on a host without PyYAML; plugins run where ansible-core is installed.
+    """
     packages = set()
     for node in ast.parse((REPOSITORY / file).read_text()).body:
         if isinstance(node, ast.Import):
