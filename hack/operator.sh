@@ -77,12 +77,11 @@ fi
 # Only after the comparison: the CRDs of others, such as NVIDIA's GPU operator, describe resources that are in use.
 if [[ ! ${INSTALLED:-} ]]; then
 	manifests=$(kubectl kustomize "$overlay")
-	definitions=$(python hack/check_crds.py ${REPLACE_CRDS:+--replace} <<<"$manifests") ||
+	code=0
+	python hack/apply_crds.py ${REPLACE_CRDS:+--replace} <<<"$manifests" >&2 || code=$?
+	((code != 1)) ||
 		fail "nothing was applied: the CRDs above are in use by another operator. See docs/operate/install.md#without-an-image"
-	if [[ $definitions ]]; then
-		kubectl apply --server-side --force-conflicts -f - <<<"$definitions" >&2
-		kubectl wait --for=condition=Established --timeout=60s -f - <<<"$definitions" >&2
-	fi
+	((code == 0)) || fail "the CRDs were not applied"
 	apply_component admission
 fi
 

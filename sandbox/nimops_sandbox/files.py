@@ -21,6 +21,7 @@ _FOLDERS = ("bin", "logs", "pki", "pod-logs")
 _REMOVED = (
     "bin",
     "etcd",
+    "etcd.new",
     "kubeconfig",
     "kwok.yaml",
     "neighbors",

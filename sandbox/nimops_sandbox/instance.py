@@ -4,14 +4,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from . import components, files, neighbors, ports, processes, seed, state, thirdparty, tools
+from . import (
+    components,
+    files,
+    neighbors,
+    ports,
+    processes,
+    seed,
+    snapshots,
+    state,
+    thirdparty,
+    tools,
+)
 from .api import Api
 from .errors import SandboxError, SetupError
 from .gocache import GoCache
@@ -31,10 +44,11 @@ _PORT_SECONDS = 5.0
 class Instance:
     """Commands on the instance that the settings name. `notify` gets progress, line by line.
 
-    addresses: of the API server, besides loopback. before_api, after_api: the components, in start
-    order; the latter need the API server.
+    shape: of the control plane. addresses: of the API server, besides loopback. before_api,
+    after_api: the components, in start order; the latter need the API server.
     """
 
+    shape = components.SIMULATED
     addresses: tuple[str, ...] = ()
     before_api: tuple[str, ...] = _API
     after_api: tuple[str, ...] = tuple(name for name in components.NAMES if name not in _API)
@@ -63,11 +77,10 @@ class Instance:
         files.make_folders(self.directory)
         with self._locked():
             self._prepare()
-            current = self._start_api(programs)
+            current = self._start_with_objects(programs, definitions)
             api = self._api(current)
-            self._give_definitions(current, api, definitions)
             self._start(current, self.after_api)
-            self._give_objects(current, api)
+            self._finish_nodes(current, api)
             self._start_neighbors(current, api, manifests)
             self._wait(current, "the nodes", lambda: not seed.unready_nodes(api))
             self._wait(current, "the controllers", lambda: seed.has_default_account(api))
@@ -81,7 +94,7 @@ class Instance:
         with self._locked():
             current = state.load(self._state_file)
             alive = current.alive() if current else {}
-            processes.stop(alive.values())
+            _stop(alive)
             left = current.alive() if current else {}
             if left:
                 raise SandboxError(f"could not be stopped: {', '.join(left)}")
@@ -125,7 +138,7 @@ class Instance:
         return tools.provide_programs(cache, self.settings.found, needed)
 
     def _command_lines(self, current: State) -> dict[str, list[str]]:
-        lines = components.command_lines(self.directory, current.ports)
+        lines = components.command_lines(self.directory, current.ports, self.shape)
         return lines | neighbors.command_lines(self.directory, current.ports, current.neighbors)
 
     def _environs(self, current: State) -> dict[str, dict[str, str]]:
@@ -154,6 +167,29 @@ class Instance:
             self._start(current, self.before_api)
             self._wait(current, "the API server", api.is_ready)
         return current
+
+    def _start_with_objects(self, programs: dict[str, Path], definitions: list[Path]) -> State:
+        """Start the API server with its initial objects, a new one from a snapshot of them."""
+        data = self.directory / "etcd"
+        if data.exists():
+            current = self._start_api(programs)
+            self._give_objects(current, definitions)
+            return current
+        snapshot = snapshots.Snapshot(self.settings.cache, self._key(programs, definitions))
+        with snapshot.locked(lambda: self.notify("waiting for another instance to start")):
+            is_restored = snapshot.restore(data)
+            current = self._start_api(programs)
+            is_complete = self._give_objects(current, definitions)
+            if is_complete and not is_restored:
+                _stop({name: current.processes[name] for name in _API})
+                snapshot.take(data)
+                current = self._start_api(programs)
+        return current
+
+    def _key(self, programs: dict[str, Path], definitions: list[Path]) -> str:
+        given = (seed.third_party_crds(definitions), seed.own_crds(), self._objects())
+        others = [self.shape.service_range, json.dumps(self._volumes()), *map(seed.digest, given)]
+        return snapshots.make_key((programs[name] for name in _API), others)
 
     def _load_or_create(self) -> State:
         current, wanted = state.load(self._state_file), self.settings.port
@@ -224,20 +260,32 @@ class Instance:
         current.processes[name] = process
         state.save(current, self._state_file)
 
-    def _give_definitions(self, current: State, api: Api, third_party: list[Path]) -> None:
-        self._give(api, "definitions", seed.third_party_crds(third_party))
+    def _give_objects(self, current: State, definitions: list[Path]) -> bool:
+        """Apply definitions and objects; return whether the API server accepts all."""
+        api = self._api(current)
+        self._give(api, "definitions", seed.third_party_crds(definitions))
+        is_accepted = True
         try:
             self._give(api, "definitions-of-nimops", seed.own_crds())
         except SandboxError as error:  # a running cluster helps to find the cause
             self.notify(f"WARNING: definitions of this project were rejected: {str(error)[:2000]}")
+            is_accepted = False
         self._wait(current, "resource definitions", lambda: not seed.unestablished_crds(api))
-
-    def _give_objects(self, _: State, api: Api) -> None:
-        seed.create_volumes(api)
-        paths = seed.objects()
+        seed.create_volumes(api, self._volumes())
+        paths = self._objects()
         if self.settings.kubernetes:
             paths = self._served(api, paths)
         self._give(api, "objects", paths)
+        return is_accepted
+
+    def _objects(self) -> list[Path]:
+        return seed.objects()
+
+    def _volumes(self) -> list[dict[str, Any]]:
+        return seed.make_volumes()
+
+    def _finish_nodes(self, current: State, api: Api) -> None:
+        """Change the nodes; called when the components run."""
 
     def _start_neighbors(
         self, current: State, api: Api, manifests: Mapping[str, list[Path]]
@@ -286,6 +334,12 @@ class Instance:
 
     def _log(self, name: str) -> Path:
         return self.directory / "logs" / f"{name}.log"
+
+
+def _stop(alive: Mapping[str, processes.Process]) -> None:
+    """Stop components, etcd last: an API server without it hangs until it is killed."""
+    processes.stop(process for name, process in alive.items() if name != "etcd")
+    processes.stop(process for name, process in alive.items() if name == "etcd")
 
 
 def _quiet_environ() -> dict[str, str]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -31,8 +32,8 @@ def third_party_crds(downloaded: Sequence[Path]) -> list[Path]:
 
 
 def own_crds() -> list[Path]:
-    """Return the manifests of the CRDs of this project."""
-    return sorted((REPOSITORY / "config/crd/bases").glob("*.yaml"))
+    """Return the kustomizations of the CRDs of this project."""
+    return [REPOSITORY / "config/crd", REPOSITORY / "config/crd/bases"]
 
 
 def objects() -> list[Path]:
@@ -53,12 +54,19 @@ def api_paths(path: Path) -> list[str]:
 
 
 def digest(paths: Iterable[Path]) -> str:
-    """Return a digest of the names and contents of these files: 16 hexadecimal digits."""
+    """Return a digest of the names and contents of these files, also of those in folders.
+
+    16 hexadecimal digits.
+    """
     result = hashlib.sha256()
-    for path in paths:
-        content = path.read_bytes()
-        result.update(f"{path.name} {len(content)}\n".encode() + content)
+    for file in itertools.chain.from_iterable(map(_files, paths)):
+        content = file.read_bytes()
+        result.update(f"{file.name} {len(content)}\n".encode() + content)
     return result.hexdigest()[:16]
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(file for file in path.iterdir() if file.is_file()) if path.is_dir() else [path]
 
 
 def make_volume(name: str, storage_class: str) -> dict[str, Any]:
@@ -82,26 +90,37 @@ def make_volume(name: str, storage_class: str) -> dict[str, Any]:
 
 
 def apply(kubectl: Path, kubeconfig: Path, paths: Sequence[Path]) -> None:
-    """Apply manifests by server-side apply. Raises SandboxError with the API server's message."""
+    """Apply manifests by server-side apply, folders as kustomizations.
+
+    Raises SandboxError with the API server's message.
+    """
     # The field manager is kubectl's default. If a user applies an edited manifest by kubectl, the
     # API server therefore removes the fields that the manifest no longer has.
     command = [str(kubectl), f"--kubeconfig={kubeconfig}", "apply", "--server-side"]
     command += ["--force-conflicts", "--validate=ignore"]
-    for path in paths:
-        command += ["-f", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SandboxError(f"kubectl apply failed:\n{done.stderr.strip()}")
+    files = [option for path in paths if path.is_file() for option in ("-f", str(path))]
+    folders = [["-k", str(path)] for path in paths if path.is_dir()]
+    for options in filter(None, (files, *folders)):
+        done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SandboxError(f"kubectl apply failed:\n{done.stderr.strip()}")
 
 
-def create_volumes(api: Api) -> None:
-    """Create the volumes that do not exist, `VOLUMES_PER_CLASS` for each StorageClass."""
+def make_volumes() -> list[dict[str, Any]]:
+    """Return `VOLUMES_PER_CLASS` volumes for each StorageClass."""
+    return [
+        make_volume(f"{prefix}-{number:03}", storage_class)
+        for storage_class, prefix in VOLUME_PREFIXES.items()
+        for number in range(VOLUMES_PER_CLASS)
+    ]
+
+
+def create_volumes(api: Api, volumes: list[dict[str, Any]]) -> None:
+    """Create those that do not exist."""
     present = {item["metadata"]["name"] for item in (api.get(_VOLUMES) or {"items": []})["items"]}
-    for storage_class, prefix in VOLUME_PREFIXES.items():
-        for number in range(VOLUMES_PER_CLASS):
-            name = f"{prefix}-{number:03}"
-            if name not in present:
-                api.create(_VOLUMES, make_volume(name, storage_class))
+    for volume in volumes:
+        if volume["metadata"]["name"] not in present:
+            api.create(_VOLUMES, volume)
 
 
 def read_applied_digest(api: Api, name: str) -> str:

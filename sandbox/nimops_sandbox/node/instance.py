@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from .. import components, files, seed, tools
 from ..api import Api
@@ -36,6 +37,7 @@ _RESOURCES = {"nvidia.com/gpu": "8", "ephemeral-storage": "100Gi"}
 class NodeInstance(Instance):
     """Commands on the node of a sandbox, in a directory beside it and a network of its own."""
 
+    shape = node.REAL
     addresses = (network.ADDRESS, network.API_SERVICE)
     before_api = ("containerd", *Instance.before_api)
     after_api = (*Instance.after_api, *(name for name in node.NAMES if name != "containerd"))
@@ -104,7 +106,7 @@ class NodeInstance(Instance):
         self._group.remove()
 
     def _command_lines(self, current: State) -> dict[str, list[str]]:
-        lines = components.command_lines(self.directory, current.ports, node.REAL)
+        lines = components.command_lines(self.directory, current.ports, self.shape)
         return {**lines, **node.command_lines(self.directory)}
 
     def _environs(self, _current: State) -> dict[str, dict[str, str]]:
@@ -120,8 +122,13 @@ class NodeInstance(Instance):
         images.load(self._pause)
         return current
 
-    def _give_objects(self, current: State, api: Api) -> None:
-        self._give(api, "objects", seed.objects_with_node())
+    def _objects(self) -> list[Path]:
+        return seed.objects_with_node()
+
+    def _volumes(self) -> list[dict[str, Any]]:
+        return []
+
+    def _finish_nodes(self, current: State, api: Api) -> None:
         self._kubectl("taint", "nodes", f"--selector={node.SIMULATED_NODES}", "--overwrite", _TAINT)
         self._wait(current, "the node", lambda: api.get(_NODE) is not None)
         status = json.dumps({"status": {"capacity": _RESOURCES, "allocatable": _RESOURCES}})

@@ -14,10 +14,9 @@ import typing as t
 from dataclasses import dataclass, field
 from functools import partial
 
-from nimops_harness.api_server import apply_crds
+from nimops_harness.api_server import apply_our_crds
 from nimops_harness.cases import Cases, F
 from nimops_harness.cluster import path_of
-from nimops_harness.crds import read_crds
 from nimops_harness.errors import HarnessError
 from nimops_harness.proc import send, stopped
 from nimops_harness.progress import poll, say, wait_until
@@ -284,7 +283,7 @@ def remove_own_kinds(harness: Harness) -> None:
     )
     harness.wait_until_deleted()
     harness.wait(10)
-    apply_crds(*read_crds().values())
+    apply_our_crds()
     harness.census.uids.clear()
     harness.apply()
 

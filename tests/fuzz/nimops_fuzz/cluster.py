@@ -16,9 +16,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys imp
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import FIELD_MANAGER
-from nimops_harness.api_server import apply_crds
+from nimops_harness.api_server import apply_our_crds
 from nimops_harness.cluster import APPLY, Api, Json, is_loopback, path_of
-from nimops_harness.crds import read_crds
 from nimops_harness.errors import HarnessError
 
 from .chain import Apply
@@ -42,7 +41,7 @@ class Cluster:
             raise HarnessError(
                 f"the API server {self._api.host} is not on loopback: use the sandbox"
             )
-        apply_crds(*read_crds().values())
+        apply_our_crds()
         for name in (NAMESPACE, GPU_NAMESPACE):
             path = path_of("Namespace", "", name, fieldManager="nimops-fuzz", force="true")
             space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}

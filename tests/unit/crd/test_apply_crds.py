@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which definitions hack/check_crds.py omits, because the cluster serves them unchanged."""
+"""Which definitions hack/apply_crds.py does not apply, because the cluster serves them unchanged."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OURS: Definition = {
 
 @pytest.fixture(scope="module")
 def is_served(load_module: Callable[[Path], ModuleType]) -> Callable[..., bool]:
-    function: Callable[..., bool] = load_module(ROOT / "hack/check_crds.py").is_served
+    function: Callable[..., bool] = load_module(ROOT / "hack/apply_crds.py").is_served
     return function
 
 
