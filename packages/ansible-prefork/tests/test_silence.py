@@ -117,6 +117,26 @@ def test_slow_renewal(site):
     assert [int(site.answer(PARENT)) for _ in range(2)] == [parent.pid] * 2
 
 
+BUSY = f"""
+import time
+from ansible_prefork import parent
+accept = parent.Parent._accept
+def work(self):
+    parent.Parent._accept = accept
+    end = time.monotonic() + {client.ANSWER_SECONDS + 2}
+    while time.monotonic() < end:
+        pass
+    accept(self)
+parent.Parent._accept = work
+"""
+
+
+def test_busy_parent(site):
+    parent = site.parent(env={"PREFORK_FAKE_WARM": BUSY})
+    assert int(site.answer(PARENT)) == parent.pid
+    assert not refusals(site)
+
+
 def test_stuck_warm_up(site, monkeypatch):
     parent = site.parent(env={"PREFORK_FAKE_WARM": "import time; time.sleep(60)"})
     (mark,) = wait_for(lambda: list(site.directory.glob("*.warm")))

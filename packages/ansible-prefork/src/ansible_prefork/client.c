@@ -34,6 +34,7 @@
 #define MAXIMUM_FILES 250
 #define MAXIMUM_VARIABLES 4096
 #define GRACE_SECONDS 5
+#define STAT_MAX 2048
 #define BASE_MAX (PATH_MAX * 2)
 #define LOST 70
 #define TIMED_OUT 124
@@ -348,6 +349,29 @@ static int is_warming(const char *path) {
     return age < PARENT_WAIT_SECONDS && age > -PARENT_WAIT_SECONDS;
 }
 
+/* read_stat reads /proc/PID/stat and returns the state, or 0 if the process does not exist. */
+static char read_stat(pid_t pid, char *text) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    ssize_t size = read(file, text, STAT_MAX - 1);
+    close(file);
+    text[size > 0 ? size : 0] = 0;
+    char *rest = strrchr(text, ')');
+    return rest && rest[1] == ' ' ? rest[2] : 0;
+}
+
+/* is_busy reports whether the parent runs, or waits for a processor or a disk; a stuck one sleeps or is stopped. */
+static int is_busy(int connection) {
+    int credentials[3]; /* process, user, group */
+    socklen_t size = sizeof credentials;
+    char text[STAT_MAX];
+    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, credentials, &size)) return 0;
+    char state = read_stat(credentials[0], text);
+    return state == 'R' || state == 'D';
+}
+
 static void note_silence(const char *path) {
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file >= 0) dprintf(file, "%s", SILENT);
@@ -396,18 +420,9 @@ static int send_request(int connection, const struct bytes *body, const int *fil
 
 /* ended_status returns the wait status of a run whose end a stopped or stuck parent has not noticed. */
 static long ended_status(void) {
-    char path[64], text[2048];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)run);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return NONE;
-    ssize_t size = read(file, text, sizeof text - 1);
-    close(file);
-    if (size <= 0) return NONE;
-    text[size] = 0;
-    char *rest = strrchr(text, ')');
-    if (!rest || rest[1] != ' ' || rest[2] != 'Z') return NONE;
-    char *last = strrchr(text, ' ');
-    return atol(last + 1);
+    char text[STAT_MAX];
+    if (read_stat(run, text) != 'Z') return NONE;
+    return atol(strrchr(text, ' ') + 1);
 }
 
 /* follow waits for the run and returns its wait status, NONE if it was lost, or OVERDUE after seconds. A parent that is
@@ -543,7 +558,10 @@ static pid_t receive_answer(int connection, const char *base) {
     unsigned char head[5];
     int got;
     snprintf(path, sizeof path, "%s.warm", base);
-    while ((got = receive(connection, head, sizeof head, ANSWER_SECONDS)) < 0 && is_warming(path)) continue;
+    double end = now(CLOCK_MONOTONIC) + PARENT_WAIT_SECONDS;
+    while ((got = receive(connection, head, sizeof head, ANSWER_SECONDS)) < 0 &&
+           (is_warming(path) || (now(CLOCK_MONOTONIC) < end && is_busy(connection))))
+        continue;
     if (got < 0) {
         snprintf(path, sizeof path, "%s.stock", base);
         note_silence(path);

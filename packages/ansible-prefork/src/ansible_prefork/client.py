@@ -277,11 +277,12 @@ def is_warming(base: bytes) -> bool:
 
 def receive_answer(connection: _socket.socket, base: bytes) -> bytes:
     """The first answer of a parent, a letter and a number, or nothing if it ended; TimeoutError without an answer."""
+    end = time.monotonic() + PARENT_WAIT_SECONDS
     while True:
         try:
             return receive(connection, 5)
         except TimeoutError:
-            if not is_warming(base):
+            if not is_warming(base) and not (time.monotonic() < end and is_busy(peer(connection))):
                 raise
 
 
@@ -376,12 +377,22 @@ def end_overdue(connection: _socket.socket, pid: int, base: bytes) -> None:
 
 def ended_status(pid: int) -> int | None:
     """The wait status of a run whose end a stopped or stuck parent has not noticed; None if it is running."""
+    fields = read_stat(pid)
+    return int(fields[49]) if fields[:1] == ["Z"] else None
+
+
+def is_busy(pid: int) -> bool:
+    """Whether the process runs, or waits for a processor or a disk; a stuck parent sleeps or is stopped."""
+    return read_stat(pid)[:1] in (["R"], ["D"])
+
+
+def read_stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the state on; none if the process does not exist."""
     try:
         with open(f"/proc/{pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
+            return file.read().rpartition(")")[2].split()
     except OSError:
-        return None
-    return int(fields[49]) if fields[0] == "Z" else None
+        return []
 
 
 class Forwarded:
