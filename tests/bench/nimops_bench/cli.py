@@ -22,7 +22,7 @@ from .scale import Scale
 from .stack import Stack
 
 NAMESPACE = "nimops-bench"
-PARTS = ("compare", "many", "load", "hanging", "foreign", "gpu", "nodes")
+PARTS = ("compare", "gpu", "nodes", "many", "load", "hanging", "foreign")
 PLAIN_PARTS = tuple(part for part in PARTS if part != "load")
 SCALE_PARTS = ("load", "hanging", "foreign")
 
@@ -47,12 +47,13 @@ def measure_all(bench: Bench, scale: Scale, parts: t.Collection[str]) -> bool:
     for part, what, *steps in (
         ("compare", "stock beside prefork", bench.compare),
         ("compare", "NeMo kinds beside NIMService", bench.compare_kinds),
+        # Before the hundreds of NIMServices, because its operator serves all namespaces and would also hold these.
+        ("gpu", "a ClusterPolicy on few nodes and on many", stack.measure),
+        ("nodes", "GPU nodes at rest", stack.measure_nodes),
         ("many", "many NIMServices", bench.apply_few, scale.restart_few, scale.restart_many),
         ("load", "thousands of NIMServices", scale.measure_load),
         ("hanging", "model servers that hang", scale.measure_hanging),
         ("foreign", "foreign objects", scale.measure_foreign),
-        ("gpu", "a ClusterPolicy on few nodes and on many", stack.measure),
-        ("nodes", "GPU nodes at rest", stack.measure_nodes),
     ):
         if part in parts:
             say(what)
